@@ -17,7 +17,7 @@ import {
 } from './config/data-directory.ts';
 import { loadSavedConfig } from './config/load.ts';
 import { readSettings } from './config/settings-file.ts';
-import { type Composed, runDesktop } from './desktop/desktop.ts';
+import { type GatewayPlace, runDesktop } from './desktop/desktop.ts';
 import { createKeychain, createKeyFile } from './desktop/keychain.ts';
 import { createLoginItem } from './desktop/login-item.ts';
 import { createJsonFile, createPreferences } from './desktop/preferences.ts';
@@ -85,7 +85,7 @@ function claimData(): void {
 }
 
 /** A host of its own, unless a gateway runs already with this data directory. */
-async function compose(): Promise<Composed> {
+async function compose(): Promise<GatewayPlace> {
   const claim = claimDataDirectory(dataDir, Date.now());
   if (claim.kind === 'claimed') {
     try {

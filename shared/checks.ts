@@ -24,7 +24,7 @@ export type CheckName = (typeof CHECK_NAMES)[number];
 /** The error of a check that was not run. */
 export const CHECK_MISSING = 'check missing';
 
-interface Verified {
+interface CheckResult {
   readonly name: string;
   readonly passed: boolean;
   readonly error?: string | undefined;
@@ -37,7 +37,7 @@ export interface CheckFailure {
 }
 
 /** The text of `failure_reason`, which `failuresIn` parses: the failed entries of every name without a passed one. */
-export function failureReason(checks: readonly Verified[]): string {
+export function failureReason(checks: readonly CheckResult[]): string {
   return checks
     .filter(({ name }) => !checks.some((check) => check.passed && check.name === name))
     .map(({ name, error }) => `${name}: ${error ?? 'failed'}`)

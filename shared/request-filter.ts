@@ -96,7 +96,7 @@ function containsText({ id, model, caller, attempts }: RequestRow, text: string)
 }
 
 /** Selects requests that the gateway keeps. */
-export interface RequestsWanted {
+export interface RequestQuery {
   readonly filter: RequestFilter;
   readonly by: Narrowing;
   /** Those that began at this time or earlier, in wall-clock milliseconds; null for the newest. */

@@ -16,7 +16,7 @@ export interface Sharing {
 }
 
 /** The answer to `PUT /api/v1/sharing`. */
-export interface SharingChanged {
+export interface SharingChange {
   readonly applied: 'now' | 'at_restart';
   /** For other machines, once it applies. */
   readonly url: string;

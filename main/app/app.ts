@@ -11,7 +11,7 @@ import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import { createStartTool, type StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
-import { createLiveConfig, type LiveConfig, type Patched } from '../config/live-config.ts';
+import { createLiveConfig, type LiveConfig, type PatchResult } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type SecretBox, controlToken } from '../platform/secrets.ts';
@@ -67,7 +67,7 @@ export interface HostEdges {
 export type Host = Awaited<ReturnType<typeof createHost>>;
 
 /** Another program uses the gateway's port; the message is human-readable. */
-export class PortTaken extends Error {}
+export class PortTakenError extends Error {}
 
 const STOP_GRACE_MS = 30_000;
 
@@ -157,7 +157,9 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       if (!started.ok) {
         await providers.stop();
         await database.close();
-        throw started.isPortTaken ? new PortTaken(started.message) : new Error(started.message);
+        throw started.isPortTaken
+          ? new PortTakenError(started.message)
+          : new Error(started.message);
       }
       engine.set(config.current().local.baseUrl);
       providers.start();
@@ -194,9 +196,9 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
   onUnasked: (origin: string) => log('warn', 'unasked_bytes', { origin }),
 });
 
-type Made = 'version' | 'platform' | 'startTool' | 'telemetry' | 'enginePorts';
+type OwnDeps = 'version' | 'platform' | 'startTool' | 'telemetry' | 'enginePorts';
 
-interface ThisMachineDeps extends Omit<AgentDeps, Made> {
+interface ThisMachineDeps extends Omit<AgentDeps, OwnDeps> {
   readonly startHelper: StartTool | undefined;
   readonly changed: () => void;
   /** Saves the setting `agent.host`. */
@@ -328,7 +330,7 @@ function openKeys({ loaded, dataDirectory }: HostOptions, { clock, log }: HostEd
 }
 
 function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway) {
-  const changeOf = (patched: Patched): ChangeResult =>
+  const changeOf = (patched: PatchResult): ChangeResult =>
     patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
   const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {

@@ -10,11 +10,11 @@ interface Diagnosis {
   /** The address of the gateway that this machine has joined; null: the gateway here. */
   readonly gateway: string | null;
   /** Null before the gateway has answered a heartbeat. */
-  readonly verification: Verified | null;
+  readonly verification: Verification | null;
   readonly problems: readonly AgentProblem[];
 }
 
-interface Verified {
+interface Verification {
   readonly status: string;
   /** Those that failed, if another gateway has made them: it sends no others. */
   readonly checks: readonly Check[];
@@ -37,7 +37,7 @@ export async function doctor({ dataDirectory }: Input): Promise<CommandOutcome> 
 async function verificationOf(
   { id, registry }: AgentView,
   dataDirectory: string,
-): Promise<Verified | null> {
+): Promise<Verification | null> {
   if (registry.kind === 'own') {
     const call = { method: 'GET', path: `providers/${id}` } as const;
     const known = await ask<Provider>(dataDirectory, call);
@@ -46,7 +46,7 @@ async function verificationOf(
   return registry.standing === null ? null : withFailures(registry.standing);
 }
 
-function withFailures({ verification }: AgentStanding): Verified {
+function withFailures({ verification }: AgentStanding): Verification {
   const failures = failuresIn(verification.failure_reason);
   return {
     status: verification.status,

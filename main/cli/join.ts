@@ -14,12 +14,17 @@ import { createHttpClient } from '../platform/http/client.ts';
 import { isLoopbackHost } from '../platform/http/addresses.ts';
 import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
-import { reach, type Reached, type ReachResult, registryOrigin } from '../platform/addresses.ts';
+import {
+  reach,
+  type ReachSuccess,
+  type ReachResult,
+  registryOrigin,
+} from '../platform/addresses.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { callRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
-type Failed = ReturnType<typeof failed>;
+type Failure = ReturnType<typeof failed>;
 
 export async function runJoin(input: Input): Promise<CommandOutcome> {
   const { dataDirectory } = input;
@@ -51,7 +56,7 @@ interface Plan {
 }
 
 /** Runs all checks that do not consume the token. */
-async function planOf({ env, dataDirectory, words, options }: Input): Promise<Plan | Failed> {
+async function planOf({ env, dataDirectory, words, options }: Input): Promise<Plan | Failure> {
   const [url = '', token = ''] = words;
   const origins = url.split(',').map(registryOrigin);
   if (!origins.every((each) => each !== null)) return failed(BAD_URL, EXIT.usage);
@@ -106,7 +111,10 @@ async function isConfirmed(origin: string): Promise<boolean> {
 }
 
 /** The address the agent must listen on for a remote gateway; null if it is set by the environment or needs no change. */
-function agentHostFor({ config, sources }: LoadedConfig, { localAddress }: Reached): string | null {
+function agentHostFor(
+  { config, sources }: LoadedConfig,
+  { localAddress }: ReachSuccess,
+): string | null {
   const isFixed = sources.get('agent.host') === 'env';
   if (isFixed || !isLoopbackHost(config.agent.host) || isLoopbackHost(localAddress)) return null;
   return localAddress;
@@ -114,7 +122,7 @@ function agentHostFor({ config, sources }: LoadedConfig, { localAddress }: Reach
 
 const isChecked = (port: number) => AGENT_PORTS.includes(port);
 
-function warningsOf({ config, sources }: LoadedConfig, reached: Reached): readonly string[] {
+function warningsOf({ config, sources }: LoadedConfig, reached: ReachSuccess): readonly string[] {
   const warnings: string[] = [];
   if (!config.agent.enabled) {
     warnings.push(
@@ -144,12 +152,12 @@ TAILNET.addSubnet('fd7a:115c:a1e0::', 48, 'ipv6');
  * Whether others on the network can read prompts on their way here: a gateway calls its machines over plain HTTP, even
  * if it is behind HTTPS itself.
  */
-function isUnencrypted({ remoteAddress }: Reached): boolean {
+function isUnencrypted({ remoteAddress }: ReachSuccess): boolean {
   if (isLoopback(remoteAddress)) return false;
   return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-interface Joined {
+interface Membership {
   readonly kind: 'joined';
   /** The gateway that answered. */
   readonly origin: string;
@@ -168,7 +176,10 @@ interface JoinRequest {
 }
 
 /** Enrols this machine while Inglenook is not running; the next start uses the saved enrolment. */
-async function joinStandalone(request: JoinRequest, directory: string): Promise<Joined | Failed> {
+async function joinStandalone(
+  request: JoinRequest,
+  directory: string,
+): Promise<Membership | Failure> {
   const { origin, others, token, agentHost } = request;
   // Before the token is used up: the enrolment that it buys must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -222,7 +233,7 @@ function writeAgentHost(host: string | null, directory: string): readonly string
 const listensOn = (host: string) =>
   `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
 
-interface AgentJoined {
+interface AgentReply {
   readonly id: string;
   readonly url: string;
   /** For people; null if there is none. */
@@ -230,9 +241,9 @@ interface AgentJoined {
 }
 
 /** Joins through the running Inglenook, which then sends heartbeats at once. */
-async function joinRunning(request: JoinRequest, running: Running): Promise<Joined | Failed> {
+async function joinRunning(request: JoinRequest, running: Running): Promise<Membership | Failure> {
   const { origin, others, token, agentHost } = request;
-  const joined = await callRunning<AgentJoined>(running, {
+  const joined = await callRunning<AgentReply>(running, {
     method: 'POST',
     path: 'agent/join',
     json:

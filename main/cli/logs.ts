@@ -114,12 +114,15 @@ interface LogTarget {
 /** What reads the standard error of this process. */
 export type StderrReader = 'journal' | 'container' | 'other';
 
-type Chosen = Pick<Config['gateway'], 'logTo' | 'logFormat'>;
+type LogSettings = Pick<Config['gateway'], 'logTo' | 'logFormat'>;
 
 /**
  * Resolves `auto`: standard error if something stores it, otherwise the file; plain text for people, JSON in the file.
  */
-export function logTarget({ logTo, logFormat }: Chosen, stderrReader: StderrReader): LogTarget {
+export function logTarget(
+  { logTo, logFormat }: LogSettings,
+  stderrReader: StderrReader,
+): LogTarget {
   const kept = stderrReader === 'other' ? 'file' : 'stderr';
   const to = logTo === 'auto' ? kept : logTo;
   if (logFormat !== 'auto') return { to, format: logFormat };

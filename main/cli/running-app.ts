@@ -125,7 +125,7 @@ interface ProvedRequest {
   readonly timeoutMs: number;
 }
 
-type Sent =
+type SendResult =
   | { readonly kind: 'answered'; readonly response: IncomingMessage }
   /** The program that listens there does not know the control token, and got nothing but a nonce. */
   | { readonly kind: 'stranger' }
@@ -142,7 +142,7 @@ const MAX_PROOF_BYTES = 4096;
 async function sendProved(
   { url, controlToken }: OwnGateway,
   { method, path, body, timeoutMs }: ProvedRequest,
-): Promise<Sent> {
+): Promise<SendResult> {
   const to = new URL(url);
   const socket = connect({ host: bareHost(to.hostname), port: portOf(to) });
   // Requests have listeners of their own, but there is none between the two.

@@ -1,7 +1,7 @@
 import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { openDatabase } from '../app/database.ts';
-import { createHost, type Host, PortTaken, WINDOW_DIRECTORY } from '../app/app.ts';
+import { createHost, type Host, PortTakenError, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost, stopOnSignal } from '../app/shutdown.ts';
 import { ownCommand, VERSION } from '../platform/process.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
@@ -60,13 +60,13 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
 }
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
-type NotStarted = Extract<CommandOutcome, { readonly kind: 'failed' }>;
+type StartFailure = Extract<CommandOutcome, { readonly kind: 'failed' }>;
 
-async function addressesOf(host: Host): Promise<Addresses | NotStarted> {
+async function addressesOf(host: Host): Promise<Addresses | StartFailure> {
   try {
     return await host.start();
   } catch (error) {
-    const advice = error instanceof PortTaken ? ' Set it with INGLENOOK_PORT.' : '';
+    const advice = error instanceof PortTakenError ? ' Set it with INGLENOOK_PORT.' : '';
     return failed(`${messageOf(error)}${advice}`);
   }
 }

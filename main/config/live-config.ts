@@ -17,7 +17,7 @@ import {
 import { readSettings, writeSettings } from './settings-file.ts';
 
 /** `patched` means that the change is on disk and in force. */
-export type Patched =
+export type PatchResult =
   | { readonly kind: 'patched' }
   | Extract<PatchPlan, { readonly kind: 'refused' }>
   /** It could not be written; nothing changed. */
@@ -50,7 +50,7 @@ export function createLiveConfig(
     planPatch(tree, { config, sources, hasNamedKeys: hasNamedKeys() });
 
   /** Null once the changes are on disk. */
-  function write(changes: readonly SettingChange[]): Patched | null {
+  function write(changes: readonly SettingChange[]): PatchResult | null {
     try {
       writeSettings(directory, changes, box);
     } catch (error) {
@@ -64,7 +64,7 @@ export function createLiveConfig(
     return null;
   }
 
-  function apply(plan: PatchPlan): Patched {
+  function apply(plan: PatchPlan): PatchResult {
     if (plan.kind === 'refused') return plan;
     const failure = write(plan.changes);
     if (failure !== null) return failure;
@@ -84,7 +84,7 @@ export function createLiveConfig(
     /** Every value with its source, secrets masked. */
     view: (): SettingsView => settingsView(config, sources),
     /** From now on seals secrets with this box, or saves them in plain text without one; converts the saved ones. */
-    keepSecretsIn(next: SecretBox | null): Patched {
+    keepSecretsIn(next: SecretBox | null): PatchResult {
       const before = box;
       box = next;
       const moved = ENTRIES.filter(({ path }) => sources.get(path) === (box ? 'file' : 'keychain'))
@@ -114,9 +114,9 @@ export function createLiveConfig(
       return plan.kind === 'refused' ? plan : null;
     },
     /** Makes all changes of the tree or none: writes them first, then puts them in force. */
-    patch: (tree: unknown): Patched => apply(planned(tree)),
+    patch: (tree: unknown): PatchResult => apply(planned(tree)),
     /** Exchanges all settings of two hosted upstreams or none, secrets too. */
-    swap: (...slots: Slots): Patched => apply(planSwap(slots, config, sources)),
+    swap: (...slots: Slots): PatchResult => apply(planSwap(slots, config, sources)),
   };
 }
 

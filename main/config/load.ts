@@ -76,7 +76,7 @@ export function loadSavedConfig(
   return { ...loaded, warnings: [...settings.warnings, ...loaded.warnings], lost };
 }
 
-type Settled =
+type SettingResult =
   | { readonly kind: 'good'; readonly value: unknown; readonly source: SettingSource }
   | { readonly kind: 'bad'; readonly problem: string };
 
@@ -84,7 +84,7 @@ function settle(
   { section, key, setting }: Entry,
   env: Readonly<Record<string, string | undefined>>,
   file: SettingsTree,
-): Settled {
+): SettingResult {
   const name = ENV_PREFIX + setting.env;
   const text = env[name]?.trim();
   if (text !== undefined && text !== '') {
@@ -212,11 +212,11 @@ function withSecretFiles(env: Variables): {
   return { env: { ...env, ...read }, problems };
 }
 
-type Found =
+type SecretLookup =
   | { readonly kind: 'secret'; readonly text: string }
   | { readonly kind: 'none'; readonly why: string };
 
-function secretIn(path: string): Found {
+function secretIn(path: string): SecretLookup {
   try {
     const text = readFileSync(path, 'utf8').trim();
     if (text === '') return { kind: 'none', why: 'which is empty: write the secret into it' };

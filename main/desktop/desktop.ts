@@ -10,7 +10,7 @@ interface DesktopDeps extends ShellDeps {
   /** Called first, because the single-instance lock is in the directory that it sets. */
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a human-readable message. */
-  readonly compose: () => Promise<Composed>;
+  readonly compose: () => Promise<GatewayPlace>;
   /** Calls the listener for an uncaught error. */
   readonly onUncaught: (listener: (error: unknown) => void) => void;
   /** Calls the listener when the system asks this process to exit. */
@@ -20,7 +20,7 @@ interface DesktopDeps extends ShellDeps {
   readonly dataDirectory: string;
 }
 
-export type Composed =
+export type GatewayPlace =
   | ({ readonly kind: 'own' } & OwnHost)
   /** A gateway in another process; `link` opens its page with control, once. */
   | { readonly kind: 'elsewhere'; readonly link: string };

@@ -35,14 +35,14 @@ const ENGINES: readonly Engine[] = [
   mlx,
 ];
 
-export interface Found {
+export interface DetectedEngine {
   readonly kind: EngineKind;
   readonly apiPath: string;
   readonly detail: EngineDetail;
 }
 
 export type EngineLook =
-  | { readonly kind: 'found'; readonly found: Found }
+  | { readonly kind: 'found'; readonly found: DetectedEngine }
   /** Something answers that is not a known engine. */
   | { readonly kind: 'stranger'; readonly detail: EngineDetail }
   | { readonly kind: 'silent'; readonly isLate: boolean };
@@ -69,7 +69,7 @@ export async function readEngine(
   address: EngineAddress,
   { was, list }: { readonly was: EngineKind | null; readonly list: FetchResult },
   edges: AskEdges,
-): Promise<Found | null> {
+): Promise<DetectedEngine | null> {
   // It has answered its list, which says enough of its health.
   const known = [MODELS_PATH, '/health'].map((path) => [path, list] as const);
   const { ask } = createAsk(address, edges, known);

@@ -20,7 +20,7 @@ import {
   createLifecycle,
   type Lifecycle,
   type OnPortTaken,
-  type Started,
+  type StartResult,
 } from './api/lifecycle.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
 import { joulesPerTokenIn } from './usage/recorder.ts';
@@ -58,11 +58,11 @@ import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
-type Shared =
+type SharedDeps =
   'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'engineAt' | 'keep' | 'usage';
 
 export interface GatewayDeps
-  extends Pick<MonitorDeps, Shared>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
+  extends Pick<MonitorDeps, SharedDeps>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
   /** Reads the models of the own engines now. */
   readonly enginesChanged: () => Promise<void>;
@@ -226,7 +226,7 @@ export function createGateway(given: GatewayDeps) {
     /** The window's address with a new one-time code for a control session. */
     controlLink,
     ...changeHandlers(monitor, memory, checker),
-    start(): Promise<Started> {
+    start(): Promise<StartResult> {
       checker.start();
       return lifecycle.start(config());
     },

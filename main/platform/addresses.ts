@@ -2,14 +2,14 @@ import { connect } from 'node:net';
 import { localNetworkHint } from './errors.ts';
 import { bareHost, canonicalIp, portOf } from './network-guard.ts';
 
-export interface Reached {
+export interface ReachSuccess {
   readonly kind: 'reached';
   readonly remoteAddress: string;
   /** This machine's address on that connection, at which the gateway can reach it. */
   readonly localAddress: string;
 }
 
-export type ReachResult = Reached | { readonly kind: 'failed'; readonly why: string };
+export type ReachResult = ReachSuccess | { readonly kind: 'failed'; readonly why: string };
 
 const CONNECT_TIMEOUT_MS = 5000;
 

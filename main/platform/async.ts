@@ -1,6 +1,6 @@
 import { type Clock, sleep } from './clock.ts';
 
-type Timed<T> =
+type TimedResult<T> =
   | { readonly kind: 'settled'; readonly value: T }
   | { readonly kind: 'timed_out' }
   | { readonly kind: 'aborted' };
@@ -18,14 +18,14 @@ interface Limits {
 export function withTimeout<T>(
   promise: Promise<T>,
   { clock, ms, signal }: Limits,
-): Promise<Timed<T>> {
+): Promise<TimedResult<T>> {
   return new Promise((resolve, reject) => {
     let cancelTimer = () => {};
     const release = () => {
       cancelTimer();
       signal?.removeEventListener('abort', onAbort);
     };
-    const settle = (result: Timed<T>) => {
+    const settle = (result: TimedResult<T>) => {
       release();
       resolve(result);
     };

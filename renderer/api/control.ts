@@ -2,7 +2,7 @@ import type { HostedId, UpstreamId } from '#shared/ids.ts';
 import type { AddedKey, KeyList } from '#shared/keys.ts';
 import type { DemoFault, UpstreamTest } from '#shared/live.ts';
 import type { SettingsView } from '#shared/settings.ts';
-import type { Sharing, SharingChanged } from '#shared/sharing.ts';
+import type { Sharing, SharingChange } from '#shared/sharing.ts';
 import { type Answer, type Caller, type Client, jsonBody, partOf, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';
 
@@ -101,6 +101,6 @@ function createSharing({ call, part }: Pick<Caller, 'call' | 'part'>) {
   return {
     read: () => call<Sharing>(SHARING),
     newLink: () => part<string>('link', '/api/v1/sessions/codes', { method: 'POST' }),
-    change: (host: string) => call<SharingChanged>(SHARING, jsonBody('PUT', { host })),
+    change: (host: string) => call<SharingChange>(SHARING, jsonBody('PUT', { host })),
   };
 }

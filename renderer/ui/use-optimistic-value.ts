@@ -1,11 +1,11 @@
 import { useState } from 'react';
 
-type Refused = { readonly message: string } | null;
+type Refusal = { readonly message: string } | null;
 
 /** Does what the gateway may refuse: `error` is its last refusal; `attempt` resolves with whether it was done. */
 export function useAttempt() {
   const [error, setError] = useState<string | null>(null);
-  const attempt = async (doing: Promise<Refused>): Promise<boolean> => {
+  const attempt = async (doing: Promise<Refusal>): Promise<boolean> => {
     const refusal = await doing;
     setError(refusal?.message ?? null);
     return refusal === null;
@@ -17,7 +17,7 @@ export function useAttempt() {
  * The value to show, why the gateway refused the last choice, and how to choose another. Shows the chosen value until the
  * gateway reports it; `send` resolves with the refusal, or null.
  */
-export function useOptimisticValue<T>(reported: T, send: (value: T) => Promise<Refused>) {
+export function useOptimisticValue<T>(reported: T, send: (value: T) => Promise<Refusal>) {
   /** `replaces`: the value reported at the time of the click; a different report replaces the chosen one. */
   const [chosen, setChosen] = useState<{ readonly value: T; readonly replaces: T } | null>(null);
   const [error, setError] = useState<string | null>(null);

@@ -6,7 +6,7 @@ import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/en
 import type {
   TranslatedExchange,
   ProtocolTranslation,
-  Translated,
+  TranslationResult,
 } from '../../main/gateway/protocols/translation/translation.ts';
 import { chunksOf, completionOf, type Said } from './chat-answers.ts';
 import { listening } from './listening.ts';
@@ -75,7 +75,7 @@ function stream(
 function refuse(
   res: ServerResponse,
   protocol: ProtocolTranslation,
-  why: Exclude<Translated, { kind: 'chat' }>,
+  why: Exclude<TranslationResult, { kind: 'chat' }>,
 ): void {
   const param = why.kind === 'bad_request' ? why.param : why.field;
   const error = { status: 400, code: 'invalid_request', message: why.message, param };

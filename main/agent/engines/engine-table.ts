@@ -6,7 +6,7 @@ import type {
 } from '../../engines/adapters/engine-view.ts';
 import { decodeSpeed } from '../../engines/adapters/metrics.ts';
 import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
-import type { EngineLook, Found } from '../../engines/detect.ts';
+import type { EngineLook, DetectedEngine } from '../../engines/detect.ts';
 import { isForChat } from '../../engines/models.ts';
 import type { ReachableEngine } from './tell-engine.ts';
 
@@ -120,7 +120,7 @@ const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 
 export function found(
   address: EngineAddress,
-  { kind, apiPath, detail }: Found,
+  { kind, apiPath, detail }: DetectedEngine,
   before: KnownEngine | null,
 ): KnownEngine {
   const former = before?.view.kind === kind ? before : null;

@@ -141,7 +141,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
     return [...all.slice(at), ...all.slice(0, at)];
   }
 
-  async function sendOnce(origin: string, { path, body, limits }: Sent) {
+  async function sendOnce(origin: string, { path, body, limits }: SignedRequest) {
     const signed = signatureHeaders(
       { method: 'POST', path, body },
       {
@@ -229,13 +229,13 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
 
 type Outcome = BeatOutcome | EnrollOutcome;
 
-interface Sent {
+interface SignedRequest {
   readonly path: string;
   readonly body: Buffer;
   readonly limits: SendLimits;
 }
 
-interface Message<T> extends Sent {
+interface Message<T> extends SignedRequest {
   /** The outcome of a success; null if no registry wrote it. */
   readonly read: (json: unknown) => T | null;
   /** Whether no other gateway has to be asked. */

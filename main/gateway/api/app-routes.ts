@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { GpuFigures } from '#shared/agent.ts';
 import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import { FACETS, REQUEST_FILTERS, type RequestsWanted } from '#shared/request-filter.ts';
+import { FACETS, REQUEST_FILTERS, type RequestQuery } from '#shared/request-filter.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import type { AskedModel, AskedModels } from '#shared/models.ts';
 import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
@@ -37,9 +37,10 @@ import { useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
 
-type Monitored = 'counters' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed' | 'requests';
+type MonitorParts =
+  'counters' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed' | 'requests';
 
-interface AppDeps extends Pick<Monitor, Monitored | 'status'> {
+interface AppDeps extends Pick<Monitor, MonitorParts | 'status'> {
   readonly clock: Clock;
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
@@ -234,7 +235,7 @@ const MAX_LIMIT = 500;
 const NARROWINGS = [...FACETS, 'text'] as const;
 
 /** An error names the first bad parameter. */
-function wantedOf(query: Query): RequestsWanted | GatewayError {
+function wantedOf(query: Query): RequestQuery | GatewayError {
   const { outcome = 'all' } = query;
   const filter = REQUEST_FILTERS.find((name) => name === outcome);
   if (filter === undefined)
@@ -248,7 +249,7 @@ function wantedOf(query: Query): RequestsWanted | GatewayError {
     return invalidParam('limit', `must be a whole number from 1 to ${MAX_LIMIT}`);
   }
   const by = NARROWINGS.flatMap((name) => (query[name] ? [[name, query[name]]] : []));
-  return { filter, by: Object.fromEntries(by) as RequestsWanted['by'], before, limit };
+  return { filter, by: Object.fromEntries(by) as RequestQuery['by'], before, limit };
 }
 
 /** Null if the parameter is missing, NaN if it is not a whole number. */
@@ -262,7 +263,7 @@ function notFound(id: string): GatewayError {
   return { status: 404, code: 'not_found', message };
 }
 
-interface Known {
+interface NameLookup {
   /** Names of models that upstreams list. */
   readonly listed: readonly string[];
   readonly aliases: readonly string[];
@@ -276,7 +277,7 @@ const MAX_MODELS = 1000;
 /** What apps asked for, by name, with where it went and where it would go by an alias. */
 function askedModels(
   asked: readonly RequestedModel[],
-  { listed, aliases, nameOf }: Known,
+  { listed, aliases, nameOf }: NameLookup,
 ): Pick<AskedModels, 'names' | 'models'> {
   // A hosted model may be asked for without the name of its source.
   const own = new Set(listed.flatMap((id) => [id, id.slice(id.indexOf('/') + 1)]));

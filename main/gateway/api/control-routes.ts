@@ -8,9 +8,9 @@ import {
 } from '#shared/ids.ts';
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import { isObject, memberOf } from '../../platform/json.ts';
-import type { Sharing, SharingChanged } from '#shared/sharing.ts';
+import type { Sharing, SharingChange } from '#shared/sharing.ts';
 import type { WarmupState } from '#shared/status.ts';
-import type { LiveConfig, Patched } from '../../config/live-config.ts';
+import type { LiveConfig, PatchResult } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
@@ -66,7 +66,7 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
     circuits.reset(id);
     if (isFailing) checker.changed(id);
   };
-  const patchedAnswer = (patched: Patched) =>
+  const patchedAnswer = (patched: PatchResult) =>
     patched.kind === 'patched' ? answered(settings.view()) : refused(unpatchedError(patched));
   return [
     route('GET', ['/api/v1/settings'], 'control', () => answered(settings.view())),
@@ -130,7 +130,7 @@ function noCircuit(id: string): GatewayError {
 }
 
 export function unpatchedError(
-  unpatched: Exclude<Patched, { readonly kind: 'patched' }>,
+  unpatched: Exclude<PatchResult, { readonly kind: 'patched' }>,
 ): GatewayError {
   const { message } = unpatched;
   if (unpatched.kind === 'unwritten') return { status: 500, code: 'settings_unwritten', message };
@@ -265,7 +265,7 @@ export function sharingRoutes(deps: SharingDeps): readonly Route[] {
 async function share(
   host: string,
   { settings, lifecycle }: Pick<SharingDeps, 'settings' | 'lifecycle'>,
-): Promise<Answer<SharingChanged>> {
+): Promise<Answer<SharingChange>> {
   const tree = { gateway: { host } };
   const problem = settings.check(tree);
   if (problem !== null) return refused(unpatchedError(problem));

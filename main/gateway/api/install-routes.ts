@@ -24,7 +24,7 @@ export type OwnPackage =
   /** `why` is a sentence. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
-type Packed = Extract<OwnPackage, { readonly kind: 'packed' }>;
+type PackedPackage = Extract<OwnPackage, { readonly kind: 'packed' }>;
 
 interface InstallDeps {
   readonly ownPackage: () => Promise<OwnPackage>;
@@ -42,7 +42,7 @@ const NOT_SHARED: GatewayError = {
 
 export function installRoutes({ ownPackage, isShared, gatewayUrl }: InstallDeps): readonly Route[] {
   const withPackage =
-    (send: (packed: Packed, req: Request, res: Response) => void) =>
+    (send: (packed: PackedPackage, req: Request, res: Response) => void) =>
     async (req: Request, res: Response): Promise<void> => {
       // A gateway on loopback can be shared through a proxy, which passes its own name on.
       if (!isShared() && isAskedOnLoopback(req)) {

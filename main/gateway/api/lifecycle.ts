@@ -11,7 +11,7 @@ import {
 } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 
-export type Started =
+export type StartResult =
   | { readonly ok: true }
   /** `isPortTaken`: by another program, so that another port would work. */
   | { readonly ok: false; readonly isPortTaken: boolean; readonly message: string };
@@ -85,7 +85,7 @@ export function createLifecycle(
   }
 
   return {
-    async start({ gateway }: Config): Promise<Started> {
+    async start({ gateway }: Config): Promise<StartResult> {
       const tryBind = () => bind(gateway.host, gateway.port, makeServer);
       const bound = await bindWithRetries(tryBind, clock, onPortTaken);
       if (bound.kind === 'failed') {
@@ -171,10 +171,10 @@ const MAX_WAIT_MS = 5000;
 const RETRY_MS = 250;
 
 async function bindWithRetries(
-  tryBind: () => Promise<Bound>,
+  tryBind: () => Promise<BindResult>,
   clock: Clock,
   onPortTaken: OnPortTaken,
-): Promise<Bound> {
+): Promise<BindResult> {
   const untilTicks = clock.ticks() + MAX_WAIT_MS;
   const never = new AbortController().signal;
   for (let tries = 1; ; tries += 1) {
@@ -204,7 +204,7 @@ interface Listening {
   readonly listeners: readonly Listener[];
 }
 
-type Bound =
+type BindResult =
   | { readonly kind: 'bound'; readonly listening: Listening }
   /** `isTransient`: the port or the address may become available later. */
   | {
@@ -237,7 +237,11 @@ const literalOf = (host: string): string =>
 const isOptional = (host: string, isAbsent: boolean): boolean => isAbsent || !isLoopbackHost(host);
 
 /** Binds all addresses of `host`, or none. */
-async function bind(hostAsSet: string, port: number, makeServer: () => Server): Promise<Bound> {
+async function bind(
+  hostAsSet: string,
+  port: number,
+  makeServer: () => Server,
+): Promise<BindResult> {
   const host = literalOf(hostAsSet);
   for (let tries = 1; ; tries += 1) {
     const bound = await bindOnce(host, port, makeServer);
@@ -247,7 +251,7 @@ async function bind(hostAsSet: string, port: number, makeServer: () => Server): 
   }
 }
 
-async function bindOnce(host: string, port: number, makeServer: () => Server): Promise<Bound> {
+async function bindOnce(host: string, port: number, makeServer: () => Server): Promise<BindResult> {
   const listeners: Listener[] = [];
   let boundPort = port;
   for (const address of addressesFor(host)) {

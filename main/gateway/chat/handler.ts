@@ -42,13 +42,13 @@ import { MAX_BYTES_AT_ONCE } from '../protocols/json-edit.ts';
 import { pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import { EarlyAnswer } from './early-answer.ts';
-import { answerChat, NOT_ROUTED, type NoteDropped } from './respond.ts';
+import { answerChat, NOT_ROUTED, type DropLogger } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
 export interface ChatDeps extends RouterDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
   readonly items: ItemMemories;
   readonly bodies: BodyBudget;
-  readonly noteDropped: NoteDropped;
+  readonly noteDropped: DropLogger;
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];

@@ -25,7 +25,7 @@ interface AnswerContext {
   readonly base: OutgoingHttpHeaders;
   readonly context: RoutedRequest;
   readonly early: EarlyAnswer;
-  readonly deps: ResumeDeps & { readonly noteDropped: NoteDropped };
+  readonly deps: ResumeDeps & { readonly noteDropped: DropLogger };
 }
 
 /** Sends the result of routing; resolves when all of it is sent or the caller is gone. */
@@ -257,13 +257,13 @@ function droppedHeader({ named, others }: DroppedFields): OutgoingHttpHeaders {
 }
 
 /** Names a protocol by its path. */
-export type NoteDropped = (fields: DroppedFields, protocol: string) => void;
+export type DropLogger = (fields: DroppedFields, protocol: string) => void;
 
 /** Callers can send any number of fields; further ones are not logged. */
 const MAX_LOGGED = 100;
 
 /** A client sends a field in every request, so the log names each once. */
-export function logDroppedFields(log: Log): NoteDropped {
+export function logDroppedFields(log: Log): DropLogger {
   const logged = new Set<string>();
   return ({ named }, protocol) => {
     for (const path of named) {

@@ -354,10 +354,10 @@ export function hedgeLost(
   return { ...breaker, health, state: nextState };
 }
 
-type Closed = Extract<BreakerState, { readonly kind: 'closed' }>;
+type ClosedState = Extract<BreakerState, { readonly kind: 'closed' }>;
 
 function slowed(
-  state: Closed,
+  state: ClosedState,
   health: HealthRecord,
   { now, limits }: Omit<Conditions, 'random'>,
 ): BreakerState {

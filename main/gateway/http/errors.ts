@@ -76,12 +76,12 @@ export const refused = (error: GatewayError) =>
 /** The API whose clients read an error. */
 export type ErrorShape = 'openai' | 'anthropic' | 'ollama';
 
-interface Asked {
+interface RequestHead {
   readonly url?: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
 
-export function errorShapeFor({ url = '', headers }: Asked): ErrorShape {
+export function errorShapeFor({ url = '', headers }: RequestHead): ErrorShape {
   const [, route] = /^\/(?:api\/)?v1\/(messages|models)(?:[/?]|$)/.exec(url) ?? [];
   // Both APIs list their models there.
   const isAsked = route === 'models' && headers['anthropic-version'] !== undefined;

@@ -2,7 +2,7 @@ import { judge, type NoProviderCause, type LocalStanding } from '#shared/conditi
 import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import type { RequestsWanted } from '#shared/request-filter.ts';
+import type { RequestQuery } from '#shared/request-filter.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
@@ -42,7 +42,7 @@ import { createMoves } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { type MachineFacts, sightingsOf, type VerificationProof } from './sightings.ts';
-import { type ProvidersKnown, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
+import { type ProviderFigures, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 export interface MonitorDeps {
   readonly config: () => Config;
@@ -54,7 +54,7 @@ export interface MonitorDeps {
   readonly random: () => number;
   readonly pickLocal: () => LocalChoice;
   readonly engineAt: EngineAt;
-  readonly providers: () => ProvidersKnown;
+  readonly providers: () => ProviderFigures;
   readonly summary: () => ProvidersSummary;
   readonly routed: ReportProviderResult;
   /** Why no machine serves; null if none is expected to. */
@@ -131,7 +131,7 @@ export function createMonitor(deps: MonitorDeps) {
     return stateToSave(saved, config());
   });
   restoreState(state.load(), saved, config());
-  function providerIds(scope: StatusScope, { ids }: ProvidersKnown): readonly string[] {
+  function providerIds(scope: StatusScope, { ids }: ProviderFigures): readonly string[] {
     const asked = memory.ids('circuit').filter((id) => id.startsWith(PROVIDER_PREFIX));
     return scope === 'asked' ? asked : [...new Set([...asked, ...ids(MAX_UNASKED)])];
   }
@@ -241,7 +241,7 @@ function createRequestReader(deps: {
 }) {
   const { rows, usage, nameOf } = deps;
   return {
-    async page(wanted: RequestsWanted) {
+    async page(wanted: RequestQuery) {
       // If nothing can be read, there are only the requests that the feed shows.
       const ended = () => rows().filter(({ state }) => state !== 'running');
       const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);

@@ -24,7 +24,7 @@ import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
 import type { Counters } from './counters.ts';
-export interface ProvidersKnown {
+export interface ProviderFigures {
   readonly counts: {
     readonly verified: number;
     readonly pending: number;
@@ -47,7 +47,7 @@ interface StatusParts {
   readonly totals: ReturnType<Counters['totals']>;
   readonly warmup: Warmup;
   readonly local: LocalChoice;
-  readonly providers: ProvidersKnown;
+  readonly providers: ProviderFigures;
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
   readonly memory: Memory;

@@ -71,7 +71,7 @@ export const TOO_HEAVY: Untranslatable = {
   param: null,
 };
 
-interface Asked {
+interface ChatForm {
   readonly body: ChatBody;
   readonly dropped: DroppedFields;
   readonly longNames: LongNames;
@@ -79,13 +79,13 @@ interface Asked {
   readonly exchange: Omit<TranslatedExchange, 'model'>;
 }
 
-const written = ({ body }: Asked) => Buffer.from(JSON.stringify(body));
+const written = ({ body }: ChatForm) => Buffer.from(JSON.stringify(body));
 
 function translated(
   body: unknown,
   translation: ProtocolTranslation,
   { items, nowMs }: ExchangeFacts,
-): Asked | Untranslatable {
+): ChatForm | Untranslatable {
   if (body === undefined) return TOO_HEAVY;
   const asked = translation.toChat(body, items);
   if (asked.kind === 'unsupported') return { ...asked, param: asked.field };
@@ -101,7 +101,7 @@ function translated(
 }
 
 function formOf(
-  { translation, exchange, ...lost }: Asked,
+  { translation, exchange, ...lost }: ChatForm,
   request: ReturnType<typeof parseChatRequest>,
 ): ChatRequest | Untranslatable {
   if (isBadRequest(request)) return { kind: 'bad_request', ...request };

@@ -24,7 +24,7 @@ export interface ApiEndpoint {
   readonly body: 'json' | 'multipart';
   /** Checks the fields that only this endpoint has; null when they are valid. */
   readonly checkBody: (bytes: Buffer, members: readonly Member[]) => BadRequest | null;
-  readonly asks: (bytes: Buffer, members: readonly Member[]) => Asked;
+  readonly asks: (bytes: Buffer, members: readonly Member[]) => AnswerRequirements;
   readonly answer: AnswerFormat;
   /** Whether another upstream may continue a stream that breaks. */
   readonly isResumable: boolean;
@@ -53,7 +53,7 @@ export interface ApiEndpoint {
   readonly vendor: 'openai' | 'anthropic';
 }
 
-export interface Asked {
+export interface AnswerRequirements {
   readonly choices: number;
   /** Whether a whole answer can be built from a stream. A function, because it may take another look at the body. */
   readonly isAssemblable: () => boolean;
@@ -105,7 +105,7 @@ export interface StreamFormat {
 export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `/v1${path}`];
 
 /** For an endpoint with one choice and no way to build its answer from a stream. */
-export const ONE_WHOLE: Asked = {
+export const ONE_WHOLE: AnswerRequirements = {
   choices: 1,
   isAssemblable: () => false,
   followsToolResult: () => false,

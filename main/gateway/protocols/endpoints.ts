@@ -8,7 +8,7 @@ import {
   all,
   requiresList,
   requiresTextOrList,
-  type Asked,
+  type AnswerRequirements,
   ONE_WHOLE,
 } from './endpoint.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
@@ -116,7 +116,7 @@ export const COMPLETIONS: ApiEndpoint = {
 };
 
 /** Each prompt of a list has `n` choices; a list of numbers is one prompt of tokens. */
-function asks(bytes: Buffer, members: readonly Member[]): Asked {
+function asks(bytes: Buffer, members: readonly Member[]): AnswerRequirements {
   const [n, logprobs] = smallValuesOf(bytes, members, ['n', 'logprobs']);
   const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
   const isAssemblable = () => choices === 1 && (logprobs ?? null) === null;

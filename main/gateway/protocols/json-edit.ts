@@ -333,18 +333,18 @@ export interface AnswerScan {
 }
 
 /** Whether the member that makes an object an answer has the value that it should have. */
-type Wanted = (first: string, member: Member) => boolean;
+type ValueTest = (first: string, member: Member) => boolean;
 
-export const LIST: Wanted = (first, { last }) => first === '[' && last !== null;
-export const ANY_LIST: Wanted = (first) => first === '[';
-export const TEXT: Wanted = (first) => first === '"';
-export const NUMBER: Wanted = (first) => /\d/.test(first);
+export const LIST: ValueTest = (first, { last }) => first === '[' && last !== null;
+export const ANY_LIST: ValueTest = (first) => first === '[';
+export const TEXT: ValueTest = (first) => first === '"';
+export const NUMBER: ValueTest = (first) => /\d/.test(first);
 
 /**
  * Takes an object for an answer by one of its outermost members, without parsing it: an answer has one of the
  * `wanted` members, and no error.
  */
-export function createMemberScan(wanted: Readonly<Record<string, Wanted>>): AnswerScan {
+export function createMemberScan(wanted: Readonly<Record<string, ValueTest>>): AnswerScan {
   const scan = new JsonScan();
   return {
     push: (body) => scan.push(body.view()),
@@ -352,7 +352,7 @@ export function createMemberScan(wanted: Readonly<Record<string, Wanted>>): Answ
       if (!scan.isWhole(body)) return null;
       if (!isObjectText(body)) return 'error';
       // The last of duplicate names counts, as in `JSON.parse`.
-      const has = (name: string, is: Wanted) => {
+      const has = (name: string, is: ValueTest) => {
         const member = scan.members.findLast(({ key }) => key === name);
         return member !== undefined && is(String.fromCharCode(body[member.start] ?? 0), member);
       };

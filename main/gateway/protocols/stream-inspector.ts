@@ -113,7 +113,7 @@ class Watch implements StreamWatch {
     return { frames: areSame ? frames : framesOf(taken), sight: GOING };
   }
 
-  #see(event: Buffer): SeenEvent {
+  #see(event: Buffer): EventView {
     if (this.#isSame(event, 0, event.length)) return passing(event);
     const data = dataOf(event)?.trim();
     if (data === '[DONE]') return this.#isWhole() ? { event, sight: DONE_SEEN } : UNFINISHED_SEEN;
@@ -129,7 +129,7 @@ class Watch implements StreamWatch {
     return this.#repaired(event, chunk);
   }
 
-  #repaired(event: Buffer, chunk: Readonly<Record<string, unknown>>): SeenEvent {
+  #repaired(event: Buffer, chunk: Readonly<Record<string, unknown>>): EventView {
     const before = this.#repair.finished;
     const repaired = this.#repair.take(chunk);
     const { finished } = this.#repair;
@@ -158,20 +158,20 @@ class Watch implements StreamWatch {
   }
 }
 
-interface SeenEvent {
+interface EventView {
   /** What the caller gets of it, if anything. */
   readonly event: Buffer | null;
   readonly sight: Sight;
 }
 
-const passing = (event: Buffer): SeenEvent => ({ event, sight: GOING });
-const failed = (error: UpstreamError): SeenEvent => ({
+const passing = (event: Buffer): EventView => ({ event, sight: GOING });
+const failed = (error: UpstreamError): EventView => ({
   event: null,
   sight: { kind: 'error', error },
 });
-const DROPPED: SeenEvent = { event: null, sight: GOING };
+const DROPPED: EventView = { event: null, sight: GOING };
 const DONE_SEEN: Sight = { kind: 'done', last: null };
-const UNFINISHED_SEEN: SeenEvent = { event: null, sight: { kind: 'unfinished' } };
+const UNFINISHED_SEEN: EventView = { event: null, sight: { kind: 'unfinished' } };
 
 /**
  * llama.cpp up to 2025 sends errors in a field of their own (ggml-org/llama.cpp#16109), llama-swap as the JSON of a

@@ -50,13 +50,13 @@ export function estimatedTokens(promptBytes: number, output: number): Tokens {
   return { input, output, cached: 0, estimated: true };
 }
 
-interface Metered {
+interface MeteredCall {
   readonly endpoint: Pick<ApiEndpoint, 'body' | 'estimate' | 'answer'>;
   readonly promptBytes: number;
 }
 
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
-export function tokensOf({ body, value }: WholeAnswer, call: Metered): Tokens | null {
+export function tokensOf({ body, value }: WholeAnswer, call: MeteredCall): Tokens | null {
   const counts = countsIn(value);
   const all = counts === null ? reportedTokens(body) : asTokens(counts);
   const [told, { output }] = [credible(all, call.promptBytes), spentIn(body.length)];
@@ -78,7 +78,7 @@ function countsIn(answer: unknown): TokenCounts | null {
     : { ...told, ...timedCounts(memberOf(answer, 'timings')) };
 }
 
-function guessed(call: Metered, output: number): Tokens | null {
+function guessed(call: MeteredCall, output: number): Tokens | null {
   const { endpoint, promptBytes } = call;
   // The size of a recording says nothing of its tokens, and counting tokens uses none.
   if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
@@ -86,20 +86,20 @@ function guessed(call: Metered, output: number): Tokens | null {
 }
 
 /** What has no stream has no tokens in its answer, such as vectors. */
-const hasNoOutput = ({ endpoint }: Metered): boolean => endpoint.answer.stream === null;
+const hasNoOutput = ({ endpoint }: MeteredCall): boolean => endpoint.answer.stream === null;
 
 /** What came of an answer. */
-export interface Spent {
+export interface OutputSoFar {
   /** As the upstream has told it so far. */
   readonly told: Tokens | null;
   /** Tokens that came, about one an event. */
   readonly output: number;
 }
 
-export const NOTHING_SPENT: Spent = { told: null, output: 0 };
+export const NOTHING_SPENT: OutputSoFar = { told: null, output: 0 };
 
 /** What a call has used that did not come to its end: what it told, or what came of it if that is more. */
-export function tokensOfPart(spent: Spent, call: Metered): Tokens | null {
+export function tokensOfPart(spent: OutputSoFar, call: MeteredCall): Tokens | null {
   const { output } = spent;
   const told = credible(spent.told, call.promptBytes);
   if (told === null) return guessed(call, output);
@@ -108,7 +108,7 @@ export function tokensOfPart(spent: Spent, call: Metered): Tokens | null {
 }
 
 /** Of a body that came in part. */
-export const spentIn = (bytes: number): Spent => ({
+export const spentIn = (bytes: number): OutputSoFar => ({
   told: null,
   output: Math.ceil(bytes / BYTES_PER_TOKEN),
 });

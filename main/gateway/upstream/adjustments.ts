@@ -177,7 +177,7 @@ export type Adjustment =
   (typeof REWRITES)[number]['adjustment'] | RefusedField | RefusedBeta | TokenLimit;
 
 /** A request that was refused, as it was sent. */
-interface Refused {
+interface RefusedRequest {
   readonly status: number;
   readonly error: UpstreamError;
   readonly path: string;
@@ -203,7 +203,7 @@ const MAX_TEXT = 2000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changes that would answer a refusal; none if it names nothing that can be changed. */
-export function adjustmentsAfter(refused: Refused): readonly Adjustment[] {
+export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
   const { status, error, path, body, made } = refused;
   if (!ANSWERED_IN_WORDS.has(path) || made.size >= MAX_CHANGES) return [];
   if (body.length > MAX_BYTES || isHeavyJson(body.toString('latin1'))) return [];
@@ -227,7 +227,7 @@ const RIVALS: readonly (readonly Adjustment[])[] = [
   ['other_effort', 'without reasoning_effort'],
 ];
 
-function mayBeMade(adjustment: Adjustment, { made, mayBeWhole }: Refused): boolean {
+function mayBeMade(adjustment: Adjustment, { made, mayBeWhole }: RefusedRequest): boolean {
   if (adjustment === WITHOUT_STREAM && !mayBeWhole) return false;
   const rivals = RIVALS.find((pair) => pair.includes(adjustment)) ?? [adjustment];
   return !rivals.some((each) => made.has(each));

@@ -16,7 +16,7 @@ import { bodyKind } from './headers.ts';
 import {
   NOTHING_SPENT,
   reportedTokens,
-  type Spent,
+  type OutputSoFar,
   spentIn,
   UsageMeter,
 } from '../protocols/usage.ts';
@@ -84,7 +84,7 @@ export interface BodyReader {
   push(chunk: Buffer): Progress;
   end(): Progress;
   /** What has come so far. */
-  spent(): Spent;
+  spent(): OutputSoFar;
 }
 
 /**
@@ -162,7 +162,7 @@ const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any
 const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
 
-type Judged =
+type EventJudgement =
   | { readonly kind: 'chunk'; readonly chunk: unknown; readonly piece: AnswerPiece }
   | { readonly kind: 'blank' | 'done' | 'unreadable' | 'notice' }
   | Fault;
@@ -171,7 +171,7 @@ function judged(
   event: Buffer,
   { judge }: StreamFormat,
   isNotice: (chunk: unknown) => boolean,
-): Judged {
+): EventJudgement {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '') return faultBy(errorOutsideOfData(event)) ?? { kind: 'blank' };
   if (data === '[DONE]') return { kind: 'done' };

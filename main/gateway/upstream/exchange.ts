@@ -35,7 +35,7 @@ import { deadlineAfter } from './patience.ts';
 import type { NoAnswer } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
-import { NOTHING_SPENT, type Spent, tokensOf, tokensOfPart } from '../protocols/usage.ts';
+import { NOTHING_SPENT, type OutputSoFar, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 export interface ExchangePlan {
   readonly call: UpstreamCall;
@@ -158,7 +158,7 @@ export class PendingCall implements ResponseListener {
   }
 
   /** What has come of an answer; null before its head, and of a refusal. */
-  spent(): Spent | null {
+  spent(): OutputSoFar | null {
     return this.#status < 300 ? (this.#reader?.spent() ?? null) : null;
   }
 

@@ -13,7 +13,7 @@ import {
   KEPT_PER_OUTCOME,
   matchesFilter,
   type RequestPage,
-  type RequestsWanted,
+  type RequestQuery,
 } from '#shared/request-filter.ts';
 import type { HistoryRange, Reread } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
@@ -123,7 +123,7 @@ const MAX_VALUES = 200;
 /** The requested page of `rows`, which are requests that have ended, newest first. */
 export function pageOf(
   rows: readonly RequestRow[],
-  { filter, by, before, limit }: RequestsWanted,
+  { filter, by, before, limit }: RequestQuery,
 ): RequestPage {
   const facets = facetsOf(rows, filter, by);
   const shortened = FACETS.map((facet) => [facet, facets[facet].slice(0, MAX_VALUES)]);

@@ -1,7 +1,7 @@
 import type { AttemptCause, Outcome, RequestRow, TimedOutput } from '#shared/live.ts';
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
-import { KEPT_PER_OUTCOME, type RequestsWanted } from '#shared/request-filter.ts';
+import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
 import type {
   HistoryPoint,
   HistoryRange,
@@ -133,7 +133,7 @@ export function createUsageRecorder(
       return { range, to: now, ...reportOf(found, query), currency, problem: part.problem() };
     },
     /** Null if none are stored or they cannot be read. */
-    requests(wanted: RequestsWanted) {
+    requests(wanted: RequestQuery) {
       void write();
       return part.read('requests', wanted);
     },

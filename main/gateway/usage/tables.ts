@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestRow } from '#shared/live.ts';
-import { KEPT_PER_OUTCOME, type RequestsWanted } from '#shared/request-filter.ts';
+import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
 import {
@@ -192,8 +192,7 @@ export function usageOperations(db: Database) {
         today: since.get({ from: dayFrom, to }) ?? NO_USAGE,
         thisMonth: since.get({ from: monthFrom, to }) ?? NO_USAGE,
       }),
-      requests: (wanted: RequestsWanted) =>
-        pageOf(requestRows(requests.rows(MAX_ROWS_KEPT)), wanted),
+      requests: (wanted: RequestQuery) => pageOf(requestRows(requests.rows(MAX_ROWS_KEPT)), wanted),
       /** Null if it is not stored. */
       request: (id: string): RequestRow | null => requestRows(requests.row(id))[0] ?? null,
       /** What apps asked for in the 30 days before a time. */

@@ -53,9 +53,9 @@ const OTHERS = 'others';
 
 /** Sums what has happened since the last write. Sums are updated in place, because each request adds three times. */
 export function createTally() {
-  let increments = new Map<string, Counted>();
+  let increments = new Map<string, TallyEntry>();
 
-  function countedAt(at: number, given: PlaceOfMinute): Counted {
+  function countedAt(at: number, given: PlaceOfMinute): TallyEntry {
     const known = increments.get(keyOf(at, given));
     if (known !== undefined) return known;
     const isSurplus = increments.size >= MAX_PLACES;
@@ -88,7 +88,7 @@ export function createTally() {
   };
 }
 
-interface Counted {
+interface TallyEntry {
   readonly place: UsagePlace;
   readonly figures: Record<FigureName, number>;
 }

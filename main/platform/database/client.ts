@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { OpenResult, Operations, Reply, Request } from './thread.ts';
 
 /** A full, read-only or locked disk is a result, not an exception; the message is human-readable. */
-export type Written =
+export type WriteOutcome =
   { readonly kind: 'written' } | { readonly kind: 'unwritten'; readonly message: string };
 
 /** What one part of the program has in the database. Every call is answered, whatever happens to the thread. */
@@ -18,7 +18,7 @@ export interface DatabasePart<Of extends Operations> {
   write<Name extends keyof Of['writes'] & string>(
     name: Name,
     ...input: Parameters<Of['writes'][Name]>
-  ): Promise<Written>;
+  ): Promise<WriteOutcome>;
   /** Why nothing is written, for people; null while it is. */
   problem(): string | null;
 }

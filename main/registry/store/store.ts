@@ -1,4 +1,4 @@
-import type { Written } from '../../platform/database/client.ts';
+import type { WriteOutcome } from '../../platform/database/client.ts';
 import type { AgentRecord, Check, ProviderEvent, VerificationState } from '#shared/provider.ts';
 
 /** A provider as stored. Times are wall-clock ms since the epoch. */
@@ -136,7 +136,7 @@ export interface SharedProvider {
 }
 
 /** `refused`: it conflicts with what another gateway has written. */
-export type WriteResult = Written | StoreRefusal;
+export type WriteResult = WriteOutcome | StoreRefusal;
 
 export type StoreRefusal =
   /** The heartbeat's sequence is not above the last one. */

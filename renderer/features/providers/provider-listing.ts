@@ -20,7 +20,7 @@ import {
 
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
-interface Marked {
+interface MarkedIds {
   /** The one whose engine Local calls directly. */
   readonly directId: string | null;
   /** The gateway's own. */
@@ -30,7 +30,7 @@ interface Marked {
 export function entriesOf(
   machines: Pick<Machines, 'data'> & Partial<Pick<Machines, 'notes'>>,
   circuits: Circuits,
-  { directId, hereId }: Marked = { directId: null, hereId: null },
+  { directId, hereId }: MarkedIds = { directId: null, hereId: null },
 ): readonly ProviderEntry[] {
   const { data, notes = {} } = machines;
   const names = namesOf(machines);

@@ -193,9 +193,9 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
 }
 
 /** What is known of this one, with another word than its kind's if that would mislead. */
-type Told = Pick<ProviderWords, 'what' | 'todo'> & Partial<StateText>;
+type StandingText = Pick<ProviderWords, 'what' | 'todo'> & Partial<StateText>;
 
-function whatOf(standing: Standing, serverNow: number): Told {
+function whatOf(standing: Standing, serverNow: number): StandingText {
   switch (standing.kind) {
     case 'stopped':
       return say(`Shut down at ${formatMoment(standing.since, serverNow)}.`);
@@ -276,7 +276,7 @@ function failureText(check: Check): string {
   return address === null ? error : `${address} (${error})`;
 }
 
-function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): Told {
+function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): StandingText {
   if (!first) return say('Its test failed.', 'Test it again.');
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
   const what = says.checkFailed(checkTitle(first.name), errors, others.length);
@@ -290,4 +290,4 @@ function pendingText(reason: string): string {
   return reason === '' ? 'Waiting to be tested.' : `Waiting to be tested: ${reason}.`;
 }
 
-const say = (what: string | null, todo: string | null = null): Told => ({ what, todo });
+const say = (what: string | null, todo: string | null = null): StandingText => ({ what, todo });

@@ -5,7 +5,7 @@ import { TIMES, TOKENS } from './nouns.ts';
 /** Those that cost most; the rest is little. */
 const MAX_REASONS = 3;
 
-export interface Counted {
+export interface TokenUsage {
   readonly input: number;
   readonly output: number;
   /** True if the upstream did not report them. */
@@ -41,7 +41,7 @@ export const usage = {
     const reasons = rereads.map(({ why, turns }) => `${WHY[why]} ${counted(turns, TIMES)}`);
     return `${readAgain(total)} today: ${reasons.slice(0, MAX_REASONS).join(', ')}.`;
   },
-  tokens: ({ input, output, estimated = false }: Counted) =>
+  tokens: ({ input, output, estimated = false }: TokenUsage) =>
     `${estimated ? '≈ ' : ''}${counted(input, TOKENS)} in, ${formatCount(output)} out`,
   rate: (perSecond: number) =>
     `${perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond)} tokens/s`,

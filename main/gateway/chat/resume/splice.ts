@@ -28,7 +28,7 @@ import {
   type TextGate,
 } from './text-gates.ts';
 
-type Spliced =
+type SpliceResult =
   | { readonly kind: 'frames'; readonly frames: Frames | null }
   /** It is not the same answer; nothing of it may be sent. */
   | { readonly kind: 'diverged'; readonly detail: string };
@@ -39,9 +39,9 @@ export type Splice = ReturnType<typeof createSplice>;
 /** Comments, errors and `[DONE]` pass unchanged: the relay inspects the result. */
 export function createSplice(transcript: Transcript, mode: SpliceMode) {
   const chunks = createChunkSplice(transcript, mode);
-  let diverged: Spliced | null = null;
+  let diverged: SpliceResult | null = null;
   return {
-    push(frames: Frames): Spliced {
+    push(frames: Frames): SpliceResult {
       const out: Buffer[] = [];
       for (const event of eventsOf(frames)) {
         if (diverged !== null) return diverged;
@@ -80,7 +80,7 @@ type Chunk = Readonly<Record<string, unknown>>;
 
 type SplicedChunk =
   /** Null: it contains nothing new. */
-  { readonly kind: 'chunk'; readonly chunk: Chunk | null } | Diverged;
+  { readonly kind: 'chunk'; readonly chunk: Chunk | null } | Divergence;
 
 type ChunkSplice = ReturnType<typeof createChunkSplice>;
 
@@ -148,7 +148,7 @@ export type SpliceMode =
   /** The same request again: the answer must begin with what was sent. */
   | { readonly kind: 'repeated' };
 
-interface Diverged {
+interface Divergence {
   readonly kind: 'diverged';
   readonly detail: string;
 }
@@ -161,12 +161,15 @@ interface NewParts {
 
 interface TextSplice {
   /** `isLast`: the chunk has a finish reason. */
-  take(delta: Delta, isLast: boolean): NewParts | Diverged;
+  take(delta: Delta, isLast: boolean): NewParts | Divergence;
   /** At the end of the stream: the text that was held back. */
-  end(): NewParts | Diverged;
+  end(): NewParts | Divergence;
 }
 
-const differs = (how: string): Diverged => ({ kind: 'diverged', detail: `the new answer ${how}` });
+const differs = (how: string): Divergence => ({
+  kind: 'diverged',
+  detail: `the new answer ${how}`,
+});
 
 function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice {
   const { content, reasoning } = gatesFor(transcript, mode);
@@ -184,7 +187,7 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice 
     return { content: newContent, reasoning: newReasoning };
   }
 
-  function end(): NewParts | Diverged {
+  function end(): NewParts | Divergence {
     if (!isPast()) return differs('ends before what was sent does');
     // An engine that takes the text for a thought, as SGLang did before sgl-project/sglang#17065.
     if (mode.kind === 'continued' && mode.part === 'text' && said === 'thoughts')

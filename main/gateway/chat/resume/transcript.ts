@@ -235,14 +235,14 @@ export function beyondText(delta: Delta): BeyondText | null {
   return Array.isArray(content) && content.length > 0 ? 'content_parts' : null;
 }
 
-interface Kept {
+interface DeltaParts {
   readonly content: string;
   readonly reasoning: string;
   readonly isRoleNew: boolean;
 }
 
 /** A delta with only those texts and the role, and its other fields. Null if it is empty. */
-export function keptOf(delta: Delta, kept: Kept): Delta | null {
+export function keptOf(delta: Delta, kept: DeltaParts): Delta | null {
   const { role, content: _, reasoning_details, ...others } = delta;
   const thoughts = REASONING.filter((name) => typeof delta[name] === 'string');
   const fields = {

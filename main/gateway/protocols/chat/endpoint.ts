@@ -6,7 +6,7 @@ import { substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
 import {
   type ApiEndpoint,
-  type Asked,
+  type AnswerRequirements,
   pathsOf,
   type StreamFormat,
   requiresList,
@@ -67,7 +67,7 @@ export function createAnswerScan(): AnswerScan {
   };
 }
 
-function asks(bytes: Buffer, members: readonly Member[]): Asked {
+function asks(bytes: Buffer, members: readonly Member[]): AnswerRequirements {
   const n = smallValueOf(bytes, members, 'n');
   return {
     choices: typeof n === 'number' && n > 1 ? n : 1,

@@ -4,7 +4,7 @@ import { endOf, standardReason } from './content.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-export type Repaired =
+export type RepairResult =
   | { readonly kind: 'same' }
   | { readonly kind: 'changed'; readonly chunk: Json }
   /** Nothing is left of it. */
@@ -12,8 +12,8 @@ export type Repaired =
   /** The answer broke off, or cannot be told apart from another. */
   | { readonly kind: 'broken'; readonly detail: string };
 
-const SAME: Repaired = { kind: 'same' };
-const DROPPED: Repaired = { kind: 'dropped' };
+const SAME: RepairResult = { kind: 'same' };
+const DROPPED: RepairResult = { kind: 'dropped' };
 const MIXED_UP = 'tool calls that cannot be told apart';
 const TOO_MANY = 'too many tool calls or choices';
 
@@ -46,7 +46,7 @@ export class ChunkRepair {
   finished = 0;
   readonly #choices = new Map<unknown, Choice>();
 
-  take(chunk: Json): Repaired {
+  take(chunk: Json): RepairResult {
     const before = listOf(chunk['choices']);
     if (this.#choices.size + before.length > MAX_CHOICES)
       return { kind: 'broken', detail: TOO_MANY };

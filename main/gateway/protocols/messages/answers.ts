@@ -329,14 +329,14 @@ interface Ending {
   readonly container: null;
 }
 
-interface Said {
+interface AnswerSummary {
   readonly hasCalls: boolean;
   readonly hasRefusal: boolean;
   readonly stop: Stop | null;
 }
 
 /** @param request the caller's: an engine also stops at sequences of its own, which are the end of a turn */
-function endingOf(finish: Finish, said: Said, request: unknown): Ending {
+function endingOf(finish: Finish, said: AnswerSummary, request: unknown): Ending {
   const stop = askedStop(said.stop, listOf(memberOf(request, 'stop_sequences')));
   const stop_reason = stopReason(finish, { ...said, stop });
   return {
@@ -355,7 +355,7 @@ function askedStop(stop: Stop | null, asked: readonly unknown[]): Stop | null {
   return isOnly ? { kind: 'named', sequence: only } : stop;
 }
 
-function stopReason(finish: Finish, { hasCalls, hasRefusal, stop }: Said): string {
+function stopReason(finish: Finish, { hasCalls, hasRefusal, stop }: AnswerSummary): string {
   if (finish === 'length') return 'max_tokens';
   if (finish === 'content_filter' || hasRefusal) return 'refusal';
   // Some engines end an answer with calls like any other answer.

@@ -1,11 +1,11 @@
 import { isObject } from '../../../platform/json.ts';
 import type { ChatPart } from '../translation/conversation.ts';
-import type { Translated } from '../translation/translation.ts';
+import type { TranslationResult } from '../translation/translation.ts';
 import { toCountedChat } from './request.ts';
 
 export type TokenCount =
   | { readonly kind: 'counted'; readonly body: { readonly input_tokens: number } }
-  | Exclude<Translated, { readonly kind: 'chat' }>;
+  | Exclude<TranslationResult, { readonly kind: 'chat' }>;
 
 /** For English and for code; other languages take more tokens, but also more bytes. */
 const BYTES_PER_TOKEN = 4;

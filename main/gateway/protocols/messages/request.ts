@@ -16,7 +16,7 @@ import {
   readEffort,
   userField,
 } from '../translation/passed-fields.ts';
-import type { Translated } from '../translation/translation.ts';
+import type { TranslationResult } from '../translation/translation.ts';
 
 const TRANSLATED = fieldNames(
   'messages system max_tokens stop_sequences metadata thinking output_config output_format tools tool_choice',
@@ -42,16 +42,16 @@ const OUTPUT = fieldNames('effort format');
 const THINKING = fieldNames('type budget_tokens display');
 const FORMAT = fieldNames('type schema');
 
-export function toChat(body: unknown): Translated {
+export function toChat(body: unknown): TranslationResult {
   return translate(body, true);
 }
 
 /** Like `toChat`, for a request to count tokens, which has no `max_tokens`. */
-export function toCountedChat(body: unknown): Translated {
+export function toCountedChat(body: unknown): TranslationResult {
   return translate(body, false);
 }
 
-function translate(body: unknown, isToBeAnswered: boolean): Translated {
+function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
   const findings = createFindings();
   const reader = bodyReader(body, findings);
   reader.dropOthers(KNOWN);

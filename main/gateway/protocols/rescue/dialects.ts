@@ -1,6 +1,6 @@
 import { isObject, listOf, parseExactJson } from '../../../platform/json.ts';
 import type { Json } from '../translation/findings.ts';
-import { argumentsFor, type Offered, valueFor } from './offered.ts';
+import { argumentsFor, type OfferedTools, valueFor } from './offered.ts';
 
 /** A call that a model wrote into its text. */
 export interface LeakedCall {
@@ -105,7 +105,7 @@ const behindBlank = (text: string, at: number): number =>
 const dialectsFor = (isAlone: boolean) => DIALECTS.filter((each) => isAlone || !each.isAlone);
 
 /** Whether the beginning of a text is that of a call. */
-export const beginsCall = (text: string, offered: Offered, isAlone: boolean): boolean =>
+export const beginsCall = (text: string, offered: OfferedTools, isAlone: boolean): boolean =>
   dialectsFor(isAlone).some(({ open, args }) => {
     const opened = matchAt(open, text, 0);
     const named = opened && (args === 'named' ? matchAt(NAMED, text, open.lastIndex) : opened);
@@ -114,7 +114,7 @@ export const beginsCall = (text: string, offered: Offered, isAlone: boolean): bo
   });
 
 /** The calls that a text is, from its first character to its end; null if it is anything else. */
-export function readCalls(text: string, offered: Offered, isAlone: boolean) {
+export function readCalls(text: string, offered: OfferedTools, isAlone: boolean) {
   for (const dialect of dialectsFor(isAlone)) {
     const calls: LeakedCall[] = [];
     let at: number | null = 0;
@@ -128,7 +128,7 @@ export function readCalls(text: string, offered: Offered, isAlone: boolean) {
 function readCall(
   { open, args, close = EMPTY }: Dialect,
   { text, at }: { readonly text: string; readonly at: number },
-  offered: Offered,
+  offered: OfferedTools,
   calls: LeakedCall[],
 ): number | null {
   const opened = matchAt(open, text, at);

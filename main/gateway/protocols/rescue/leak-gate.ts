@@ -1,5 +1,5 @@
 import { beginsCall, type LeakedCall, MARKERS, readCalls } from './dialects.ts';
-import type { Offered } from './offered.ts';
+import type { OfferedTools } from './offered.ts';
 
 /** A marker, and a name behind it. */
 const MAX_BEGIN_CHARS = 160;
@@ -12,7 +12,7 @@ const MAX_REFUTED = 16;
  * or to the end of the answer. Prose behind it makes all of it a text, and code is never held.
  */
 export class LeakGate {
-  readonly #offered: () => Offered;
+  readonly #offered: () => OfferedTools;
   #held = '';
   /** Whether what is held begins as a call. */
   #isCall = false;
@@ -22,7 +22,7 @@ export class LeakGate {
   #line = '';
   #isFenced = false;
 
-  constructor(offered: () => Offered) {
+  constructor(offered: () => OfferedTools) {
     this.#offered = offered;
   }
 

@@ -3,9 +3,12 @@ import type { ChatRequest } from '../chat-request.ts';
 import type { Json } from '../translation/findings.ts';
 
 /** The schemas of the arguments, by the names of the functions that a request offers. */
-export type Offered = ReadonlyMap<unknown, unknown>;
+export type OfferedTools = ReadonlyMap<unknown, unknown>;
 
-export function offeredIn({ bytes, members }: Pick<ChatRequest, 'bytes' | 'members'>): Offered {
+export function offeredIn({
+  bytes,
+  members,
+}: Pick<ChatRequest, 'bytes' | 'members'>): OfferedTools {
   const tools = members.find(({ key }) => key === 'tools');
   const given = tools && parseExactJson(bytes.toString('utf8', tools.start, tools.end));
   const functions = listOf(given).map((tool) => memberOf(tool, 'function'));

@@ -6,7 +6,7 @@ import { smallValuesOf } from '../json-edit.ts';
 import { dataOf, eventsOf, eventWith, type Frames, framesOf } from '../sse.ts';
 import type { LeakedCall } from './dialects.ts';
 import type { Json } from '../translation/findings.ts';
-import { type Offered, offeredIn } from './offered.ts';
+import { type OfferedTools, offeredIn } from './offered.ts';
 import { LeakGate } from './leak-gate.ts';
 
 /** Makes calls of those that a model wrote into the text of its answer and its engine did not read. */
@@ -23,7 +23,7 @@ export function rescueFor(request: ChatRequest): Rescue | null {
   const [choice, format] = smallValuesOf(bytes, members, ['tool_choice', 'response_format']);
   const isText = (format ?? null) === null || memberOf(format, 'type') === 'text';
   if (choice === 'none' || !isText) return null;
-  let known: Offered | null = null;
+  let known: OfferedTools | null = null;
   const offered = () => (known ??= offeredIn(request));
   return {
     whole: (answer) => rescuedAnswer(answer, new LeakGate(offered)),

@@ -19,7 +19,7 @@ import {
   readEffort,
   userField,
 } from '../translation/passed-fields.ts';
-import type { Translated } from '../translation/translation.ts';
+import type { TranslationResult } from '../translation/translation.ts';
 import { readTools, flatName } from './tools.ts';
 
 const TRANSLATED = fieldNames(
@@ -44,7 +44,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 
 /** Translates the body of a Responses API request to chat completions. */
-export function toChat(body: unknown, items: ItemSource | null): Translated {
+export function toChat(body: unknown, items: ItemSource | null): TranslationResult {
   const findings = createFindings();
   const reader = bodyReader(body, findings);
   reader.dropOthers(KNOWN);

@@ -1,6 +1,6 @@
 import { isObject, isTooDeep } from '../../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
-import type { Translated } from './translation.ts';
+import type { TranslationResult } from './translation.ts';
 
 /** Collects what is wrong with a request, of which the first of each kind is reported, and what is left out. */
 export type Findings = ReturnType<typeof createFindings>;
@@ -13,8 +13,8 @@ const MAX_NAME_CHARS = 80;
 const safe = (path: string) => path.slice(0, MAX_NAME_CHARS).replaceAll(/[^\w.[\]=-]/g, '?');
 
 export function createFindings() {
-  let wrong: Translated | null = null;
-  let unsupported: Translated | null = null;
+  let wrong: TranslationResult | null = null;
+  let unsupported: TranslationResult | null = null;
   const named: string[] = [];
   let others = 0;
   return {
@@ -32,7 +32,7 @@ export function createFindings() {
       if (named.length < MAX_NAMED) named.push(safe(field));
       else others += 1;
     },
-    result: (body: ChatBody): Translated =>
+    result: (body: ChatBody): TranslationResult =>
       wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others } },
   };
 }

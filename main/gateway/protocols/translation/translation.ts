@@ -5,7 +5,7 @@ import type { ItemMemory, ItemSource } from '../responses/history.ts';
 import type { BegunBlocks } from '../messages/begun.ts';
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
-export type Translated =
+export type TranslationResult =
   | { readonly kind: 'chat'; readonly body: ChatBody; readonly dropped: DroppedFields }
   /** Invalid in the protocol itself, whichever upstream serves it. */
   | { readonly kind: 'bad_request'; readonly message: string; readonly param: string | null }
@@ -54,7 +54,7 @@ export interface TranslatedStream {
 /** Serves callers of one protocol from an upstream that only speaks chat completions. */
 export interface ProtocolTranslation {
   /** `items` resolves references to earlier answers. */
-  toChat(body: unknown, items: ItemSource | null): Translated;
+  toChat(body: unknown, items: ItemSource | null): TranslationResult;
   /** `completion` is a parsed chat completion. */
   answer(completion: unknown, exchange: TranslatedExchange): WholeAnswer;
   /** @param begun of a message that broke off: only its rest is made */

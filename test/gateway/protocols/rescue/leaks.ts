@@ -1,5 +1,5 @@
 import type { LeakedCall } from '../../../../main/gateway/protocols/rescue/dialects.ts';
-import type { Offered } from '../../../../main/gateway/protocols/rescue/offered.ts';
+import type { OfferedTools } from '../../../../main/gateway/protocols/rescue/offered.ts';
 import type { Draws } from '../../../support/draws.ts';
 
 /** What a coding agent and a home assistant offer. */
@@ -29,7 +29,7 @@ export const TOOLS = [
   },
 ];
 
-export const OFFERED: Offered = new Map(
+export const OFFERED: OfferedTools = new Map(
   TOOLS.map(({ name, ...schema }) => [name, { type: 'object', ...schema }]),
 );
 

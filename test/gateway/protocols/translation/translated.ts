@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Translated } from '../../../../main/gateway/protocols/translation/translation.ts';
+import type { TranslationResult } from '../../../../main/gateway/protocols/translation/translation.ts';
 
 /** A refusal to translate, in words that begin with the field. */
 export const unsupported = (field: string) => ({
@@ -9,7 +9,7 @@ export const unsupported = (field: string) => ({
 });
 
 /** The chat body of a translation, as it is sent. */
-export function sentBody(translated: Translated): Record<string, unknown> {
+export function sentBody(translated: TranslationResult): Record<string, unknown> {
   if (translated.kind !== 'chat') throw new Error(translated.message);
   return JSON.parse(JSON.stringify(translated.body)) as Record<string, unknown>;
 }
