@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
@@ -52,6 +54,20 @@ test.each([
     expect(upstream.calls[0]?.headers).not.toHaveProperty('http2-settings');
   },
 );
+
+test('a caller that asks before it sends two megabytes, as those in Java do, is told to go on', async () => {
+  const upstream = await startUpstream(answers('hi'));
+  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const headers = { 'content-type': 'application/json', expect: '100-continue' };
+  const asked = request(`${url}/v1/chat/completions`, { method: 'POST', headers });
+  asked.flushHeaders();
+  await once(asked, 'continue');
+  const content = 'x'.repeat(2 * 1024 * 1024);
+  asked.end(JSON.stringify({ messages: [{ role: 'user', content }] }));
+  const [{ statusCode }] = (await once(asked, 'response')) as [{ statusCode: number }];
+  expect(statusCode).toBe(200);
+  expect(upstream.calls[0]?.json).toMatchObject({ messages: [{ content }] });
+});
 
 test('a caller that sends a whole URL, as to a proxy, is answered', async () => {
   const upstream = await startUpstream(answers('hi'));

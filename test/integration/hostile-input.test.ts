@@ -169,6 +169,16 @@ describe.each<
   });
 });
 
+test('sound, video and a file without a name reach an engine as they came', async () => {
+  const parts =
+    '[{"type":"audio_url","audio_url":{"url":"data:audio/wav;base64,AA=="}},{"type":"video_url","video_url":{"url":"https://x/v.mp4"}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}},{"type":"file","file":{"file_data":"data:application/pdf;base64,AA=="}}]';
+  const upstream = await startUpstream(answers('x'));
+  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const body = `{"messages":[{"role":"user","content":${parts}}],"stream":true,${USAGE_ASKED}}`;
+  expect((await chat(gateway.url, body)).status).toBe(200);
+  expect(upstream.calls[0]?.body.toString()).toBe(body);
+});
+
 test('a model whose key is spelled in escapes is read as the model', async () => {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });

@@ -103,10 +103,12 @@ describe('the time of a search grows with the length of the text only', () => {
     gate.end('');
   };
   const LINE = '\r\ncontent-disposition: form-data; name="model"';
+  /** As much as is searched: of less, the square is no harm yet. */
+  const inForm = (text: string) => formField(Buffer.from(text.repeat(4)), 'model');
 
   test.each<[name: string, search: (text: string) => unknown, texts: readonly string[]]>([
     ['the gateways passed through', headers('x-gateway-hops'), [' ', '\t', ',', ' ,']],
-    ['a field of a form', (text) => formField(Buffer.from(text), 'model'), [LINE, `${LINE}\r\nx`]],
+    ['a field of a form', inForm, [LINE, `${LINE}\r\nx`]],
     ['an error of an upstream', (text) => readErrorBody(Buffer.from(text)), [' ', '<', '<a', '{']],
     ['a wait in a header', waits('retry-after'), ['1m', '1', '1.']],
     ['the reset of a limit', waits('x-ratelimit-remaining'), ['0', ' ']],

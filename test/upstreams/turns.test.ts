@@ -8,7 +8,7 @@ import { chatOnly } from '../support/speakers.ts';
 import { answers, error, json, type Script, sse, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBetween } from './between.ts';
-import { ask } from './caller.ts';
+import { ask, inEach } from './caller.ts';
 import { anthropic, openAi } from './refused.ts';
 import { DONE, eventsOf, part, saying } from './speech.ts';
 
@@ -239,6 +239,26 @@ test.each([
       expect(told).toMatchObject({ upstream: 'local', text: 'hi', reason: 'none' });
     }
     expect(system.calls).toHaveLength(3);
+  },
+);
+
+test.each(inEach([true, false].map((isStream) => ({ isStream }))))(
+  'letters whose bytes come one by one are whole in $protocol, streamed: $isStream',
+  async ({ protocol, isStream }) => {
+    const text = 'é 天気 😀';
+    const { url } = await startBetween('hosted_a', (call) => {
+      const { res } = call;
+      const write = (bytes: Buffer | string) =>
+        [...Buffer.from(bytes)].every((byte) => http.write(Buffer.of(byte), 'utf8'));
+      const http = { write: res.write.bind(res), end: res.end.bind(res) };
+      res.write = write;
+      res.end = (last?: unknown) => {
+        if (typeof last === 'string') write(last);
+        return http.end('', 'utf8');
+      };
+      return saying({ ...SAID, text }, {})(call);
+    });
+    expect(await ask(url, { protocol, isStream })).toMatchObject({ upstream: 'hosted_a', text });
   },
 );
 

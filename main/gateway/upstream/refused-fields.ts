@@ -18,7 +18,7 @@ export type RefusedField = `without ${string}`;
 
 /** How hosts and engines say that they do not take a field; a value that is too large is another matter. */
 const REFUSED =
-  /unsupported|n[o']t (support|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|extra (inputs?|fields?)|extra_forbidden|additional propert|no field|forbidden|deprecated|string too long|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
+  /unsupported|n[o']t (support|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|additional propert|no field|forbidden|deprecated|string too long|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
 /** … that they do not take its value: then another value may be taken. */
 const OF_VALUE =
   /supported (string )?values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
@@ -293,14 +293,10 @@ export type TokenLimit = `at_${'most' | 'least'}_${number}`;
 
 const FIELDS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
 
-const TOKENS = String.raw`(?<!\+ .?)\bmax(?:imum)?[ _](?:\w+_)?tokens\b.{0,80}?`;
 /** How hosts and engines say how many they can give, whatever the prompt. */
 const MOST = [
-  // OpenAI; Groq, NVIDIA NIM and Cohere; Bedrock.
-  new RegExp(
-    String.raw`${TOKENS}(?:<=|at most|or equal to|(?:not|cannot) be (?:greater|larger|more) than|limit of)\W{0,3}(\d{1,9})`,
-    'i',
-  ),
+  // OpenAI; Groq, NVIDIA NIM and Cohere; Bedrock. Of a sum with the prompt's tokens it is another matter.
+  /(?<!\+ .?)\bmax(?:imum)?[ _](?:\w+_)?tokens\b.{0,80}?(?:<=|at most|or equal to|(?:not|cannot) be (?:greater|larger|more) than|limit of)\W{0,3}(\d{1,9})/i,
   // DeepSeek (mnfst/llm-gateway#1177); DashScope.
   /range of max_tokens (?:is|should be) \[1, ?(\d{1,9})\]/i,
   // Anthropic.
@@ -322,10 +318,8 @@ const LEAST_TOKENS = 4096;
 const LEAST_SHARE = 1 / 4;
 
 /** OpenAI, for the one token with which apps ask whether a model is there (farion1231/cc-switch#7103). */
-const LEAST = new RegExp(
-  String.raw`${TOKENS}(?:>=|at least|greater than or equal to)\W{0,3}(\d{1,9})`,
-  'i',
-);
+const LEAST =
+  /\bmax_(?:\w+_)?tokens\b.{0,80}?(?:>=|at least|greater than or equal to)\W{0,3}(\d{1,9})/i;
 
 /** The limit that would answer a refusal of the one that `body` has; null if there is none, or it was tried. */
 export function tokenLimitIn(
