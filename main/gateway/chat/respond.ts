@@ -57,7 +57,7 @@ function sendFinalResponse(
   const final = finalResponse(context.call, outcomes);
   const reason = fallbackReason(
     outcomes,
-    final.kind === 'passed' ? final : { kind: 'gateway_error' },
+    final.kind === 'passed' ? final.outcome : 'gateway_error',
   );
   const { upstream, provider } =
     final.kind === 'passed' ? final.outcome : { upstream: null, provider: null };
@@ -150,7 +150,7 @@ function sendAnswer(
 ): Promise<void> {
   const { call, seen } = answer;
   const { endpoint } = call;
-  const reason = fallbackReason(outcomes, { kind: 'answer' });
+  const reason = fallbackReason(outcomes, 'answer');
   const dropped = call.translator?.dropped;
   const headers = {
     ...callerHeaders(seen.headers),
@@ -229,7 +229,6 @@ async function sendBytes(
   const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
   record(end, attempt);
   if (end.kind === 'broken') walk.broken(turn);
-  walk.close();
   return end.kind;
 }
 

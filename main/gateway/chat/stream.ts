@@ -221,7 +221,6 @@ async function nextPart(
   const sent = isOver ? null : (stream.sent?.taken() ?? null);
   if (sent === null) {
     walk.broken(source);
-    walk.close();
     return null;
   }
   const next = await resumeAnswer({ source, walk, sent }, context, deps);

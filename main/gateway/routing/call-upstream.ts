@@ -1,9 +1,8 @@
 import type { AttemptCause } from '#shared/live.ts';
-import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
+import { type CancelSignal, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { NEUTRAL } from '../circuits/breaker.ts';
-import type { Circuits } from '../circuits/circuits.ts';
-import type { Knowledge, Memory } from '../memory/memory.ts';
+import type { Knowledge } from '../memory/memory.ts';
 import {
   changesAfter,
   hidesUsage,
@@ -18,19 +17,17 @@ import { type Adjustment, knownRefusals, REFUSAL_STATUSES } from '../upstream/ad
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type NoAnswer } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
-import { Attempt, type Permits } from './attempt.ts';
+import { Attempt, type AttemptDeps, type Permits } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungEngines } from './checker.ts';
 import type { Turn } from './walk.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
-export interface CallDeps {
+
+export interface CallDeps extends AttemptDeps {
   readonly http: HttpClient;
-  readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
   readonly warmup: WarmupRunner;
-  readonly circuits: Circuits;
-  readonly memory: Memory;
   readonly hung: HungEngines;
 }
 

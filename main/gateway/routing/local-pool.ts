@@ -33,7 +33,7 @@ export interface BalancingDeps extends ChoiceDeps {
 interface PoolRequest extends ReadRequest {
   readonly config: Config;
   /** `isAlone`: no other machine will be called. */
-  readonly callTo: (target: LocalTarget, isAlone: boolean) => UpstreamCall;
+  readonly machine: (target: LocalTarget, isAlone: boolean) => SingleCall;
 }
 
 /** The machines of the local pool, at most three of them in turn. */
@@ -53,7 +53,7 @@ export function localPool(
   plan: PoolRequest,
   deps: BalancingDeps,
 ): LocalPool {
-  const { request, config, callTo } = plan;
+  const { request, config, machine } = plan;
   const exclusionOf = (target: LocalTarget) =>
     deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
     loadingUnderRequest(target, request, deps);
@@ -86,10 +86,7 @@ export function localPool(
       const admitted = () => targets.filter((target) => exclusionOf(target) === null);
       const ordered = isForced ? forcible() : preferred(admitted(), plan, deps);
       const isAlone = isForced || ordered.length === 1;
-      return ordered.map((target) => {
-        const id = circuitIdOf(target);
-        return { kind: 'single', upstream: 'local', id, call: () => callTo(target, isAlone) };
-      });
+      return ordered.map((target) => machine(target, isAlone));
     },
     exclusion: () => poolExclusion(targets.map(exclusionOf)),
     result(outcomes) {

@@ -76,35 +76,20 @@ export function isSettled(outcomes: readonly UpstreamOutcome[]): boolean {
   return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
 }
 
-/** What the caller receives. */
-export type AnsweredBy =
-  | { readonly kind: 'gateway_error' }
-  /** An upstream's answer; that upstream is not among the outcomes. */
-  | { readonly kind: 'answer' }
-  /** The error response of an upstream, passed on. */
-  | { readonly kind: 'passed'; readonly outcome: FailedCall };
-
 /**
- * The `X-Gateway-Fallback-Reason` value: one entry per upstream, one per machine of the local pool, in
- * order. An upstream whose own response is passed on is listed only if another was called after it.
+ * The `X-Gateway-Fallback-Reason` value: one entry per upstream, one per machine of the local pool, in order. `by` is what
+ * the caller receives; an upstream whose own response is passed on is listed only if another was called after it.
  */
-export function fallbackReason(outcomes: readonly UpstreamOutcome[], by: AnsweredBy): string {
-  const entries = reportedOutcomes(outcomes, by).map(
-    (outcome) => `${nameOf(outcome)}=${reasonOf(outcome)}`,
-  );
-  return entries.length === 0 ? 'none' : entries.join('; ');
-}
-
-function reportedOutcomes(
+export function fallbackReason(
   outcomes: readonly UpstreamOutcome[],
-  by: AnsweredBy,
-): readonly UpstreamOutcome[] {
-  if (by.kind === 'gateway_error' && !outcomes.some(wasAttempted)) return outcomes;
-  const passedAt = by.kind === 'passed' ? outcomes.indexOf(by.outcome) : -1;
-  const isFinal = passedAt !== -1 && !outcomes.slice(passedAt + 1).some(wasAttempted);
-  return (isFinal ? outcomes.slice(0, passedAt) : outcomes).filter(
-    (outcome) => !isUnconfigured(outcome),
-  );
+  by: 'answer' | 'gateway_error' | FailedCall,
+): string {
+  const passedAt = typeof by === 'string' ? -1 : outcomes.indexOf(by);
+  const isLast = passedAt !== -1 && !outcomes.slice(passedAt + 1).some(wasAttempted);
+  const before = isLast ? outcomes.slice(0, passedAt) : outcomes;
+  const isUnattempted = by === 'gateway_error' && !outcomes.some(wasAttempted);
+  const shown = isUnattempted ? before : before.filter((outcome) => !isUnconfigured(outcome));
+  return shown.map((outcome) => `${nameOf(outcome)}=${reasonOf(outcome)}`).join('; ') || 'none';
 }
 
 /** As in `X-Gateway-Fallback-Reason`. */
@@ -121,14 +106,8 @@ export function sourceName(source: {
 }
 
 export function reasonOf(outcome: UpstreamOutcome): FallbackReason {
-  switch (outcome.kind) {
-    case 'failed':
-      return outcome.failure.reason;
-    case 'hedge_lost':
-      return OUTRUN;
-    case 'skipped':
-      return outcome.reason;
-  }
+  if (outcome.kind === 'failed') return outcome.failure.reason;
+  return outcome.kind === 'skipped' ? outcome.reason : OUTRUN;
 }
 
 export function wasAttempted(outcome: UpstreamOutcome): outcome is FailedCall {

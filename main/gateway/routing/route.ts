@@ -1,8 +1,9 @@
 import { servesModel } from '../upstream/upstreams.ts';
 import type { CallAnswer } from './call-upstream.ts';
-import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
+import type { CandidateDeps, RoutedRequest } from './candidates.ts';
 import { callOrHedge, type HedgeDeps } from './hedge.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
+import { keepsModel } from './request-form.ts';
 import { Walk } from './walk.ts';
 
 export interface RouterDeps extends HedgeDeps, CandidateDeps {

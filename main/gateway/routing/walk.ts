@@ -22,7 +22,7 @@ import {
 } from './outcomes.ts';
 
 /** Which calls are acceptable; those that are not keep their turn. */
-export type CallFilter = (call: UpstreamCall) => boolean;
+type CallFilter = (call: UpstreamCall) => boolean;
 
 const ANY: CallFilter = () => true;
 

@@ -35,7 +35,9 @@ describe('machines that would have to load the model', () => {
       isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
       random: () => 0.5,
     };
-    const asked = { request, config: { local: {}, routing: {} }, chain: null };
+    const machineAt = ({ provider }: LocalTarget) => ({ id: provider });
+    const config = { local: {}, routing: {} };
+    const asked = { request, config, chain: null, machine: machineAt };
     const pool = localPool(
       targets,
       asked as unknown as Parameters<typeof localPool>[1],
