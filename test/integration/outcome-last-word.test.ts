@@ -49,11 +49,17 @@ describe('the final answer', () => {
   });
 
   // openai-node#1840: a client sleeps as long as it is told to.
-  test('the final answer names a wait of ten minutes if a rate limit asks for two days', async () => {
-    const gateway = await startHosted(limited('172800'));
-    const { status, headers } = await chat(gateway.url);
-    expect({ status, wait: headers['retry-after'] }).toEqual({ status: 429, wait: '600' });
-  });
+  test.each([
+    [429, limited],
+    [503, unavailable],
+  ])(
+    'the final answer names a wait of ten minutes if a %i asks for two days',
+    async (code, says) => {
+      const gateway = await startHosted(says('172800'));
+      const { status, headers } = await chat(gateway.url);
+      expect({ status, wait: headers['retry-after'] }).toEqual({ status: code, wait: '600' });
+    },
+  );
 });
 
 test.each([

@@ -80,6 +80,7 @@ describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
       const answer = await ask(gateway.url).answer;
       expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
       expect(answer.headers['content-type']).toBe(answerType);
+      expect(answer.headers['x-accel-buffering']).toBe('no');
       expect(answer.body.equals(Buffer.concat([large, large]))).toBe(true);
       expect(kept(a.calls[0])).toEqual([type, body]);
       expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });

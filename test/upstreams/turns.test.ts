@@ -170,6 +170,22 @@ describe('upstreams that speak the Messages API', () => {
     },
   );
 
+  test.each([true, false])(
+    'a message that says it calls a tool, and calls none, is no answer (streamed: %s)',
+    async (isStream) => {
+      const events = [
+        typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
+        typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 0 } }),
+        typed('message_stop'),
+      ];
+      const { url } = await startBetween('hosted_a', sse(...events), {
+        HOSTED_A_PROTOCOLS: 'native',
+      });
+      const told = await ask(url, { protocol: 'messages', isStream });
+      expect(told).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+    },
+  );
+
   test('an upstream of the Messages API is sent a protocol version if the caller named none', async () => {
     // github.com/InternLM/lmdeploy, serve/anthropic
     const native = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };

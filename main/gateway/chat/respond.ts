@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { anthropicErrorType } from '#shared/errors.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
-import { type HttpError, NOSNIFF, sendBody } from '../../platform/http/responses.ts';
+import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { errorShapeFor, type ErrorShape, sendError } from '../http/errors.ts';
 import { type EarlyAnswer, EVENT_STREAM, gatewayHeaders } from './early-answer.ts';
 import type { CallAnswer } from '../routing/call-upstream.ts';
@@ -219,7 +219,7 @@ async function sendBytes(
   }: Pick<AnswerContext, 'context' | 'deps'> & HasHeaders,
 ): Promise<RelayEnd['kind']> {
   const { 'content-length': length, 'content-encoding': coding } = seen.headers;
-  const own = { 'content-type': bytesType(seen.headers), 'cache-control': 'no-store', ...NOSNIFF };
+  const own = { 'content-type': bytesType(seen.headers), ...STREAM_HEAD };
   const head: OutgoingHttpHeaders = { ...headers, ...own };
   // Decoded bytes have another length.
   if (typeof length === 'string' && coding === undefined) head['content-length'] = length;

@@ -301,6 +301,9 @@ function lacksEndpoint(facts: ErrorFacts): boolean {
 /** Of a wrong base URL. */
 const LEADS_NOWHERE: ReadonlySet<number> = new Set([404, 405, 407, 410]);
 
+/** Clients sleep for as long as they are told to (openai/openai-node#1840). */
+const MAX_WAIT_MS = 600_000;
+
 const STARTING = ': it is starting up, which can take minutes; try again then';
 
 function classifyStatus(
@@ -321,13 +324,14 @@ function classifyStatus(
     isPage: body.length > 0 && error.message === '' && error.codes.length === 0,
   };
   const { reason, mark, surfaced, fallBack } = judge(facts);
+  const waitMs = retryAfterMs(headers, error, nowMs);
   return {
     reason: reason ?? `http_${status}`,
     mark,
     surfaced,
     fallBack,
     response: surfaced === 'as_is' ? asRequestFault(seen, error, reason) : seen,
-    retryAfterMs: retryAfterMs(headers, error, nowMs),
+    retryAfterMs: waitMs === null ? null : Math.min(waitMs, MAX_WAIT_MS),
     detail:
       reason === 'busy' && saysLoading(error) ? `HTTP ${status}${STARTING}` : `HTTP ${status}`,
     said: error.message,

@@ -78,16 +78,17 @@ export const COUNT_TOKENS: ApiEndpoint = {
   estimate: countTokens,
 };
 
-/** A block's start counts unless text or thinking is to follow; so does a stop reason, even without any text. */
+/** A block's start counts unless text or thinking is to follow; so does a stop reason without any text, but for a call. */
 function hasContent(type: string, value: Readonly<Record<string, unknown>>): boolean {
   const { delta, content_block: block } = value;
+  const reason = memberOf(delta, 'stop_reason');
   switch (type) {
     case 'content_block_start':
       return isObject(block) && block['type'] !== 'text' && block['type'] !== 'thinking';
     case 'content_block_delta':
       return isObject(delta) && Object.entries(delta).some(isFilled);
     case 'message_delta':
-      return isObject(delta) && typeof delta['stop_reason'] === 'string';
+      return typeof reason === 'string' && reason !== 'tool_use';
     default:
       return false;
   }
