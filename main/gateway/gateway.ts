@@ -104,10 +104,9 @@ export type Gateway = ReturnType<typeof createGateway>;
 const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
-export function createGateway(given: GatewayDeps) {
-  const pickLocal = () => preferringCopies(given.pickLocal(), given.config().routing.modelAliases);
-  const deps: GatewayDeps = { ...given, pickLocal };
+export function createGateway(deps: GatewayDeps) {
   const { config, http, clock, random, log, engineAt, keys, providers, app } = deps;
+  const pickLocal = () => preferringCopies(deps.pickLocal(), config().routing.modelAliases);
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
@@ -151,6 +150,7 @@ export function createGateway(given: GatewayDeps) {
   const gatewayUrl = (req: Request) =>
     isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
   const routes = routesOf(deps, {
+    pickLocal,
     monitor,
     memory,
     catalogue,
@@ -254,7 +254,7 @@ function accessOf(deps: GatewayDeps, { isShared }: Lifecycle) {
   return { sessions, browsers, identify };
 }
 
-interface RouteParts {
+interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
   readonly memory: Memory;
   readonly monitor: Monitor;
   readonly catalogue: ModelCatalogue;
@@ -269,12 +269,13 @@ interface RouteParts {
 }
 
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
-  const { config, http, clock, pickLocal, keys, providers, settings, app } = deps;
+  const { config, http, clock, keys, providers, settings, app } = deps;
+  const { engineAt, enginesChanged } = deps;
   const { monitor, memory, catalogue, remotes, checker, sessions, browsers, lifecycle } = parts;
   const { counters, circuits, budgets, keyLimits, usage, feed, requests, warmup, sightings } =
     monitor;
   const { summary, nameOf, isKnown: isProvider } = providers;
-  const { identify, controlLink, gatewayUrl } = parts;
+  const { pickLocal, identify, controlLink, gatewayUrl } = parts;
   const { isShared, endAtStop } = lifecycle;
   const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
   const counted = { counters, budgets, keyLimits, usage, feed, requests };
@@ -296,7 +297,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     ...keyRoutes({ keys, keyLimits, config, feed }),
     ...sharingRoutes({ config, settings, lifecycle }),
     ...upstreamRoutes({ http, feed, ...upstreams }),
-    ...windowRoutes({ ...upstreams, ...deps }),
+    ...windowRoutes({ http, settings, engineAt, enginesChanged, ...upstreams }),
     ...installRoutes({ ownPackage: deps.ownPackage, isShared, gatewayUrl }),
     ...deps.moreRoutes,
   ];

@@ -12,6 +12,7 @@ import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
 import type { JsonAnswer, BytesAnswer } from '../upstream/exchange.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import type { ItemMemory } from '../protocols/responses/history.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse, type PassedOn, TOO_LONG } from './final-error.ts';
@@ -25,6 +26,8 @@ interface AnswerContext {
   readonly base: OutgoingHttpHeaders;
   readonly context: RoutedRequest;
   readonly early: EarlyAnswer;
+  /** Of the caller's key. */
+  readonly items: ItemMemory;
   readonly deps: ResumeDeps & { readonly noteDropped: DropLogger };
 }
 
@@ -146,7 +149,7 @@ function withJson(passed: PassedError, error: object): PassedError {
 function sendAnswer(
   { answer, walk, outcomes }: Extract<RouteResult, { readonly kind: 'answered' }>,
   res: ServerResponse,
-  { base, context, early, deps }: AnswerContext,
+  { base, context, early, items, deps }: AnswerContext,
 ): Promise<void> {
   const { call, seen } = answer;
   const { endpoint } = call;
@@ -165,7 +168,7 @@ function sendAnswer(
     context.observer.answering(head);
     sendWhole(seen, answer, { headers, context, early });
     if (call.translator === null && endpoint.itemsOf !== undefined)
-      keepItems(seen.body.toString('utf8'), call.request, endpoint, deps);
+      keepItems(seen.body.toString('utf8'), call.request, endpoint, items);
     return Promise.resolve();
   }
   if (seen.kind === 'bytes') {
@@ -176,7 +179,7 @@ function sendAnswer(
   const format = endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
   early.head(headers);
-  const relayed = relayToEnd(seen, answer, walk, { format, res, context, early, deps });
+  const relayed = relayToEnd(seen, answer, walk, { format, res, context, early, items, deps });
   context.observer.answering(head);
   return endedWith(relayed, context);
 }

@@ -14,6 +14,7 @@ import { errorWithout, shownWords } from '../upstream/shown-error.ts';
 import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
+import type { ItemMemory } from '../protocols/responses/history.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
@@ -28,6 +29,7 @@ interface StreamContext {
   readonly res: ServerResponse;
   readonly context: RoutedRequest;
   readonly early: EarlyAnswer;
+  readonly items: ItemMemory;
   readonly deps: ResumeDeps;
   /** As it was asked for: of a translated answer the chat form. */
   readonly request: ChatRequest;
@@ -45,7 +47,7 @@ export function relayToEnd(
   seen: StreamAnswer,
   { call, attempt, hidesUsage, turn }: CallAnswer,
   walk: Walk,
-  shared: Pick<StreamContext, 'format' | 'res' | 'context' | 'early' | 'deps'>,
+  shared: Omit<StreamContext, 'request' | 'translator' | 'sent'>,
 ): Promise<RelayEnd['kind']> {
   const { request } = call;
   const translator = shared.early.translator(call.translator?.createStream() ?? null);
@@ -76,7 +78,7 @@ function relayStream(
     readonly hidesUsage: boolean;
     readonly splice: Splice | null;
   },
-  { format, res, context, deps, request, translator, sent }: StreamContext,
+  { format, res, context, items, deps, request, translator, sent }: StreamContext,
 ): Promise<RelayEnd> {
   const {
     observer,
@@ -97,7 +99,7 @@ function relayStream(
     onLast:
       endpoint.itemsOf === undefined
         ? null
-        : (event) => keepItems(dataOf(event), request, endpoint, deps),
+        : (event) => keepItems(dataOf(event), request, endpoint, items),
     sent,
     splice,
     rescue: splice === null ? rescueFor(call, attempt, res) : asItIs,
@@ -129,7 +131,7 @@ export function keepItems(
   json: string | null,
   { bytes, members }: ChatRequest,
   { itemsOf }: ApiEndpoint,
-  { items }: Pick<ResumeDeps, 'items'>,
+  items: ItemMemory,
 ): void {
   if (itemsOf === undefined || json === null) return;
   if (smallValueOf(bytes, members, 'store') !== false) items.keep(itemsOf(parseJson(json)));

@@ -12,7 +12,6 @@ import type { UpstreamCall } from '../../upstream/call.ts';
 import type { ModelCatalogue } from '../../upstream/model-catalogue.ts';
 import { continuingOf } from '../../upstream/upstreams.ts';
 import { CHAT_COMPLETIONS } from '../../protocols/chat/endpoint.ts';
-import type { ItemMemory } from '../../protocols/responses/history.ts';
 import { askingFor, bodyFor } from '../../protocols/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
@@ -21,7 +20,6 @@ import { readTranscript, type Transcript } from './transcript.ts';
 
 export interface ResumeDeps extends CallDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
-  readonly items: ItemMemory;
 }
 
 interface BrokenAnswer {
