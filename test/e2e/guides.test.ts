@@ -40,6 +40,7 @@ const listModels: Upstream['answerGet'] = ({ path, res }) => {
 };
 
 const NEEDS_AGENT = /inglenook (free|resume|load)/;
+const IS_START = /^(INGLENOOK_\w+=\S+ )*inglenook start\n$/;
 const STARTS_OWN = /^(INGLENOOK_\w+=\S+ )+inglenook start$/m;
 
 /** Whether a page needs another gateway than the reader's usual one. */
@@ -109,6 +110,8 @@ class Reader {
     if (kind === 'no-test' || (language === 'python' && !hasSdks)) return null;
     if (kind === 'after') await this.#engine.close();
     if (kind === 'stopped') await this.#stop();
+    // A page that starts its own needs no other before.
+    else if (!IS_START.test(block.code) && this.#running === null) await this.#start({});
     const missing =
       kind === 'soon'
         ? await soon(async () => this.#whole(await this.#do(block, false)))
@@ -125,11 +128,8 @@ class Reader {
 
   /** `isOther`: on the other machine. */
   async #do({ language, code, printed }: Block, isOther: boolean): Promise<readonly string[]> {
-    const isStart = /^(INGLENOOK_\w+=\S+ )*inglenook start$/.test(code.trim());
-    // A page that starts its own needs no other before.
-    if (!isStart && this.#running === null) await this.#start({});
     const text = this.#placed(code);
-    this.#lastOutput = isStart
+    this.#lastOutput = IS_START.test(code)
       ? await this.#start(variablesOf(text), isOther)
       : await this.#type(language, text, isOther);
     this.#key = /^sy-\S+/m.exec(this.#lastOutput)?.[0] ?? this.#key;
