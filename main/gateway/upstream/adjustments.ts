@@ -89,12 +89,9 @@ const REWRITES = [
   ),
   rewrite(
     'tool_schemas',
-    [
-      // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool
-      // of Codex (openai/codex#36441); Anthropic; LM Studio (QwenLM/qwen-code#320).
-      /invalid schema for function|invalid_function_parameters/,
-      /\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/,
-    ],
+    // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool of
+    // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320).
+    [/\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/],
     withObjectSchemas,
   ),
   // LM Studio (lmstudio-ai/lmstudio-bug-tracker#189).

@@ -21,7 +21,7 @@ const REFUSED =
   /unsupported|n[o']t (support|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|additional propert|no field|forbidden|deprecated|string too long|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
 /** … that they do not take its value: then another value may be taken. */
 const OF_VALUE =
-  /supported (string )?values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
+  /supported values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
 
 /** Without these the answer would be another one than the caller asked for, or none. */
 const KEPT =
