@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { createGzip, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
+import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
@@ -62,7 +63,9 @@ describe.each([
     async (name, head, piece) => {
       const a = await startRawUpstream((socket) => pour(socket, head, piece));
       const b = await startUpstream(answers('from b'));
-      const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+      const settings = { HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url };
+      // No time passes: it is cut off for its bytes.
+      const gateway = await startGateway(settings, createManualClock());
       const gone = a
         .connection(1)
         .then((socket) => new Promise((resolve) => socket.once('close', resolve)));

@@ -46,8 +46,9 @@ class BufferedEvents implements ResponseListener {
   }
 }
 
-/** How long the end of a response may follow its last event. */
+/** How long the end of a response may follow its last event, and after how many bytes: an endless error never ends. */
 const DRAIN_MS = 1000;
+const MAX_DRAINED_BYTES = 65_536;
 
 /**
  * Waits for the end of a response whose content is complete, so that its connection can be used again; closes
@@ -55,12 +56,16 @@ const DRAIN_MS = 1000;
  */
 export function drain(exchange: Exchange, clock: Clock): void {
   const cancel = clock.after(DRAIN_MS, () => exchange.abort());
+  let drainedBytes = 0;
   exchange.listener = {
     onHead() {
       // A response has one head, which came before its content.
     },
-    onData() {
-      // Bytes after the last event are dropped.
+    onData({ length }) {
+      drainedBytes += length;
+      if (drainedBytes <= MAX_DRAINED_BYTES) return;
+      cancel();
+      exchange.abort();
     },
     onEnd: cancel,
     onFailure: cancel,
