@@ -3,12 +3,13 @@ import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { counted } from '../support/report.ts';
 import { chatOnly } from '../support/speakers.ts';
-import { answers, json, startUpstream } from '../support/upstream.ts';
+import { answers, json, type Script, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
-const ask = (url: string, more = {}) => {
+const ask = (url: string, more = {}, headers = {}) => {
   const messages = [{ role: 'user', content: 'x'.repeat(400) }];
-  return startCall(`${url}/v1/messages/count_tokens`, { model: 'm', messages, ...more }).answer;
+  const body = { model: 'm', messages, ...more };
+  return startCall(`${url}/v1/messages/count_tokens`, body, headers).answer;
 };
 
 test('the number of tokens is estimated where an upstream does not count', async () => {
@@ -43,6 +44,21 @@ test('the number of tokens is that of the first upstream that counts', async () 
   const gateway = await startGateway(settings);
   expect(JSON.parse((await ask(gateway.url)).text)).toEqual({ input_tokens: 7 });
   expect(a.calls).toHaveLength(0);
+});
+
+test('the number of tokens is asked for without the betas and fields that an upstream does not know', async () => {
+  // As Bedrock and Vertex for Claude Code (QuantumNous/new-api#3041).
+  const refusing = (message: string) => json(400, { type: 'error', error: { message } });
+  const strict: Script = (call) => {
+    if (call.headers['anthropic-beta'] !== undefined) return refusing('invalid beta flag')(call);
+    const isKnown = !('context_management' in call.json);
+    const told = refusing('context_management: Extra inputs are not permitted');
+    return (isKnown ? json(200, { input_tokens: 7 }) : told)(call);
+  };
+  const a = await startUpstream(strict);
+  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'native' });
+  const { text } = await ask(gateway.url, { context_management: {} }, { 'anthropic-beta': 'x' });
+  expect(JSON.parse(text)).toEqual({ input_tokens: 7 });
 });
 
 test('the number of tokens of a request that cannot be translated is a 400', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createLog } from '../../main/platform/log.ts';
-import { chat, chatStream, HELLO } from '../support/client.ts';
+import { chat, HELLO, startCall } from '../support/client.ts';
 import { startGateway, startIn } from '../support/gateway.ts';
 import { readExposition } from '../support/exposition.ts';
 import { bearer, send } from '../support/http.ts';
@@ -44,25 +44,32 @@ test('a stream is asked for its usage, and a caller that did not ask does not ge
   expect(row?.tokens).toEqual({ input: 7, output: 2, cached: 3, estimated: false });
 });
 
-test('an upstream that refuses to be asked for usage is called again without, and never asked again', async () => {
-  const strict: Script = (call) =>
-    call.json['stream_options'] === undefined
-      ? sse(ROLE, chunk({ content: 'hi' }), STOP, DONE)(call)
-      : error(422, 'Extra inputs are not permitted: body.stream_options')(call);
-  const upstream = await startUpstream(strict);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  for (let n = 0; n < 2; n += 1) expect((await chatStream(gateway.url)).status).toBe(200);
-  expect(upstream.calls.map(({ json: { stream_options: asked } }) => asked !== undefined)).toEqual([
-    true,
-    false,
-    false,
-  ]);
-  const rows = gateway.host.snapshot().requests;
-  expect(rows.map(({ attempts, tokens }) => [attempts.length, tokens?.estimated])).toEqual([
-    [1, true],
-    [1, true],
-  ]);
-});
+const COMPLETED = { id: 'c', choices: [{ index: 0, text: 'hi', finish_reason: 'stop' }] };
+
+test.each([
+  ['chat/completions', HELLO, [ROLE, chunk({ content: 'hi' }), STOP]],
+  ['completions', { prompt: 'a' }, [`data: ${JSON.stringify(COMPLETED)}\n\n`]],
+])(
+  'an upstream that refuses to be asked for usage of %s is called again without, and never asked again',
+  async (path, body, events) => {
+    const strict: Script = (call) =>
+      call.json['stream_options'] === undefined
+        ? sse(...events, DONE)(call)
+        : error(422, 'Extra inputs are not permitted: body.stream_options')(call);
+    const upstream = await startUpstream(strict);
+    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const ask = () => startCall(`${gateway.url}/v1/${path}`, { ...body, model: 'm', stream: true });
+    for (let n = 0; n < 2; n += 1) expect((await ask().answer).status).toBe(200);
+    expect(
+      upstream.calls.map(({ json: { stream_options: asked } }) => asked !== undefined),
+    ).toEqual([true, false, false]);
+    const rows = gateway.host.snapshot().requests;
+    expect(rows.map(({ attempts, tokens }) => [attempts.length, tokens?.estimated])).toEqual([
+      [1, true],
+      [1, true],
+    ]);
+  },
+);
 
 test('the cost of a hosted upstream counts as spent, and that of local as saved', async () => {
   const hosted = await startUpstream(

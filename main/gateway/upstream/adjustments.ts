@@ -190,7 +190,13 @@ interface RefusedRequest {
 export const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 422]);
 
 /** Of embeddings, pictures and sounds each field says what they are to be. */
-const ANSWERED_IN_WORDS = new Set(['/chat/completions', '/messages', '/responses']);
+const ANSWERED_IN_WORDS = new Set([
+  '/chat/completions',
+  '/completions',
+  '/messages',
+  '/messages/count_tokens',
+  '/responses',
+]);
 
 /** An upstream may name what it likes, and each time it is asked again. */
 const MAX_CHANGES = 16;
