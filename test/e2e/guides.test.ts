@@ -49,7 +49,7 @@ function needsOwn(page: string): boolean {
   return NEEDS_AGENT.test(text) || STARTS_OWN.test(text);
 }
 
-/** Everything that a reader of a page has, with an engine that is set as after the quick start: engines, a hosted API, a terminal, another machine. */
+/** Everything that a reader of a page has, with an engine and an API that are set as after the quick start: engines, a hosted API, a terminal, another machine. */
 class Reader {
   readonly #own = temporaryDirectory();
   readonly #other = temporaryDirectory();
@@ -80,7 +80,9 @@ class Reader {
     const shim = join(this.#desk, 'inglenook');
     writeFileSync(shim, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, PROGRAM)}" "$@"\n`);
     chmodSync(shim, 0o755);
-    const settings = JSON.stringify({ local: { baseUrl: engine.url } });
+    // A service is named after its address, which is another here.
+    const hosted_a = { baseUrl: `${hosted.url}/v1`, model: 'gpt-4o-mini', label: 'OpenAI' };
+    const settings = JSON.stringify({ local: { baseUrl: engine.url }, hosted_a });
     writeFileSync(join(this.#own, 'settings.json'), settings);
     this.#path = `${this.#desk}${delimiter}${pathWithCard()}`;
   }
@@ -133,10 +135,7 @@ class Reader {
       ? await this.#start(variablesOf(text), isOther)
       : await this.#type(language, text, isOther);
     this.#key = /^sy-\S+/m.exec(this.#lastOutput)?.[0] ?? this.#key;
-    // A service is named after its address, which is another here.
-    const lines = printed.map((line) =>
-      this.#placed(line).replace(/^OpenAI(?= {2})/, new URL(this.#hosted.url).host),
-    );
+    const lines = printed.map((line) => this.#placed(line));
     return missingLines(lines, this.#lastOutput);
   }
 
