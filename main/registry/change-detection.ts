@@ -66,11 +66,12 @@ function addressesOf({ record, ip }: HeartbeatFacts): string {
 }
 
 /**
- * An engine that loads another of its offered models is the same engine, although its files are then elsewhere: Ollama
- * and llama-swap do so on request, several times a minute.
+ * An engine that loads one of its offered models is the same engine, although its files are then elsewhere or known for
+ * the first time: Ollama and llama-swap load on request, several times a minute, and for the test of a new machine.
  */
 function isOtherEngine(a: AgentRecord, b: AgentRecord): boolean {
-  if (a.current_model === b.current_model) return a.engine_model !== b.engine_model;
+  if (a.current_model === b.current_model)
+    return a.engine_model !== null && a.engine_model !== b.engine_model;
   return b.current_model === null || !a.models.includes(b.current_model);
 }
 

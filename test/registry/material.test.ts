@@ -45,6 +45,10 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   expect(newsOf(heard({ model_facts }), heard({ model_facts, ...change }))).toEqual([]);
 });
 
+test('an engine that loads the model of the test, so that its file becomes known, is the same engine', () => {
+  expect(newsOf(heard({ engine_model: null }), heard())).toEqual([]);
+});
+
 test.each<[what: string, change: Partial<AgentRecord>]>([
   ['another of the offered models', { current_model: 'llama-8b', engine_model: 'b.gguf' }],
   ['none', { current_model: null }],
