@@ -1,9 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { CHAT, HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { liveBytes } from '../support/live-bytes.ts';
 import { counted, turns } from '../support/report.ts';
 import { startChatOnly } from '../support/speakers.ts';
 import { chunk, DONE, startUpstream, STOP, type Script } from '../support/upstream.ts';
@@ -41,16 +40,6 @@ async function settled(gateway: TestGateway, value: () => number): Promise<numbe
   }
 }
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-/** What is alive: other tests in this process, and the translation of an answer, leave garbage. */
-function bufferBytes(): number {
-  collectGarbage();
-  const { arrayBuffers, heapUsed } = process.memoryUsage();
-  return arrayBuffers + heapUsed;
-}
-
 /** A caller that has stopped reading, before an upstream that has written all that there is room for. */
 async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
   const upstream = await startUpstream(script);
@@ -60,12 +49,12 @@ async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
     clock,
   );
   const caller = await openWire(gateway.url, false);
-  const before = bufferBytes();
+  const before = liveBytes();
   caller.send(chatBytes({ ...HELLO, stream: true }));
   const call = await upstream.call(1);
   caller.pause();
   const blockedAt = await settled(gateway, () => sent.bytes);
-  return { clock, gateway, caller, call, blockedAt, grownBytes: bufferBytes() - before };
+  return { clock, gateway, caller, call, blockedAt, grownBytes: liveBytes() - before };
 }
 
 test('a caller that does not read stops the upstream, fills no memory, and starts no silence', async () => {
@@ -106,12 +95,12 @@ test('a caller that does not read a translated answer stops the upstream too, an
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
   const { upstream, gateway } = await startChatOnly(script);
   const caller = await openWire(gateway.url, false);
-  const before = bufferBytes();
+  const before = liveBytes();
   caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
   const { gone } = await upstream.call(1);
   caller.pause();
   expect(await settled(gateway, () => sent.bytes)).toBeLessThan(TOTAL_BYTES);
-  expect(bufferBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
+  expect(liveBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
   caller.leave();
   await gone;
 });

@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import type { UpstreamId } from '../../shared/ids.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { TestGateway } from './gateway.ts';
@@ -19,8 +20,14 @@ export async function counted(
  * a request in and brings an answer out, several turns each.
  */
 export async function turns(gateway: Pick<TestGateway, 'url'>, times = 2): Promise<void> {
-  for (let turn = 0; turn < times; turn += 1) await (await fetch(`${gateway.url}/healthz`)).text();
+  for (let turn = 0; turn < times; turn += 1) await asked(`${gateway.url}/healthz`);
 }
+
+/** On connections that stay open, and by Node's own client: its `fetch` takes four times as long. */
+const asked = (url: string) =>
+  new Promise((resolve, reject) => {
+    get(url, (res) => res.resume().on('end', resolve)).on('error', reject);
+  });
 
 /** Requests in progress over all upstreams. */
 export function inFlight(gateway: TestGateway): number {

@@ -1,6 +1,4 @@
 import type { Socket } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type {
@@ -11,6 +9,7 @@ import type {
 } from '../../../main/platform/http/types.ts';
 import { startByteServer, trustOwnCertificate } from '../../support/byte-server.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { liveBytes } from '../../support/live-bytes.ts';
 import { REFUSED_URL } from '../../support/upstream.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -296,13 +295,6 @@ test('the time for which a connection is kept does not end a call on it, and beg
   expect(server.connections).toHaveLength(1);
 });
 
-/** After a garbage collection. */
-function heapUsed(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
-}
-
 test('a client keeps nothing of origins that it has no connection to', async () => {
   // One refused port at many addresses of this machine, a hundred at a time.
   const { port } = new URL(REFUSED_URL);
@@ -317,7 +309,7 @@ test('a client keeps nothing of origins that it has no connection to', async () 
     await nextTurn();
   };
   await meet(0, 1500);
-  const atFirst = heapUsed();
+  const atFirst = liveBytes();
   await meet(1500, 7500);
-  expect(heapUsed() - atFirst).toBeLessThan(1024 * 1024);
+  expect(liveBytes() - atFirst).toBeLessThan(1024 * 1024);
 });

@@ -1,20 +1,11 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
+import { liveBytes } from '../../../support/live-bytes.ts';
 
 const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
 
 const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] });
-
-/** Bytes in use once everything that can go is gone. */
-function bytesInUse(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 describe.each([
   ['Responses', RESPONSES_TRANSLATION],
@@ -27,9 +18,9 @@ describe.each([
   };
 
   test('a translated stream holds a few bytes for each character, however it arrives', () => {
-    const before = bytesInUse();
+    const before = liveBytes();
     const stream = played(150_000, () => chunk({ content: 'a' }))();
-    expect(bytesInUse() - before).toBeLessThan(150_000 * 8);
+    expect(liveBytes() - before).toBeLessThan(150_000 * 8);
     expect(stream.ended()).toBe('no');
   });
 
