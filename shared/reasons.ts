@@ -63,7 +63,7 @@ interface FallbackEntry {
   readonly reason: string;
 }
 
-/** Reads a fallback reason value; `none` has no entries. */
+/** Reads a fallback reason value, without upstreams that are not set up; `none` has no entries. */
 export function parseFallbackReason(value: string): readonly FallbackEntry[] {
   if (value === 'none') return [];
   return value
@@ -74,5 +74,6 @@ export function parseFallbackReason(value: string): readonly FallbackEntry[] {
       const [place = '', reason = ''] = entry.split('=');
       const [upstream = '', provider = null] = place.split('/');
       return { upstream, provider, reason };
-    });
+    })
+    .filter(({ reason }) => reason !== 'not_configured');
 }

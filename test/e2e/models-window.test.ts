@@ -31,6 +31,7 @@ const ASKED = [
   asked('claude-sonnet-4-5-20250929', 12, 5, { upstream: 'hosted_a', model: 'mini' }),
   asked('claude-haiku-4-5-20251001', 3120, 2, {}),
   asked('gpt-4o', 17, 300, { upstream: '', model: '' }),
+  asked('qwen3:4b', 9, 400, {}),
 ];
 
 const rowOf = (page: Page, name: string) => page.getByRole('row', { name });
@@ -46,7 +47,12 @@ test('the page of models shows what apps asked for and where it went, and maps a
   await page.getByRole('navigation', { name: 'Pages' }).getByText('Models').click();
   await page.getByRole('table', { name: 'Names that apps asked for' }).waitFor();
   const names = await page.getByRole('rowheader').allInnerTexts();
-  expect(names).toEqual(['claude-haiku-4-5-20251001', 'claude-sonnet-4-5-20250929', 'gpt-4o']);
+  expect(names).toEqual([
+    'claude-haiku-4-5-20251001',
+    'claude-sonnet-4-5-20250929',
+    'gpt-4o',
+    'qwen3:4b',
+  ]);
   const sonnet = rowOf(page, 'claude-sonnet');
   await sonnet.getByText('Your GPUs: qwen3:4b').waitFor();
   await sonnet.getByText('(12 requests)').waitFor();
@@ -55,6 +61,8 @@ test('the page of models shows what apps asked for and where it went, and maps a
   await expect
     .poll(() => choice.locator('option').allInnerTexts())
     .toEqual(['the usual order', 'qwen3:4b', 'qwen3:30b']);
+  const listed = page.getByRole('combobox', { name: 'Send qwen3:4b' });
+  expect(await listed.locator('option').allInnerTexts()).toEqual(['its own source', 'qwen3:30b']);
   await choice.selectOption('qwen3:30b');
   await expect
     .poll(async () => {

@@ -149,6 +149,12 @@ test('the counts include all requests that are kept, and those of the feed as th
   expect(together(feed, kept.rows)).toHaveLength(201);
 });
 
+test('no facet offers a source that is not set up', () => {
+  const fallbackReason = 'local=unreachable; hosted_b=not_configured';
+  const facets = facetsOf([request('a', { fallbackReason, attempts: [] })], 'all', {});
+  expect([facets.upstream, facets.reason]).toEqual([['local'], ['unreachable']]);
+});
+
 test('a facet with a chosen value still offers its other values', () => {
   const rows = [request('a', { model: 'qwen3' }), request('b', { model: 'llama' })];
   expect(facetsOf(rows, 'all', { model: 'qwen3' }).model).toEqual(['llama', 'qwen3']);

@@ -26,7 +26,7 @@ export function Models() {
         <div>
           <h1 id="models-title">Models</h1>
           {asked !== null && (
-            <p className="quiet">{`Every model name that apps asked for in the last ${asked.days} days, and where it went. A name that your engine does not have goes to the chat model that it has loaded, or where you send it here.`}</p>
+            <p className="quiet">{`Every model name that apps asked for in the last ${asked.days} days, and where it went. A name that is not in the list of models goes to the chat model that your engine has loaded, or where you send it here.`}</p>
           )}
         </div>
       </div>
@@ -188,6 +188,7 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
   const mapped = control ? mappedTo(pairs, name) : aliasOf;
   const choices = models.includes(mapped ?? '') || mapped === null ? models : [mapped, ...models];
   const byPattern = mapped === null && aliasOf !== null;
+  const byItself = models.includes(name) ? 'its own source' : 'the usual order';
   return (
     <Select
       aria-label={`Send ${name} to`}
@@ -195,7 +196,7 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
       disabled={!control || isHeld}
       value={mapped ?? ''}
       options={[
-        ['', byPattern ? `${aliasOf} (by a pattern)` : 'the usual order'],
+        ['', byPattern ? `${aliasOf} (by a pattern)` : byItself],
         ...choices.filter((model) => model !== name).map((model) => [model, model] as const),
       ]}
       onChoose={(model) => onMap(name, model || null)}

@@ -45,7 +45,7 @@ export function TryIt({ isAimedAt }: { readonly isAimedAt: boolean }) {
         <input
           ref={field}
           aria-label="Prompt"
-          placeholder="Ask something, for example: Why is the sky blue?"
+          placeholder="Why is the sky blue?"
           autoComplete="off"
           value={prompt}
           onChange={({ target }) => setPrompt(target.value)}

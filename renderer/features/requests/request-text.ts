@@ -343,11 +343,9 @@ export function whyOf(row: RequestRow, labels: Labels): string | null {
 
 /** Why the upstreams in a fallback header did not answer; null if it names none. */
 export function fallbackText(header: string, labels: Labels): string | null {
-  const passed = parseFallbackReason(header)
-    .filter(({ reason }) => reason !== 'not_configured')
-    .map(({ upstream, provider, reason }) =>
-      clause(placeName(upstream, provider, labels), predicateText(reason)),
-    );
+  const passed = parseFallbackReason(header).map(({ upstream, provider, reason }) =>
+    clause(placeName(upstream, provider, labels), predicateText(reason)),
+  );
   return passed.length === 0 ? null : passed.join('; ');
 }
 
