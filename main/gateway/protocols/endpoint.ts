@@ -1,7 +1,6 @@
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
-import type { TokenCount } from './messages/count-tokens.ts';
-import type { ProtocolTranslation } from './translation/translation.ts';
+import type { ProtocolTranslation, TranslationResult } from './translation/translation.ts';
 import { type AnswerScan, isText, type Member } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
@@ -52,6 +51,10 @@ export interface ApiEndpoint {
   /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */
   readonly vendor: 'openai' | 'anthropic';
 }
+
+export type TokenCount =
+  | { readonly kind: 'counted'; readonly body: { readonly input_tokens: number } }
+  | Exclude<TranslationResult, { readonly kind: 'chat' }>;
 
 export interface AnswerRequirements {
   readonly choices: number;

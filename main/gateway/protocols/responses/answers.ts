@@ -1,117 +1,18 @@
-import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import type { Finish } from '../chat/content.ts';
-import { type Usage, type AnswerDelta, type Citation } from '../translation/chat-answer.ts';
-import {
-  createTranslatedStream,
-  type Emit,
-  type StreamSteps,
-  wholeBySteps,
-} from '../translation/translated-stream.ts';
-import {
-  type TranslatedExchange,
-  type TranslatedStream,
-  type WholeAnswer,
-  NO_FINISH,
-  openAiError,
-} from '../translation/translation.ts';
-import { namespacedFunctions, type FunctionName } from './tools.ts';
-import { NOT_ENCRYPTED, itemId } from './history.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
+import { listOf, memberOf } from '../../../platform/json.ts';
 import type { CallPiece } from '../chat/calls.ts';
+import type { Finish } from '../chat/content.ts';
+import type { AnswerDelta, Citation, Usage } from '../translation/chat-answer.ts';
 import {
-  type PartialCall,
-  type TextBuilder,
   createPartialCalls,
-  createTextBuilder,
   isWholeCall,
+  type PartialCall,
+  TextBuilder,
 } from '../translation/partial-calls.ts';
-
-/** Clients send references instead of items only with `store`, which is the default. */
-const isKept = (request: unknown) => memberOf(request, 'store') !== false;
-
-/** Without `store`, clients send reasoning back only if it came with this field. It is not really encrypted. */
-function reasoningFields(request: unknown): object {
-  const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
-  return isAsked ? { encrypted_content: NOT_ENCRYPTED } : {};
-}
-
-export function wholeAnswer(completion: unknown, exchange: TranslatedExchange): WholeAnswer {
-  let whole: object = {};
-  const emit: Emit = ({ response }) => {
-    if (isObject(response)) whole = response;
-  };
-  return wholeBySteps(completion, responseSteps(exchange, emit), () => whole);
-}
-
-export function createResponseStream(exchange: TranslatedExchange): TranslatedStream {
-  return createTranslatedStream((emit) => responseSteps(exchange, emit));
-}
-
-function responseSteps(exchange: TranslatedExchange, emit: Emit): StreamSteps {
-  let sequence = 0;
-  let model: string | null = null;
-  let usage: Usage | null = null;
-  let finish: Finish | null = null;
-  const send = (type: string, fields: object) =>
-    emit({ type, sequence_number: sequence++, ...fields });
-  const output = new ResponseOutput(exchange.id, send, {
-    reasoningFields: reasoningFields(exchange.request),
-    functions: namespacedFunctions(exchange.request),
-  });
-  const responseAt = (progress: ResponseProgress) => {
-    const state = { model: model ?? exchange.model, output: output.items(), usage };
-    return responseObject(exchange, progress, state);
-  };
-  return {
-    note(part) {
-      // The first part's model is in the first events.
-      model ??= part.model;
-      usage = part.usage ?? usage;
-      finish = part.finish ?? finish;
-    },
-    begin() {
-      const response = responseAt({ status: 'in_progress' });
-      send('response.created', { response });
-      send('response.in_progress', { response });
-    },
-    add({ deltas }) {
-      for (const delta of deltas) output.add(delta);
-      return output.problem();
-    },
-    finish() {
-      if (finish === null) return NO_FINISH;
-      const progress = progressOf(finish);
-      output.finish(progress.status === 'completed' ? 'completed' : 'incomplete');
-      if (isKept(exchange.request)) exchange.items?.keep(output.items());
-      send(`response.${progress.status}`, { response: responseAt(progress) });
-      return null;
-    },
-    fail(error, begin) {
-      begin();
-      // Some clients know one event, some the other; OpenAI sends the error flat or nested.
-      const body = openAiError(error).error;
-      const { message, code, param } = body;
-      send('error', { message, code, param, error: body, src: 'gateway' });
-      send('response.failed', { response: responseAt({ status: 'failed', error }) });
-    },
-  };
-}
-
-type ResponseProgress =
-  | { readonly status: 'in_progress' | 'completed' }
-  | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
-  | { readonly status: 'failed'; readonly error: HttpError };
-
-function progressOf(finish: Finish): ResponseProgress {
-  switch (finish) {
-    case 'length':
-      return { status: 'incomplete', reason: 'max_output_tokens' };
-    case 'content_filter':
-      return { status: 'incomplete', reason: 'content_filter' };
-    default:
-      return { status: 'completed' };
-  }
-}
+import type { AnswerState, AnswerSteps, BegunAnswer } from '../translation/translated-answer.ts';
+import { openAiError, type TranslatedExchange } from '../translation/translation.ts';
+import { itemId, NOT_ENCRYPTED } from './history.ts';
+import { type FunctionName, namespacedFunctions } from './tools.ts';
 
 /** Settings of a request that its answer repeats, with their defaults. */
 const REPEATED: Readonly<Record<string, unknown>> = {
@@ -128,29 +29,32 @@ const REPEATED: Readonly<Record<string, unknown>> = {
   user: null,
 };
 
-interface ResponseState {
-  readonly model: string;
-  readonly output: readonly OutputItem[];
-  readonly usage: Usage | null;
+interface ResponseProgress {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly error?: object;
+  readonly incomplete_details?: object;
+  readonly output?: readonly OutputItem[];
 }
 
 /** The object of a whole answer, which the first and last events of a stream also contain. */
 export function responseObject(
-  exchange: TranslatedExchange,
+  { id, createdAt, request, model: asked }: Omit<TranslatedExchange, 'items'>,
+  { model, usage }: Pick<AnswerState, 'model' | 'usage'>,
   progress: ResponseProgress,
-  { model, output, usage }: ResponseState,
 ): object {
-  const request = isObject(exchange.request) ? exchange.request : {};
-  const repeated = Object.entries(REPEATED).map(([key, other]) => [key, request[key] ?? other]);
+  const settings = Object.entries(REPEATED).map(([key, other]) => [
+    key,
+    memberOf(request, key) ?? other,
+  ]);
   return {
-    id: `resp_${exchange.id}`,
+    id: `resp_${id}`,
     object: 'response',
-    created_at: exchange.createdAt,
-    status: progress.status,
-    error: progress.status === 'failed' ? failureOf(progress.error) : null,
-    incomplete_details: progress.status === 'incomplete' ? { reason: progress.reason } : null,
-    model,
-    output,
+    created_at: createdAt,
+    error: null,
+    incomplete_details: null,
+    output: [],
+    ...progress,
+    model: model ?? asked,
     usage: usage === null ? null : usageObject(usage),
     background: false,
     previous_response_id: null,
@@ -159,7 +63,7 @@ export function responseObject(
     store: false,
     truncation: 'disabled',
     access_programs: null,
-    ...(Object.fromEntries(repeated) as object),
+    ...(Object.fromEntries(settings) as object),
   };
 }
 
@@ -173,11 +77,6 @@ function usageObject({ input, cached, output, reasoning }: Usage): object {
   };
 }
 
-/** The codes of this field are a fixed set; the gateway's own code goes into the error event. */
-function failureOf({ status, message }: HttpError): object {
-  return { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
-}
-
 /** An item of an answer's `output`. */
 interface OutputItem {
   readonly id: string;
@@ -186,26 +85,19 @@ interface OutputItem {
 }
 
 type Status = 'completed' | 'incomplete';
-type Send = (type: string, fields: object) => void;
 
-interface ItemSettings {
-  /** Added to each reasoning item. */
-  readonly reasoningFields: object;
-  /** Functions in namespaces, by the names that the upstream calls them by. */
-  readonly functions: ReadonlyMap<string, FunctionName>;
-}
-
-interface OpenReasoning {
-  readonly kind: 'reasoning';
+interface Place {
   readonly place: number;
   readonly id: string;
+}
+
+interface OpenReasoning extends Place {
+  readonly kind: 'reasoning';
   readonly text: TextBuilder;
 }
 
-interface OpenMessage {
+interface OpenMessage extends Place {
   readonly kind: 'message';
-  readonly place: number;
-  readonly id: string;
   /** Finished parts. */
   readonly content: object[];
   part: OpenPart | null;
@@ -217,9 +109,7 @@ interface OpenPart {
   readonly annotations: object[];
 }
 
-interface OpenCall {
-  readonly place: number;
-  readonly id: string;
+interface OpenCall extends Place {
   readonly function: FunctionName;
   readonly call: PartialCall;
 }
@@ -231,33 +121,79 @@ const MAX_ITEMS = 10_000;
  * The items of an answer, built from its deltas, with the events that report each step. Items are closed when the
  * next one begins; only calls whose pieces arrive mixed stay open side by side.
  */
-class ResponseOutput {
-  readonly #exchangeId: string;
-  readonly #emit: Send;
-  readonly #asked: ItemSettings;
+export class ResponseSteps implements AnswerSteps {
+  readonly #answer: BegunAnswer;
+  /** Without `store`, clients send reasoning back only if it came with this field. It is not really encrypted. */
+  readonly #encrypted: object;
+  /** Functions in namespaces, by the names that the upstream calls them by. */
+  readonly #functions;
   readonly #items: OutputItem[] = [];
   readonly #calls;
   /** In order of their places. */
   readonly #openCalls = new Map<PartialCall, OpenCall>();
   #open: OpenReasoning | OpenMessage | null = null;
   #places = 0;
+  #sequence = 0;
   #isMixed = false;
   #problem: string | null = null;
 
-  constructor(exchangeId: string, emit: Send, asked: ItemSettings) {
-    this.#exchangeId = exchangeId;
-    this.#emit = emit;
-    this.#asked = asked;
-    this.#calls = createPartialCalls(exchangeId);
+  constructor(answer: BegunAnswer) {
+    const { request, id } = answer.exchange;
+    const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
+    this.#answer = answer;
+    this.#encrypted = isAsked ? { encrypted_content: NOT_ENCRYPTED } : {};
+    this.#functions = namespacedFunctions(request);
+    this.#calls = createPartialCalls(id);
   }
 
-  /** The reason to fail the answer; null if there is none. */
-  problem(): string | null {
+  begin(): void {
+    const response = this.#response({ status: 'in_progress' });
+    this.#emit('response.created', { response });
+    this.#emit('response.in_progress', { response });
+  }
+
+  add(deltas: readonly AnswerDelta[]): string | null {
+    for (const delta of deltas) if (this.#problem === null) this.#add(delta);
     return this.#problem;
   }
 
-  add(delta: AnswerDelta): void {
-    if (this.#problem !== null) return;
+  finish(finish: Finish): null {
+    const reason = finish === 'length' ? 'max_output_tokens' : finish;
+    const isCut = finish === 'length' || finish === 'content_filter';
+    const status = isCut ? 'incomplete' : 'completed';
+    this.#closeOpen(status);
+    for (const open of this.#openCalls.values()) this.#closeCall(open, status);
+    const { request, items } = this.#answer.exchange;
+    // Clients send references instead of items only with `store`, which is the default.
+    if (memberOf(request, 'store') !== false) items?.keep(this.#output());
+    const response = this.#response({ status, ...(isCut && { incomplete_details: { reason } }) });
+    this.#emit(`response.${status}`, { response });
+    return null;
+  }
+
+  fail(error: HttpError, begin: () => void): void {
+    begin();
+    // Some clients know one event, some the other; OpenAI sends the error flat or nested.
+    const body = openAiError(error).error;
+    const { message, code, param } = body;
+    this.#emit('error', { message, code, param, error: body, src: 'gateway' });
+    // The codes of this field are a fixed set; the gateway's own code goes into the error event.
+    const known = error.status === 429 ? 'rate_limit_exceeded' : 'server_error';
+    const response = this.#response({ status: 'failed', error: { code: known, message } });
+    this.#emit('response.failed', { response });
+  }
+
+  #response(progress: ResponseProgress): object {
+    const { exchange, told } = this.#answer;
+    return responseObject(exchange, told, { output: this.#output(), ...progress });
+  }
+
+  /** Items that stay open side by side are closed out of order. */
+  #output(): readonly OutputItem[] {
+    return this.#items.filter(() => true);
+  }
+
+  #add(delta: AnswerDelta): void {
     switch (delta.kind) {
       case 'reasoning':
         return this.#addReasoning(delta.text);
@@ -272,23 +208,12 @@ class ResponseOutput {
     }
   }
 
-  /** Closes what is still open, with this status. */
-  finish(status: Status): void {
-    this.#closeOpen(status);
-    for (const open of this.#openCalls.values()) this.#closeCall(open, status);
-    this.#openCalls.clear();
-  }
-
-  items(): readonly OutputItem[] {
-    // Items that stay open side by side are closed out of order.
-    return this.#items.filter(() => true);
-  }
-
-  #nextPlace(): number {
-    if (this.#places === MAX_ITEMS) {
+  #next(kind: 'rs' | 'msg' | 'fc'): Place {
+    this.#closeOpen('completed');
+    if (this.#places === MAX_ITEMS)
       this.#problem = `The upstream's answer has over ${MAX_ITEMS} parts.`;
-    }
-    return this.#places++;
+    const place = this.#places++;
+    return { place, id: itemId(kind, this.#answer.exchange.id, place) };
   }
 
   #addReasoning(text: string): void {
@@ -298,23 +223,23 @@ class ResponseOutput {
   }
 
   #openReasoning(): OpenReasoning {
-    this.#closeOpen('completed');
-    const place = this.#nextPlace();
-    const id = itemId('rs', this.#exchangeId, place);
-    const open: OpenReasoning = { kind: 'reasoning', place, id, text: createTextBuilder() };
+    const open = { kind: 'reasoning', ...this.#next('rs'), text: new TextBuilder() } as const;
     this.#open = open;
-    const item = { id, type: 'reasoning', status: 'in_progress', summary: [] };
-    this.#added(open, { ...item, ...this.#asked.reasoningFields });
+    this.#added(open, this.#reasoningItem(open, 'in_progress', []));
     this.#send('reasoning_summary_part.added', open, { summary_index: 0, part: summaryPart('') });
     return open;
+  }
+
+  #reasoningItem({ id }: Place, status: string, summary: readonly object[]): OutputItem {
+    return { id, type: 'reasoning', status, summary, ...this.#encrypted };
   }
 
   #addText(type: OpenPart['type'], text: string): void {
     const [message, part] = this.#partOf(type);
     part.text.add(text);
-    const content_index = message.content.length;
-    if (type === 'refusal') this.#send('refusal.delta', message, { content_index, delta: text });
-    else this.#send('output_text.delta', message, { content_index, delta: text, logprobs: [] });
+    const logprobs = type === 'refusal' ? {} : { logprobs: [] };
+    const fields = { content_index: message.content.length, delta: text, ...logprobs };
+    this.#send(`${type}.delta`, message, fields);
   }
 
   #addCitation(citation: Citation): void {
@@ -330,7 +255,7 @@ class ResponseOutput {
     const message = this.#open?.kind === 'message' ? this.#open : this.#openMessage();
     if (message.part?.type === type) return [message, message.part];
     this.#closePart(message);
-    const part: OpenPart = { type, text: createTextBuilder(), annotations: [] };
+    const part: OpenPart = { type, text: new TextBuilder(), annotations: [] };
     message.part = part;
     const fields = { content_index: message.content.length, part: partObject(type, '', []) };
     this.#send('content_part.added', message, fields);
@@ -338,18 +263,9 @@ class ResponseOutput {
   }
 
   #openMessage(): OpenMessage {
-    this.#closeOpen('completed');
-    const place = this.#nextPlace();
-    const id = itemId('msg', this.#exchangeId, place);
-    const open: OpenMessage = { kind: 'message', place, id, content: [], part: null };
+    const open: OpenMessage = { kind: 'message', ...this.#next('msg'), content: [], part: null };
     this.#open = open;
-    this.#added(open, {
-      id,
-      type: 'message',
-      status: 'in_progress',
-      role: 'assistant',
-      content: [],
-    });
+    this.#added(open, messageItem(open, 'in_progress'));
     return open;
   }
 
@@ -368,9 +284,8 @@ class ResponseOutput {
   #openCall(call: PartialCall): OpenCall {
     this.#closeOpen('completed');
     this.#closeCompleteCall();
-    const place = this.#nextPlace();
-    const name = this.#asked.functions.get(call.name) ?? { name: call.name };
-    const open = { place, id: itemId('fc', this.#exchangeId, place), function: name, call };
+    const name = this.#functions.get(call.name) ?? { name: call.name };
+    const open = { ...this.#next('fc'), function: name, call };
     this.#openCalls.set(call, open);
     this.#added(open, callItem(open, '', 'in_progress'));
     return open;
@@ -402,18 +317,16 @@ class ResponseOutput {
     const open = this.#open;
     this.#open = null;
     if (open === null) return;
-    const { id } = open;
     if (open.kind === 'message') {
       this.#closePart(open);
-      this.#done(open, { id, type: 'message', status, role: 'assistant', content: open.content });
+      this.#done(open, messageItem(open, status));
       return;
     }
     const text = open.text.text();
-    this.#send('reasoning_summary_text.done', open, { summary_index: 0, text });
     const part = summaryPart(text);
+    this.#send('reasoning_summary_text.done', open, { summary_index: 0, text });
     this.#send('reasoning_summary_part.done', open, { summary_index: 0, part });
-    const item = { id, type: 'reasoning', status, summary: [part] };
-    this.#done(open, { ...item, ...this.#asked.reasoningFields });
+    this.#done(open, this.#reasoningItem(open, status, [part]));
   }
 
   #closePart(message: OpenMessage): void {
@@ -422,25 +335,28 @@ class ResponseOutput {
     message.part = null;
     const content_index = message.content.length;
     const text = open.text.text();
-    if (open.type === 'refusal')
-      this.#send('refusal.done', message, { content_index, refusal: text });
-    else this.#send('output_text.done', message, { content_index, text, logprobs: [] });
+    const told = open.type === 'refusal' ? { refusal: text } : { text, logprobs: [] };
+    this.#send(`${open.type}.done`, message, { content_index, ...told });
     const part = partObject(open.type, text, open.annotations);
     this.#send('content_part.done', message, { content_index, part });
     message.content.push(part);
   }
 
-  #added({ place }: { readonly place: number }, item: OutputItem): void {
+  #added({ place }: Place, item: OutputItem): void {
     this.#emit('response.output_item.added', { output_index: place, item });
   }
 
-  #done({ place }: { readonly place: number }, item: OutputItem): void {
+  #done({ place }: Place, item: OutputItem): void {
     this.#items[place] = item;
     this.#emit('response.output_item.done', { output_index: place, item });
   }
 
-  #send(event: string, of: { readonly id: string; readonly place: number }, fields: object): void {
-    this.#emit(`response.${event}`, { item_id: of.id, output_index: of.place, ...fields });
+  #send(event: string, { id, place }: Place, fields: object): void {
+    this.#emit(`response.${event}`, { item_id: id, output_index: place, ...fields });
+  }
+
+  #emit(type: string, fields: object): void {
+    this.#answer.emit({ type, sequence_number: this.#sequence++, ...fields });
   }
 }
 
@@ -450,8 +366,14 @@ function partObject(type: OpenPart['type'], text: string, annotations: readonly 
   return type === 'refusal' ? { type, refusal: text } : { type, text, annotations, logprobs: [] };
 }
 
-function callItem(open: OpenCall, json: string, status: string): OutputItem {
-  const { id, call } = open;
-  const item = { id, type: 'function_call', status, call_id: call.id, ...open.function };
-  return { ...item, arguments: json };
+function messageItem({ id, content }: OpenMessage, status: string): OutputItem {
+  return { id, type: 'message', status, role: 'assistant', content: [...content] };
+}
+
+function callItem(
+  { id, call, function: name }: OpenCall,
+  json: string,
+  status: string,
+): OutputItem {
+  return { id, type: 'function_call', status, call_id: call.id, ...name, arguments: json };
 }

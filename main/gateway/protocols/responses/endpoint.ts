@@ -6,17 +6,18 @@ import { type ApiEndpoint, ONE_WHOLE, anyBody, pathsOf } from '../endpoint.ts';
 import { ANY_LIST, createMemberScan, smallValueOf } from '../json-edit.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
-import { type ProtocolTranslation, openAiError } from '../translation/translation.ts';
-import { createResponseStream, wholeAnswer, responseObject } from './answers.ts';
+import { createTranslation } from '../translation/translated-answer.ts';
+import { openAiError } from '../translation/translation.ts';
+import { responseObject, ResponseSteps } from './answers.ts';
 import { toChat } from './request.ts';
 import { dataOf, createFramer, eventsOf, eventWith } from '../sse.ts';
 
-export const RESPONSES_TRANSLATION: ProtocolTranslation = {
+export const RESPONSES_TRANSLATION = createTranslation({
   toChat,
-  answer: wholeAnswer,
-  createStream: createResponseStream,
+  stepsOf: (answer) => new ResponseSteps(answer),
+  wholeOf: (events) => events.at(-1)?.['response'] as object,
   errorBody: openAiError,
-};
+});
 
 const ENDS: TypedEnds = {
   done: ['response.completed', 'response.incomplete'],
@@ -156,9 +157,8 @@ function responseSign(
   n: number,
   { id, model }: { readonly id: string; readonly model: string },
 ): string {
-  const exchange = { id, model, createdAt: 0, request: null, items: null };
-  const state = { model, output: [], usage: null };
-  const response = responseObject(exchange, { status: 'in_progress' }, state);
+  const exchange = { id, model, createdAt: 0, request: null };
+  const response = responseObject(exchange, { model, usage: null }, { status: 'in_progress' });
   const eventOf = (type: string, sequence_number: number) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, response })}\n\n`;
   const first = n === 0 ? eventOf('response.created', 0) : '';

@@ -34,7 +34,7 @@ export function createPartialCalls(exchangeId: string) {
   const order = createCallOrder((place) => `call_${own}_${place}`);
 
   function begin(id: string, { name }: CallPiece): PartialCall {
-    const call = { id, name, arguments: createTextBuilder(), isClosed: false };
+    const call = { id, name, arguments: new TextBuilder(), isClosed: false };
     calls.push(call);
     return call;
   }
@@ -69,28 +69,14 @@ export function argumentsObject(json: string): object | undefined {
   return isObject(value) && !isTooDeep(value) ? value : undefined;
 }
 
-/** A text that grows token by token, using little more memory than its characters. */
-export interface TextBuilder {
-  add(piece: string): void;
-  readonly length: number;
-  text(): string;
-}
-
 /** Each piece of a concatenated string takes about 40 bytes until the string is flattened. */
 const MAX_JOINED_CHARS = 16 * 1024;
 
-export function createTextBuilder(): TextBuilder {
-  return new Builder();
-}
-
-class Builder implements TextBuilder {
+/** A text that grows token by token, using little more memory than its characters. */
+export class TextBuilder {
   /** UTF-16, which can hold everything that a JSON string can, even half a surrogate pair. */
   readonly #flat = new ByteBuffer();
   #joined = '';
-
-  get length(): number {
-    return this.#flat.length / 2 + this.#joined.length;
-  }
 
   add(piece: string): void {
     this.#joined += piece;

@@ -1,8 +1,8 @@
 import { anthropicErrorType } from '#shared/errors.ts';
 import { type HttpError, errorBodyFrom } from '../../../platform/http/responses.ts';
-import type { ChatBody } from './conversation.ts';
-import type { ItemMemory, ItemSource } from '../responses/history.ts';
 import type { BegunBlocks } from '../messages/begun.ts';
+import type { ItemMemory, ItemSource } from '../responses/history.ts';
+import type { ChatBody } from './conversation.ts';
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type TranslationResult =
@@ -35,7 +35,7 @@ export interface TranslatedExchange {
 }
 
 /** A whole answer in the caller's protocol, or why the upstream's answer cannot be translated. */
-export type WholeAnswer =
+type WholeAnswer =
   | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'bad_response'; readonly message: string };
 
@@ -54,16 +54,13 @@ export interface TranslatedStream {
 /** Serves callers of one protocol from an upstream that only speaks chat completions. */
 export interface ProtocolTranslation {
   /** `items` resolves references to earlier answers. */
-  toChat(body: unknown, items: ItemSource | null): TranslationResult;
+  readonly toChat: (body: unknown, items: ItemSource | null) => TranslationResult;
   /** `completion` is a parsed chat completion. */
   answer(completion: unknown, exchange: TranslatedExchange): WholeAnswer;
   /** @param begun of a message that broke off: only its rest is made */
   createStream(exchange: TranslatedExchange, begun?: BegunBlocks): TranslatedStream;
-  errorBody(error: HttpError): object;
+  readonly errorBody: (error: HttpError) => object;
 }
-
-/** The upstream's stream ended before its answer did. */
-export const NO_FINISH = 'The upstream ended its answer without a finish reason.';
 
 export function badResponse(message: string): HttpError {
   return { status: 502, code: 'upstream_bad_response', message };

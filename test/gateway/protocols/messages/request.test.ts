@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { countTokens } from '../../../../main/gateway/protocols/messages/count-tokens.ts';
-import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import {
+  countTokens,
+  MESSAGES_TRANSLATION,
+} from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { sentBody, unsupported } from '../translation/translated.ts';
 
 const HI = { role: 'user', content: 'Hi' };

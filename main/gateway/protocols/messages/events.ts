@@ -1,0 +1,179 @@
+import {
+  isObject,
+  listOf,
+  memberOf,
+  parseExactJson,
+  parseJson,
+  writeJson,
+} from '../../../platform/json.ts';
+import type { Assembly } from '../assembly.ts';
+import { dataOf, eventWith } from '../sse.ts';
+import type { EventRepair } from '../typed-events.ts';
+import { MAX_BLOCKS } from './begun.ts';
+
+type Json = Record<string, unknown>;
+
+interface Block {
+  readonly fields: Json;
+  /** A tool's input, which comes as pieces of JSON. */
+  inputJson: string;
+}
+
+/** A message, made of its events as Anthropic's own clients do. */
+export function createMessage() {
+  let message: Json | null = null;
+  let hasEnded = false;
+  const blocks = new Map<unknown, Block>();
+  return {
+    add({ type, index, delta, message: begun, content_block: block, usage }: Readonly<Json>) {
+      if (type === 'message_start' && isObject(begun)) message = { ...begun };
+      if (type === 'content_block_start' && isObject(block) && blocks.size <= MAX_BLOCKS)
+        blocks.set(index, { fields: { ...block }, inputJson: '' });
+      if (type === 'content_block_delta' && isObject(delta)) merge(blocks.get(index), delta);
+      if (type === 'message_delta' && message !== null) {
+        const { stop_reason: before, usage: counts } = message;
+        if (isObject(delta)) Object.assign(message, delta);
+        message['stop_reason'] ??= before;
+        // The last counts are those of the whole message.
+        if (isObject(usage)) message['usage'] = { ...(isObject(counts) && counts), ...usage };
+      }
+      if (type === 'message_stop') hasEnded = typeof message?.['stop_reason'] === 'string';
+    },
+    hasEnded: () => hasEnded,
+    isTooLong: () => blocks.size > MAX_BLOCKS,
+    /** Without a call that the limit of tokens cut off; null where another one is. */
+    whole(): Json | null {
+      const all = [...blocks.values()].map(blockOf);
+      const content = all.filter((block) => block !== null);
+      const isCut = message?.['stop_reason'] === 'max_tokens';
+      return content.length < all.length && !isCut ? null : { ...message, content };
+    },
+  };
+}
+
+export function createMessageAssembly(): Assembly {
+  const message = createMessage();
+  let hasBrokenCall = false;
+  return {
+    add(chunk) {
+      if (isObject(chunk)) message.add(chunk);
+    },
+    finished: message.hasEnded,
+    problem() {
+      if (message.isTooLong()) return `an answer of over ${MAX_BLOCKS} blocks`;
+      return hasBrokenCall ? 'a tool call whose input is no JSON object' : null;
+    },
+    result() {
+      if (!message.hasEnded()) return null;
+      const whole = message.whole();
+      hasBrokenCall = whole === null;
+      const text = whole === null ? null : writeJson(messageWithReason(whole));
+      return text === null ? null : Buffer.from(text);
+    },
+  };
+}
+
+/** Text is continued, a citation added to the list; of anything else the last value counts. */
+function merge(block: Block | undefined, delta: Readonly<Json>): void {
+  if (block === undefined) return;
+  const { fields } = block;
+  for (const [key, value] of Object.entries(delta)) {
+    const before = fields[key];
+    if (key === 'type') continue;
+    if (key === 'partial_json') block.inputJson += String(value);
+    else if (key === 'citation') addCitation(fields, value);
+    else if (typeof value !== 'string') fields[key] = value;
+    else fields[key] = (typeof before === 'string' ? before : '') + value;
+  }
+}
+
+function addCitation(fields: Json, citation: unknown): void {
+  const { citations } = fields;
+  if (Array.isArray(citations)) citations.push(citation);
+  else fields['citations'] = [citation];
+}
+
+/** Null for a call whose input is no JSON object: clients would run its tool with whatever stands there. */
+function blockOf({ fields, inputJson }: Block): Json | null {
+  if (inputJson.trim() === '') return fields;
+  const input = parseExactJson(inputJson);
+  return isObject(input) ? { ...fields, input } : null;
+}
+
+/**
+ * Puts right what clients stumble over in the events of one message: a second start, at which Anthropic's clients begin
+ * anew (BerriAI/litellm#32478); a second end of a block, at which they run its tool again (BerriAI/litellm#37273); the
+ * reason `end_turn` of a message that calls a tool, as `messageWithReason`; no reason where there was one before. An end without
+ * any reason is vLLM's for an answer that it gave up (entrypoints/anthropic/serving.py).
+ */
+export function createMessageRepair(): EventRepair {
+  const open = new Set<unknown>();
+  let hasBegun = false;
+  let hasCalls = false;
+  let reason: unknown = null;
+
+  function isRepeated({ type, index, content_block: block }: Json): boolean {
+    switch (type) {
+      case 'message_start': {
+        const isSecond = hasBegun;
+        hasBegun = true;
+        return isSecond;
+      }
+      case 'content_block_start':
+        open.add(index);
+        hasCalls ||= isCall(block);
+        return false;
+      case 'content_block_stop':
+        return !open.delete(index);
+      default:
+        return false;
+    }
+  }
+
+  function withReason(event: Buffer, value: Json): Buffer {
+    const given = memberOf(value, 'delta', 'stop_reason');
+    reason = reasonOf(given ?? reason, hasCalls);
+    const delta = isObject(value['delta']) ? value['delta'] : {};
+    if (given === reason || reason === null) return event;
+    return eventWith(event, JSON.stringify({ ...value, delta: { ...delta, stop_reason: reason } }));
+  }
+
+  return {
+    words: ['message_', 'content_block_st'],
+    take(event) {
+      const value = parseJson(dataOf(event) ?? '');
+      if (!isObject(value)) return event;
+      if (isRepeated(value)) return null;
+      return value['type'] === 'message_delta' ? withReason(event, value) : event;
+    },
+    isWhole: () => reason !== null,
+  };
+}
+
+const isCall = (block: unknown): boolean => memberOf(block, 'type') === 'tool_use';
+
+/** Clients call no tool after `end_turn`, which vLLM says where the caller named the tool (vllm-project/agentic-api#296). */
+const reasonOf = (reason: unknown, hasCalls: boolean): unknown =>
+  hasCalls && reason === 'end_turn' ? 'tool_use' : reason;
+
+/** As `createMessageRepair`, for a whole message. */
+function messageWithReason(message: Json): Json {
+  const { stop_reason: given, content } = message;
+  const reason = reasonOf(given, listOf(content).some(isCall));
+  return reason === given ? message : { ...message, stop_reason: reason };
+}
+
+/** Longer messages are passed on as they are. */
+const MAX_REPAIRED_BYTES = 256 * 1024;
+const SUSPECT = /"stop_reason"\s*:\s*"end_turn"/;
+const CALLS = /"type"\s*:\s*"tool_use"/;
+
+export function repairedMessage(body: Buffer): Buffer {
+  if (body.length > MAX_REPAIRED_BYTES) return body;
+  const text = body.toString('utf8');
+  if (!SUSPECT.test(text) || !CALLS.test(text)) return body;
+  const message = parseExactJson(text);
+  const right = isObject(message) ? messageWithReason(message) : message;
+  const json = right === message ? null : writeJson(right);
+  return json === null ? body : Buffer.from(json);
+}
