@@ -30,8 +30,7 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 ## As a service
 
 \`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it; \`--print\` only shows it.
-The service doesn't inherit your shell’s variables except the data directory. Under systemd the log is in the journal. A service prints no
-sign-in link: \`inglenook open\` makes one.
+Under systemd the log is in the journal. A service prints no sign-in link: \`inglenook open\` makes one.
 
 ## In a container
 

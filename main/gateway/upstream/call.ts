@@ -52,7 +52,7 @@ export interface ChatCall {
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** By the setting or by this request's header, only `local` may be called (docs/reference/routing-rules.md#never-spend-money). */
+  /** By the setting or by this request's header, only `local` may be called (docs/guides/budgets.md#spend-nothing). */
   readonly zeroSpend: boolean;
   /** For upstreams that speak only chat completions; null if those cannot stand in. */
   readonly chatForm: ReturnType<typeof chatFormOf>;
