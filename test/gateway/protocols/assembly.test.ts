@@ -169,6 +169,19 @@ test.each([
       { id: 'f', type: 'function_call', call_id: 'c', name: 'a', arguments: '{"n":1}' },
     ],
   },
+  ...[{}, { output: null }].map((last) => ({
+    what: `a text of a response that ends with ${JSON.stringify(last)}`,
+    events: [
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Y' },
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'es' },
+      { type: 'response.completed', response: { status: 'completed', ...last } },
+    ],
+    assembly: () => RESPONSES.answer.stream?.createAssembly?.(),
+    at: (whole: unknown) => memberOf(whole, 'output'),
+    whole: [
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Yes' }] },
+    ],
+  })),
 ])('what comes in pieces is one in a whole answer: $what', ({ events, assembly, at, whole }) => {
   expect(at(assembled(events, assembly()))).toEqual(whole);
 });

@@ -103,7 +103,7 @@ type Json = Readonly<Record<string, unknown>>;
 const ITEM_DONE = 'response.output_item.done';
 const COMPLETED = 'response.completed';
 const INCOMPLETE = Buffer.from('"incomplete"');
-const NO_OUTPUT = /"output"\s*:\s*\[\s*\]/;
+const NO_OUTPUT = /"output"\s*:\s*(\[\s*\]|null)/;
 /** Of items that are kept for the last event. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
@@ -148,7 +148,7 @@ const itemOf = (event: Buffer): unknown => memberOf(parseJson(dataOf(event) ?? '
 
 /** The response with what came before it, where it has no output itself. */
 const withOutput = (response: Json, items: readonly unknown[]): Json =>
-  items.length > 0 && Array.isArray(response['output']) && listOf(response['output']).length === 0
+  items.length > 0 && listOf(response['output']).length === 0
     ? { ...response, output: items }
     : response;
 
@@ -205,6 +205,9 @@ const PARTS: Readonly<Record<string, readonly [list: string, type: string, key: 
   reasoning_summary_text: ['summary', 'summary_text', 'text'],
 };
 
+/** Whose text comes without a beginning. */
+const UNTOLD: Json = { type: 'message', role: 'assistant' };
+
 /**
  * The items of a response, gathered from its events: some hosts never say that an item is done (NousResearch/hermes-agent#92764),
  * and end with an empty output.
@@ -215,7 +218,8 @@ function createItems() {
   function grow(event: Json, name: string, isDone: boolean): void {
     const { delta } = event;
     const at = placeOf(event);
-    const item = items.get(at);
+    const isUntold = name === 'output_text' && items.size < MAX_ITEMS;
+    const item = items.get(at) ?? (isUntold ? UNTOLD : undefined);
     const [list, type, key = MEMBERS[name]] = PARTS[name] ?? [];
     if (item === undefined || key === undefined) return;
     const grown = (holder: Json) => {
