@@ -46,7 +46,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-In a clone, \`alias inglenook='npm run -s inglenook --'\` gives the command its name. \`inglenook <command> --help\` explains one command,
+In a clone, \`alias inglenook="node '$PWD/scripts/inglenook.mjs'"\` gives the command its name. \`inglenook <command> --help\` explains one command,
 \`inglenook help settings\` lists every setting. Without a command it starts the gateway.
 `;
 
