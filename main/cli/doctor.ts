@@ -1,5 +1,5 @@
 import type { AgentProblem, AgentStanding, AgentView } from '#shared/agent.ts';
-import { failuresIn } from '#shared/checks.ts';
+import { CHECK_MISSING, failuresIn } from '#shared/checks.ts';
 import type { Check, Provider } from '#shared/provider.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { ask } from './running-app.ts';
@@ -92,8 +92,13 @@ function textOf({ gateway, verification, problems }: Diagnosis): string {
   ].join('\n');
 }
 
-function checkLine({ name, passed, latencyMs, detail, error }: Check): string {
+function checkLine(check: Check, _at: number, all: readonly Check[]): string {
+  const { name, passed, latencyMs, detail, error } = check;
   const took = latencyMs === undefined ? '' : ` (${latencyMs} ms)`;
-  const parts = [`${passed ? '  ok  ' : 'FAILED'} ${name}${took}`, detail, passed ? null : error];
-  return parts.filter(Boolean).join(': ');
+  const isRun = error !== CHECK_MISSING;
+  // One address of several is enough.
+  const isSpare = !isRun || all.some((other) => other.name === name && other.passed);
+  const mark = passed ? '  ok  ' : isSpare ? '  --  ' : 'FAILED';
+  const fault = isRun ? error : 'not run';
+  return [`${mark} ${name}${took}`, detail, passed ? null : fault].filter(Boolean).join(': ');
 }

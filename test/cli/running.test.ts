@@ -218,6 +218,29 @@ test('doctor prints how the gateway here has verified this machine, and what its
   expect(json).toMatchObject({ ok: false, gateway: null, problems });
 });
 
+test('doctor does not call an address failed if another one works, nor a check that was not run', async () => {
+  const DATA_DIR = temporaryDirectory();
+  const checks = [
+    { name: 'health', passed: false, detail: 'GET http://tower:3001', error: 'HTTP 403' },
+    { name: 'health', passed: true, detail: 'GET http://127.0.0.1:3001' },
+    { name: 'GPU count >0', passed: false, error: 'none' },
+    { name: 'latency <10s', passed: false, error: 'check missing' },
+  ];
+  const registry = { kind: 'own', url: null, state: 'connected', standing: null };
+  const engine = { baseUrl: 'http://127.0.0.1:1', health: { status: 'ok', code: 200 } };
+  const view = { id: 'prv_1', registry, engine, useEngineDirectly: null, problems: [] };
+  const machine = { verification: { status: 'failed', checks } };
+  await startStandIn(DATA_DIR, (req, res) => {
+    res.end(JSON.stringify(req.url === '/api/v1/agent' ? view : machine));
+  });
+  expect((await sayHere({ DATA_DIR }, 'doctor')).stdout).toContain(`failed.
+  --   health: GET http://tower:3001: HTTP 403
+  ok   health: GET http://127.0.0.1:3001
+FAILED GPU count >0: none
+  --   latency <10s: not run
+`);
+});
+
 test('doctor tells what the gateway that was joined last said, check by check', async () => {
   const DATA_DIR = temporaryDirectory();
   const failure_reason = 'engine_health ok: error; GPU count >0: none';
