@@ -1,36 +1,47 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { StatusReport } from '#shared/status.ts';
+import { logDirectory } from '../../main/cli/logs.ts';
+import { systemClock } from '../../main/platform/clock.ts';
 import { parseJson } from '../../main/platform/json.ts';
+import { createLog, fileSink, logFile } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
+import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
 import { sayHere, startOwned, startStandIn } from '../support/owned-gateway.ts';
 import { asVariables, PROGRAM, spawnProgram, startCli, startProgram } from '../support/process.ts';
-import { startHost } from '../support/two-hosts.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
 
-/** A gateway as a process of its own, with its commands. */
+/** A gateway in this process, with its commands and its log. */
 async function startRunning(settings: Readonly<Record<string, string>> = {}) {
   const DATA_DIR = temporaryDirectory();
-  const host = await startHost({ DATA_DIR, AGENT: 'false', ...settings });
-  return {
-    host,
-    DATA_DIR,
-    log: join(DATA_DIR, 'logs', 'inglenook.log'),
-    run: (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args),
-  };
+  const log = createLog({
+    level: 'info',
+    format: 'json',
+    write: fileSink(logDirectory(DATA_DIR)),
+  });
+  const { host, url } = await startOwned(settings, systemClock, log, DATA_DIR);
+  const run = (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args);
+  return { DATA_DIR, host, url, run };
 }
 
-/** A gateway in this process, for tests of a command alone. */
-async function startInProcess(settings: Readonly<Record<string, string>> = {}) {
-  const started = await startOwned(settings);
-  const { dataDirectory: DATA_DIR, url } = started;
-  return { DATA_DIR, url, run: (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args) };
+/** Writes the log of an earlier run; gives its path. */
+function writeLog(dataDirectory: string): string {
+  mkdirSync(logDirectory(dataDirectory));
+  const path = logFile(logDirectory(dataDirectory));
+  writeFileSync(path, '{"time":"t","level":"info","event":"stopped"}\n');
+  return path;
 }
 
 const say = (url: string) =>
@@ -41,7 +52,7 @@ const AGENT = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1
 
 test('status says what can serve, and its exit code whether anything can', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { run, url } = await startInProcess({ HOSTED_A_BASE_URL: upstream.url });
+  const { run, url } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
   const { code, stdout, stderr } = await run('status');
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(`Dashboard: http://127.0.0.1:${new URL(url).port}\n`);
@@ -50,7 +61,7 @@ test('status says what can serve, and its exit code whether anything can', async
   const json = JSON.parse((await run('status', '--json')).stdout) as { status: StatusReport };
   expect(json).toMatchObject({ status: { ok: true }, agent: null });
 
-  const { run: runEmpty } = await startInProcess();
+  const { run: runEmpty } = await startRunning();
   expect(await runEmpty('status')).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('Nothing is configured'),
@@ -59,37 +70,40 @@ test('status says what can serve, and its exit code whether anything can', async
 
 test('keys add prints a key once; it works until it is revoked, also after a restart', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { run, host, DATA_DIR } = await startRunning({ LOCAL_ENGINE_URL: upstream.url });
-  expect(await run('keys', 'list')).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('any app on this machine can use the gateway'),
-  });
-  const { code, stdout, stderr } = await run('keys', 'add', 'laptop');
-  expect([code, stderr]).toEqual([0, '']);
-  const [key = ''] = stdout.split('\n');
-  expect(key).toMatch(/^sy-[0-9a-f]{64}$/);
-  const models = async (url: string, token: string) =>
-    (await fetch(`${url}/v1/models`, { headers: bearer(token) })).status;
-  expect([await models(host.url, key), await models(host.url, 'none')]).toEqual([200, 401]);
+  const settings = { LOCAL_ENGINE_URL: upstream.url };
+  const { run, host, url, DATA_DIR } = await startRunning(settings);
+  const models = async (at: string, token: string) =>
+    (await fetch(`${at}/v1/models`, { headers: bearer(token) })).status;
+  const add = async () => {
+    const { code, stdout, stderr } = await run('keys', 'add', 'laptop');
+    expect([code, stderr]).toEqual([0, '']);
+    const [key = ''] = stdout.split('\n');
+    expect(key).toMatch(/^sy-[0-9a-f]{64}$/);
+    expect([await models(url, key), await models(url, 'none')]).toEqual([200, 401]);
+    return key;
+  };
+  const open = 'any app on this machine can use the gateway';
+  expect((await run('keys', 'list')).stdout).toContain(open);
+  const revoked = await add();
   expect(await run('keys', 'add', 'laptop')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('already'),
   });
-  host.cli.kill('SIGTERM');
-  await host.cli.ended;
-
-  const again = await startHost({ DATA_DIR, AGENT: 'false', LOCAL_ENGINE_URL: upstream.url });
-  expect([await models(again.url, key), await models(again.url, 'none')]).toEqual([200, 401]);
-  const listed = await run('keys', 'list');
-  expect(listed.stdout).toMatch(/^laptop {2}created \S+Z {2}last used \S+Z\n$/);
-  expect(listed.stdout).not.toContain(key);
   expect(await run('keys', 'revoke', 'laptop')).toMatchObject({ code: 0 });
-  expect(await models(again.url, 'none')).toBe(200);
+  expect(await models(url, 'none')).toBe(200);
+  const key = await add();
+  const { stdout } = await run('keys', 'list');
+  expect(stdout).toMatch(/^laptop {2}created \S+Z {2}last used \S+Z\n$/);
+  expect(stdout).not.toContain(key);
   expect(await run('keys', 'add')).toMatchObject({ code: 2 });
+
+  await host.stop();
+  const again = await startIn(DATA_DIR, settings);
+  expect([await models(again.url, key), await models(again.url, revoked)]).toEqual([200, 401]);
 });
 
 test('models lists what apps can ask for', async () => {
-  const { run } = await startInProcess({
+  const { run } = await startRunning({
     HOSTED_A_BASE_URL: 'http://127.0.0.1:1',
     HOSTED_A_MODEL: 'big-one',
     HOSTED_A_LABEL: 'mine',
@@ -104,7 +118,7 @@ test('models lists what apps can ask for', async () => {
 
 test('reset closes a circuit, and an unknown id is refused', async () => {
   const upstream = await startUpstream(error(500));
-  const { run, url } = await startInProcess({
+  const { run, url } = await startRunning({
     HOSTED_A_BASE_URL: upstream.url,
     FAIL_THRESHOLD: '1',
   });
@@ -122,7 +136,7 @@ test('reset closes a circuit, and an unknown id is refused', async () => {
 });
 
 test('a setting of another section is answered with its path, and any wrong one with where all are listed', async () => {
-  const { run } = await startInProcess();
+  const { run } = await startRunning();
   const expected = [
     ['routing.forceZreo', 1, null],
     ['forceZero', 2, 'routing.forceZero'],
@@ -144,7 +158,7 @@ test('a setting of another section is answered with its path, and any wrong one 
 });
 
 test('a secret is set from standard input, so that it stands on no command line', async () => {
-  const { DATA_DIR, run } = await startInProcess();
+  const { DATA_DIR, run } = await startRunning();
   const child = spawn(process.execPath, [PROGRAM, 'set', 'hosted_a.apiKey', '-'], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR },
@@ -156,14 +170,14 @@ test('a secret is set from standard input, so that it stands on no command line'
 });
 
 test('machines are added by a line, listed, verified again and removed', async () => {
-  const gateway = await startInProcess();
+  const gateway = await startRunning();
   const { run } = gateway;
   expect((await run('machines')).stdout).toContain('No machine has joined yet.');
   const added = await run('machines', 'add');
   const [, url = '', token = ''] = /join (\S+) ([0-9a-f]{64})/.exec(added.stdout) ?? [];
   expect(added.code).toBe(0);
 
-  const machine = await startInProcess(AGENT);
+  const machine = await startRunning(AGENT);
   expect(await machine.run('join', url, token, '--yes')).toMatchObject({ code: 0 });
   const listed = () => run('machines', 'list').then(({ stdout }) => stdout);
   await expect.poll(listed).toMatch(/^prv_[0-9a-f]{32} {2}/);
@@ -178,7 +192,7 @@ test('machines are added by a line, listed, verified again and removed', async (
 });
 
 test('a setting that is read at the start is said to wait for the next one', async () => {
-  const { run } = await startInProcess();
+  const { run } = await startRunning();
   const later = 'This takes effect when the gateway restarts.';
   const { code, stdout } = await run('set', 'gateway.logLevel', 'debug');
   expect([code, stdout]).toEqual([0, `gateway.logLevel = debug (set)\n${later}\n`]);
@@ -206,7 +220,7 @@ test('every command with --json prints JSON and nothing else on standard output'
 });
 
 test('doctor prints how the gateway here has verified this machine, and what its agent lacks', async () => {
-  const { run } = await startInProcess(AGENT);
+  const { run } = await startRunning(AGENT);
   await expect
     .poll(async () => (await run('doctor')).stdout)
     .toMatch(/^The gateway here says about this machine: \w+\.\n/);
@@ -268,9 +282,11 @@ The agent knows of no problem.
 
 test('logs prints the last lines for people, or as they are', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { host, run, log } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
-  await say(host.url);
-  await expect.poll(() => readFileSync(log, 'utf8')).toContain('"event":"request"');
+  const { url, run, DATA_DIR } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
+  await say(url);
+  await expect
+    .poll(() => readFileSync(logFile(logDirectory(DATA_DIR)), 'utf8'))
+    .toContain('"event":"request"');
   const { code, stdout } = await run('logs', '-n', '1');
   expect(code).toBe(0);
   expect(stdout).toMatch(
@@ -282,15 +298,14 @@ test('logs prints the last lines for people, or as they are', async () => {
 });
 
 test('logs -f goes on over a rotation, whether a gateway runs or not', async () => {
-  const none = await sayHere({ DATA_DIR: temporaryDirectory() }, 'logs', '-f');
+  const DATA_DIR = temporaryDirectory();
+  const none = await sayHere({ DATA_DIR }, 'logs', '-f');
   expect(none.code).toBe(1);
   expect(none.stderr).toMatch(/^There is no log file .*journalctl/);
 
-  const { host, log, DATA_DIR } = await startRunning();
-  host.cli.kill('SIGTERM');
-  await host.cli.ended;
+  const log = writeLog(DATA_DIR);
   const cli = startCli({ DATA_DIR }, 'logs', '-f');
-  await cli.printed(/started/);
+  await cli.printed(/stopped/);
   appendFileSync(log, 'first, half of the ');
   appendFileSync(log, 'line\n');
   await cli.printed(/first, half of the line\n/);
@@ -302,20 +317,22 @@ test('logs -f goes on over a rotation, whether a gateway runs or not', async () 
 });
 
 test('the command logs says where the running gateway logs if its file holds only an earlier log', async () => {
-  const { host, run, DATA_DIR } = await startRunning();
-  expect(await run('logs')).toMatchObject({ code: 0, stderr: '' });
-  host.cli.kill('SIGTERM');
-  await host.cli.ended;
-  expect(await run('logs')).toMatchObject({ code: 0, stderr: '' });
-  await startHost({ DATA_DIR, AGENT: 'false', LOG_TO: 'stderr' });
-  const { code, stdout, stderr } = await run('logs', '--json');
+  const DATA_DIR = temporaryDirectory();
+  const log = writeLog(DATA_DIR);
+  const run = () => sayHere({ DATA_DIR }, 'logs', '--json');
+  expect(await run()).toMatchObject({ code: 0, stderr: '' });
+  await startStandIn(DATA_DIR, (_req, res) => void res.end());
+  utimesSync(log, 1, 1);
+  const { code, stdout, stderr } = await run();
   expect([code, stderr]).toEqual([0, expect.stringContaining('does not write')]);
   expect(stderr).toContain('journalctl');
   expect(stdout).toMatch(/"event":"stopped"\}\n$/);
+  appendFileSync(log, '{"time":"t","level":"info","event":"started"}\n');
+  expect(await run()).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('a command ends quietly when nobody reads its output any more', async () => {
-  const { DATA_DIR } = await startInProcess();
+  const { DATA_DIR } = await startRunning();
   const child = spawn(process.execPath, [PROGRAM, 'get', '--json'], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR },
@@ -329,7 +346,7 @@ test('a command ends quietly when nobody reads its output any more', async () =>
 });
 
 test('output without a terminal has no colour and no progress, and NO_COLOR holds on one', async () => {
-  const { DATA_DIR } = await startInProcess();
+  const { DATA_DIR } = await startRunning();
   const colored = async (env: Record<string, string>) => {
     const variables = { INGLENOOK_DATA_DIR: DATA_DIR, ...env };
     return (await startProgram(variables, 'status').ended).stdout.includes('\u001B[');
@@ -340,7 +357,7 @@ test('output without a terminal has no colour and no progress, and NO_COLOR hold
 });
 
 test('leave ends what join began, whether the machine runs or not', async () => {
-  const gateway = await startInProcess();
+  const gateway = await startRunning();
   const control = bearer(readControlToken(gateway.DATA_DIR) ?? '');
   const joinGateway = async (run: typeof gateway.run) => {
     const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
@@ -356,7 +373,7 @@ test('leave ends what join began, whether the machine runs or not', async () => 
   expect((await alone('leave')).stdout).toBe(left);
   expect((await alone('leave')).stdout).toBe(none);
 
-  const { run } = await startInProcess(AGENT);
+  const { run } = await startRunning(AGENT);
   await joinGateway(run);
   expect((await run('leave')).stdout).toBe(left);
   expect((await run('leave')).stdout).toBe(none);
@@ -368,7 +385,7 @@ const HAS_TERMINAL =
 test.runIf(HAS_TERMINAL)(
   'output on a terminal has colours, and long work shows that it runs',
   async () => {
-    const { DATA_DIR, url } = await startInProcess();
+    const { DATA_DIR, url } = await startRunning();
     const seen = async (command: string, env: Record<string, string> = {}) => {
       const line = `${process.execPath} ${PROGRAM} ${command}`;
       const child = spawn('script', ['-qec', line, '/dev/null'], {

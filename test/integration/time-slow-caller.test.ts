@@ -10,7 +10,7 @@ import { chatBytes, openWire } from '../support/wire.ts';
 
 const EVENT = chunk({ content: 'x'.repeat(64 * 1024) });
 /** More than the sockets' buffers on the way take, however the machine sizes them. */
-const EVENTS = 1500;
+const EVENTS = 1100;
 const TOTAL_BYTES = EVENT.length * EVENTS;
 const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
 

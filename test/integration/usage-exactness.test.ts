@@ -20,7 +20,7 @@ import {
 import { history, usageChunk, usageOf } from '../support/usage.ts';
 
 /** As many as the gate has time for. */
-const EXCHANGES = 500;
+const EXCHANGES = 300;
 const AT_ONCE = 20;
 
 test('the counted tokens are exactly the sum of what upstreams reported, whatever becomes of the exchanges', async () => {
