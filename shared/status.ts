@@ -145,7 +145,7 @@ export const statusReportSchema = z.strictObject({
   upstreams: z.array(upstreamSchema),
   circuits: circuitsSchema,
   stats: statsSchema,
-  /** Chat requests in progress, and those that wait because the limit is reached. */
+  /** Chat requests in progress, and how many were refused because that limit was reached. */
   admission: z.strictObject({ running: count, limit: count, refused: count }),
   ondemand_warmup: warmupStateSchema,
   ondemand_warmup_detail: z.strictObject({
@@ -166,7 +166,6 @@ export const statusReportSchema = z.strictObject({
     env_hint: z.record(z.string(), z.string()),
   }),
   hint: z.string(),
-  /** The hosted upstream that requests try before the others until then; left out if there is none. */
   /** Left out if the gateway is not in a pool. */
   pool: poolSchema.optional(),
 });
