@@ -29,8 +29,9 @@ const KEPT =
 /** The same of what stands further inside. */
 const KEPT_INSIDE =
   /^(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/;
-/** What may be left out of a part of a message: anything else may be what it says. */
-const BESIDE_CONTENT = /^(cache_control|scope|ttl|annotations|citations|logprobs)$/;
+/** What may be left out of what is said, wherever it stands there: anything else may be what it says. */
+const BESIDE_CONTENT =
+  /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/;
 /** What is in them is the caller's own. */
 const OWN_DATA = new Set(['schema', 'input', 'arguments', 'output']);
 /** In a tool's schema these hold the caller's own names. */
@@ -42,6 +43,7 @@ const OTHER_WORDS: readonly (readonly [words: RegExp, fields: readonly string[]]
   [/stream_options|include_usage/i, ['stream_options']],
   // OpenAI, for organisations that are not verified (lobehub/lobehub#9385).
   [/verified to stream/i, ['stream']],
+  [/verified to generate reasoning summar/i, ['reasoning.summary']],
   // Ollama and Anthropic, for models that do not think, or not as they like; DashScope, Bedrock. Claude Code goes by the
   // name that it knows, and the model may be another (anthropics/claude-code#2245, #29531, #89633).
   [
@@ -73,10 +75,12 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
   const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
   const codes = error.codes.join(' ');
-  const fieldsIn = (sentence: string) => fieldsOf(namesIn(sentence), body, members);
+  const { param } = error;
+  const fieldsIn = (sentence: string) =>
+    fieldsOf([...namesIn(sentence), param ?? ''], body, members);
   const ways = [
     OTHER_WORDS.flatMap(([words, fields]) => (words.test(text) ? fields : [])),
-    isRefused(`${codes} ${text}`) ? fieldsOf([error.param ?? ''], body, members) : [],
+    isRefused(`${codes} ${text}`) ? fieldsOf([param ?? ''], body, members) : [],
     text
       .split(/[.;] |\n|,? expected | known /)
       .filter(isRefused)
@@ -132,15 +136,15 @@ function fieldsOf(
     const first = parts.find((part) => members.some(({ key }) => key === part));
     if (first === last) return KEPT.test(last) ? [] : [last];
     const isSaid = parts.includes('content') && !BESIDE_CONTENT.test(last);
-    if (last === '' || isSaid || KEPT_INSIDE.test(last)) return [];
+    const isKept = KEPT_INSIDE.test(last) && first !== 'reasoning';
+    if (last === '' || isSaid || isKept) return [];
     const word = `"${last}"`;
     const having = members.filter(({ start, end }) => body.subarray(start, end).includes(word));
     const isFirst = ({ key }: Member) => (first === undefined ? allNamed.has(key) : key === first);
     const named = having.filter(isFirst);
-    const objects = having.filter(
-      ({ key, start }) => key === 'tools' || body[start] === OPEN_BRACE,
-    );
-    const holders = named.length > 0 || first !== undefined ? named : objects;
+    const mayHave = ({ key, start }: Member) =>
+      key === 'tools' || body[start] === OPEN_BRACE || BESIDE_CONTENT.test(last);
+    const holders = named.length > 0 || first !== undefined ? named : having.filter(mayHave);
     return holders.map(({ key }) => `${key}.${last}`);
   });
 }

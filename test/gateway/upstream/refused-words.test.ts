@@ -244,6 +244,9 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       // What stands inside. github.com/openai/codex/issues/36735
       withParam('reasoning.effort', "Unsupported parameter: 'reasoning.effort'."),
     ],
+    'without reasoning.summary': [
+      'Your organization must be verified to generate reasoning summaries.',
+    ],
     'without text.verbosity': [withParam('text.verbosity', "Unknown parameter: 'text.verbosity'.")],
     'without input.status': ["Unknown parameter: 'input[1].status'."],
     'without reasoning.effort="xhigh"': [
