@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative, resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { startStandIn } from '../../support/owned-gateway.ts';
+import { sayHere, startStandIn } from '../../support/owned-gateway.ts';
 import { startProgram } from '../../support/process.ts';
 
 /** A home, and a systemctl that writes down its calls and ends a call with the code that a file names for it. */
@@ -23,10 +23,16 @@ function home() {
     PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
     INGLENOOK_DATA_DIR: join(directory, 'data'),
   };
+  vi.stubEnv('HOME', env.HOME);
+  vi.stubEnv('PATH', env.PATH);
+  onTestFinished(() => void vi.unstubAllEnvs());
   return {
     unit: join(directory, '.config/systemd/user/inglenook.service'),
     dataDirectory: env.INGLENOOK_DATA_DIR,
-    run: (...args: readonly string[]) => startProgram(env, 'service', ...args).ended,
+    /** As a program of its own. */
+    start: (...args: readonly string[]) => startProgram(env, 'service', ...args).ended,
+    run: (...args: readonly string[]) =>
+      sayHere({ DATA_DIR: env.INGLENOOK_DATA_DIR }, 'service', ...args),
     uninstall: () => startProgram(env, 'uninstall').ended,
     calls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trimEnd().split('\n') : []),
     endsWith: (status: number, call = '') => writeFileSync(code, `${status} ${call}\n`),
@@ -38,8 +44,8 @@ const isLinux = process.platform === 'linux';
 test.runIf(isLinux)(
   'uninstalling removes the service of this program, and none of another one',
   async () => {
-    const { unit, run, uninstall, calls } = home();
-    await run('install');
+    const { unit, start, uninstall, calls } = home();
+    await start('install');
     // A checkout is not deleted, but its service goes.
     expect((await uninstall()).stderr).toContain('delete that folder yourself');
     expect(existsSync(unit)).toBe(false);
@@ -54,10 +60,10 @@ test.runIf(isLinux)(
 test.runIf(isLinux)(
   'install writes the unit and starts it; status and remove know it',
   async () => {
-    const { unit, run, calls, endsWith, dataDirectory } = home();
+    const { unit, start, run, calls, endsWith, dataDirectory } = home();
     const before = await run('status');
     expect([before.code, before.stdout]).toEqual([1, 'The service is not installed.\n']);
-    const { code, stdout, stderr } = await run('install');
+    const { code, stdout, stderr } = await start('install');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`Installed ${unit}; the service is running.`);
     expect(stdout).toContain('loginctl enable-linger');
@@ -123,8 +129,7 @@ test.runIf(isLinux)(
   async () => {
     const { run } = home();
     const meant = relative(process.cwd(), join(temporaryDirectory(), 'data'));
-    const env = { PATH: process.env['PATH'] ?? '', INGLENOOK_DATA_DIR: meant };
-    const printed = await startProgram(env, 'service', 'install', '--print').ended;
+    const printed = await sayHere({ DATA_DIR: meant }, 'service', 'install', '--print');
     expect(printed.stdout).toContain(`INGLENOOK_DATA_DIR=${resolve(meant)}"`);
     expect((await run('install', '--print')).stdout).not.toContain('..');
   },
