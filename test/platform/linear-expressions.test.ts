@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { addHop } from '../../main/gateway/api/server.ts';
 import { formField } from '../../main/gateway/protocols/chat-request.ts';
-import { LeakGate } from '../../main/gateway/protocols/rescue/leak-gate.ts';
+import { LeakGate } from '../../main/gateway/protocols/rescue/rescue.ts';
 import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
 import { retryAfterMs } from '../../main/gateway/upstream/failure.ts';
 import { meaningOf } from '../../main/gateway/upstream/refusals.ts';

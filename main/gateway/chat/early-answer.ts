@@ -3,7 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { errorBody, errorShapeFor } from '../http/errors.ts';
-import type { StreamTranslator } from '../protocols/answer-translation.ts';
+import type { StreamTranslator } from '../protocols/translation/translation.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AttemptObserver, AttemptStart, RequestObserver } from '../routing/observer.ts';
 import { sourceName } from '../routing/outcomes.ts';

@@ -7,7 +7,7 @@ import type { UpstreamErrorCode } from '../http/errors.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
 import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';
-import type { StreamTranslator } from '../protocols/answer-translation.ts';
+import type { StreamTranslator } from '../protocols/translation/translation.ts';
 import { type CommittedStart, lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
 import { parseJson } from '../../platform/json.ts';
 import {

@@ -7,7 +7,7 @@ import type { CallAnswer } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { sourceName } from '../routing/outcomes.ts';
 import type { Turn, Walk } from '../routing/walk.ts';
-import type { StreamTranslator } from '../protocols/answer-translation.ts';
+import type { StreamTranslator } from '../protocols/translation/translation.ts';
 import type { StreamAnswer } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { errorWithout, shownWords } from '../upstream/shown-error.ts';

@@ -3,7 +3,7 @@ import type { ModelNeeds } from '#shared/models.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { isObject } from '../../platform/json.ts';
 import { aliased } from './aliases.ts';
-import type { AnswerTranslator } from './answer-translation.ts';
+import type { AnswerTranslator } from './translation/translation.ts';
 import type { ItemSource } from './responses/history.ts';
 import type { ApiEndpoint, BadRequest } from './endpoint.ts';
 import {

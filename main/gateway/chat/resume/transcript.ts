@@ -6,7 +6,7 @@ import {
   type BegunBlocks,
   type BegunMessage,
   createBegunMessage,
-} from '../../protocols/messages/begun.ts';
+} from '../../protocols/messages/events.ts';
 import { createFramer, dataOf, eventsOf } from '../../protocols/sse.ts';
 
 export interface Transcript {

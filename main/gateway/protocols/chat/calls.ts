@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
+import { ByteBuffer } from '../../../platform/byte-buffer.ts';
+import {
+  isObject,
+  isTooDeep,
+  listOf,
+  memberOf,
+  parseExactJson,
+  parseJson,
+} from '../../../platform/json.ts';
 
 /** A piece of a tool call, or a whole one. */
 export interface CallPiece {
@@ -167,4 +175,84 @@ function createJsonProgress() {
     isWhole: () => hasBegun && depth === 0 && !isText,
     isCut: () => hasBegun && (depth > 0 || isText),
   };
+}
+
+export interface PartialCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: TextBuilder;
+  isClosed: boolean;
+}
+
+interface AddedPiece {
+  readonly call: PartialCall;
+  readonly isNew: boolean;
+  /** What the piece adds to the arguments. */
+  readonly added: string;
+}
+
+/** @param exchangeId used for the ids of calls to which the upstream gave no id, or one that it used before */
+export function createPartialCalls(exchangeId: string) {
+  const calls: PartialCall[] = [];
+  // As short as in `newCallId`.
+  const own = exchangeId.replaceAll('-', '').slice(0, 24);
+  const order = createCallOrder((place) => `call_${own}_${place}`);
+
+  function begin(id: string, { name }: CallPiece): PartialCall {
+    const call = { id, name, arguments: new TextBuilder(), isClosed: false };
+    calls.push(call);
+    return call;
+  }
+
+  return {
+    /** A text is the reason to fail the answer. */
+    add(piece: CallPiece): AddedPiece | string {
+      const at = order.placeOf(piece);
+      if (at.kind !== 'place') return 'The upstream sent tool calls that cannot be told apart.';
+      const call = calls[at.place] ?? begin(at.id, piece);
+      if (call.name === '') return 'The upstream called a tool without its name.';
+      // Whitespace may follow the end of a JSON text.
+      const added = call.isClosed ? '' : piece.arguments;
+      if (added === '' && piece.arguments.trim() !== '')
+        return 'The upstream added arguments to a tool call that was complete.';
+      call.arguments.add(added);
+      return { call, isNew: at.isNew, added };
+    },
+    get size() {
+      return calls.length;
+    },
+  };
+}
+
+/** Whether nothing can follow. Some upstreams name all calls before the first arguments come. */
+export const isWholeCall = ({ arguments: args }: PartialCall): boolean =>
+  args.text().trim() !== '' && argumentsObject(args.text()) !== undefined;
+
+/** A call's arguments as an object; undefined if they are incomplete, or if no client could use them. */
+export function argumentsObject(json: string): object | undefined {
+  if (json.trim() === '') return {};
+  const value = parseExactJson(json);
+  return isObject(value) && !isTooDeep(value) ? value : undefined;
+}
+
+/** Each piece of a concatenated string takes about 40 bytes until the string is flattened. */
+const MAX_JOINED_CHARS = 16 * 1024;
+
+/** A text that grows token by token, using little more memory than its characters. */
+export class TextBuilder {
+  /** UTF-16, which can hold everything that a JSON string can, even half a surrogate pair. */
+  readonly #flat = new ByteBuffer();
+  #joined = '';
+
+  add(piece: string): void {
+    this.#joined += piece;
+    if (this.#joined.length < MAX_JOINED_CHARS) return;
+    this.#flat.add(Buffer.from(this.#joined, 'utf16le'));
+    this.#joined = '';
+  }
+
+  text(): string {
+    if (this.#flat.length === 0) return this.#joined;
+    return this.#flat.copy().toString('utf16le') + this.#joined;
+  }
 }

@@ -8,14 +8,14 @@ import type {
   StreamEvent,
 } from '../translation/translated-answer.ts';
 import { anthropicError, type TranslatedExchange } from '../translation/translation.ts';
-import { MAX_BLOCKS, type OpenBlock } from './begun.ts';
+import { MAX_BLOCKS, type OpenBlock } from './events.ts';
 import type { CallPiece } from '../chat/calls.ts';
 import {
   argumentsObject,
   createPartialCalls,
   isWholeCall,
   type PartialCall,
-} from '../translation/partial-calls.ts';
+} from '../chat/calls.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
 
 /** Clients send a thinking block back only if it has a signature. Nothing here checks it. */
@@ -123,8 +123,8 @@ export class MessageSteps implements AnswerSteps {
 
   #addCall(delta: CallPiece): void {
     const piece = this.#calls.add(delta);
-    if (piece.kind === 'problem') {
-      this.#problem = piece.problem;
+    if (typeof piece === 'string') {
+      this.#problem = piece;
       return;
     }
     const { call, isNew, added } = piece;

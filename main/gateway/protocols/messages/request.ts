@@ -5,17 +5,17 @@ import {
 } from '../translation/conversation.ts';
 import {
   bodyReader,
+  type ChatTool,
+  chatTool,
   createFindings,
   fieldNames,
   type FieldReader,
   NO_COUNTERPART,
-} from '../translation/findings.ts';
-import {
   PASSED_FIELDS,
   passedFields,
   readEffort,
   userField,
-} from '../translation/passed-fields.ts';
+} from '../translation/field-reader.ts';
 import type { TranslationResult } from '../translation/translation.ts';
 
 const TRANSLATED = fieldNames(
@@ -42,14 +42,10 @@ const OUTPUT = fieldNames('effort format');
 const THINKING = fieldNames('type budget_tokens display');
 const FORMAT = fieldNames('type schema');
 
-export function toChat(body: unknown): TranslationResult {
-  return translate(body, true);
-}
+export const toChat = (body: unknown): TranslationResult => translate(body, true);
 
 /** Like `toChat`, for a request to count tokens, which has no `max_tokens`. */
-export function toCountedChat(body: unknown): TranslationResult {
-  return translate(body, false);
-}
+export const toCountedChat = (body: unknown): TranslationResult => translate(body, false);
 
 function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
   const findings = createFindings();
@@ -58,8 +54,10 @@ function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
   refuseState(reader);
 
   const conversation = createConversation();
-  readSystem(reader, conversation);
-  readMessages(reader, conversation);
+  if (reader.has('system')) readSystem(reader, 'system', conversation);
+  const messages = reader.elements('messages');
+  if (messages.length === 0) reader.bad('messages', 'must be a non-empty array');
+  for (const message of messages) readMessage(message, conversation);
 
   const maxTokens = reader.number('max_tokens');
   if (isToBeAnswered) checkAnswerable(reader);
@@ -68,16 +66,12 @@ function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
   metadata?.dropOthers(METADATA);
   const output = reader.inner('output_config');
   output?.dropOthers(OUTPUT);
-  const effort = effortOf(
-    reader.inner('thinking'),
-    output === null ? undefined : readEffort(output),
-  );
   return findings.result({
     ...passedFields(reader),
     messages: conversation.messages(),
-    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
-    ...(stops.length > 0 && { stop: stops }),
-    ...(effort !== undefined && { reasoning_effort: effort }),
+    max_tokens: maxTokens,
+    stop: stops.length > 0 ? stops : undefined,
+    reasoning_effort: effortOf(reader.inner('thinking'), output && readEffort(output)),
     // The second name is that of earlier versions.
     ...readFormat(output?.inner('format') ?? reader.inner('output_format')),
     ...readTools(reader),
@@ -122,7 +116,11 @@ const EFFORTS: readonly (readonly [budgetTokens: number, effort: string])[] = [
   [Infinity, 'high'],
 ];
 
-function effortOf(thinking: FieldReader | null, effort: string | undefined): string | undefined {
+function effortOf(
+  thinking: FieldReader | null,
+  asked: string | undefined | null,
+): string | undefined {
+  const effort = asked ?? undefined;
   if (thinking === null) return effort;
   thinking.dropOthers(THINKING);
   switch (thinking.requiredText('type')) {
@@ -165,11 +163,7 @@ function readTools(reader: FieldReader): object {
   const isSerial = choice?.flag('disable_parallel_tool_use') === true;
   // Some engines refuse these two without tools, where they mean nothing.
   if (tools.length === 0) return {};
-  return {
-    tools,
-    ...(chosen !== undefined && { tool_choice: chosen }),
-    ...(isSerial && { parallel_tool_calls: false }),
-  };
+  return { tools, tool_choice: chosen, parallel_tool_calls: isSerial ? false : undefined };
 }
 
 const TOOL_FIELDS = fieldNames(
@@ -184,7 +178,7 @@ const ADDED_BY_AGENTS = /^advisor_/;
 
 const typeOf = (tool: FieldReader) => tool.text('type') ?? 'custom';
 
-function readTool(tool: FieldReader, areOthersEnough: boolean): object | null {
+function readTool(tool: FieldReader, areOthersEnough: boolean): ChatTool | null {
   const type = typeOf(tool);
   if (areOthersEnough && ADDED_BY_AGENTS.test(type)) {
     tool.dropWhole(type);
@@ -198,22 +192,12 @@ function readTool(tool: FieldReader, areOthersEnough: boolean): object | null {
     return null;
   }
   tool.dropOthers(TOOL_FIELDS);
-  const callers = tool.list('allowed_callers');
-  if (callers !== undefined && !callers.includes('direct')) {
-    tool.unsupported('allowed_callers', 'only the model itself calls tools here.');
-  }
   if (!tool.has('input_schema')) tool.bad('input_schema', 'must be a JSON schema');
-  const description = describe(tool);
-  const strict = tool.flag('strict');
-  return {
-    type: 'function',
-    function: {
-      name: tool.requiredText('name'),
-      ...(description !== undefined && { description }),
-      parameters: tool.object('input_schema'),
-      ...(strict !== undefined && { strict }),
-    },
-  };
+  return chatTool(tool, {
+    name: tool.requiredText('name'),
+    description: describe(tool),
+    parameters: tool.object('input_schema'),
+  });
 }
 
 /** In chat completions, the description is the only place for examples. */
@@ -243,18 +227,8 @@ function readChoice(choice: FieldReader): string | object | undefined {
   }
 }
 
-function readSystem(reader: FieldReader, conversation: Conversation): void {
-  if (reader.has('system')) readSystemText(reader, 'system', conversation);
-}
-
-function readSystemText(reader: FieldReader, key: string, conversation: Conversation): void {
-  const value = reader.get(key);
-  if (typeof value === 'string') {
-    conversation.system(value);
-    return;
-  }
-  if (!Array.isArray(value)) return reader.bad(key, 'must be a string or an array of text blocks');
-  const texts = reader.elements(key).flatMap(systemTexts);
+function readSystem(reader: FieldReader, key: string, conversation: Conversation): void {
+  const texts = reader.parts(key).flatMap(systemTexts);
   if (texts.length > 0) conversation.system(texts.join('\n\n'));
 }
 
@@ -284,13 +258,6 @@ const BLOCK = fieldNames(
   'type text cache_control citations source title context content tool tool_name thinking signature data id name input caller toolset_name tool_use_id is_error',
 );
 
-/** Adds `messages`. */
-function readMessages(reader: FieldReader, conversation: Conversation): void {
-  const messages = reader.elements('messages');
-  if (messages.length === 0) reader.bad('messages', 'must be a non-empty array');
-  for (const message of messages) readMessage(message, conversation);
-}
-
 function readMessage(message: FieldReader, conversation: Conversation): void {
   message.dropOthers(MESSAGE);
   const role = message.requiredText('role');
@@ -302,37 +269,20 @@ function readMessage(message: FieldReader, conversation: Conversation): void {
     case 'system':
       // One may only set the effort from here on.
       if (!message.has('content') && message.has('output_config')) return;
-      return readSystemText(message, 'content', conversation);
+      return readSystem(message, 'content', conversation);
     default:
       message.bad('role', 'must be user, assistant or system');
   }
 }
 
-/** The blocks of `content`; if it is a text, `add` is called with the text. */
-function blocksOf(message: FieldReader, add: (text: string) => void): FieldReader[] {
-  const content = message.get('content');
-  if (typeof content === 'string') {
-    add(content);
-    return [];
-  }
-  if (!Array.isArray(content)) message.bad('content', 'must be a string or an array of blocks');
-  return Array.isArray(content) ? message.elements('content') : [];
-}
-
 /** Results come first, because chat completions require them right after their calls. */
 function readUser(message: FieldReader, conversation: Conversation): void {
-  const parts: ChatPart[] = [];
-  const blocks = blocksOf(message, (text) => void parts.push({ type: 'text', text }));
-  let results = 0;
-  for (const block of blocks) {
-    if (block.text('type') === 'tool_result') {
-      results += 1;
-      readResult(block, conversation);
-    } else {
-      parts.push(...readUserBlock(block));
-    }
-  }
-  if (parts.length > 0 || results === 0) conversation.user(parts);
+  const blocks = message.parts('content');
+  const isResult = (block: FieldReader) => block.text('type') === 'tool_result';
+  const results = blocks.filter(isResult);
+  for (const block of results) readResult(block, conversation);
+  const parts = blocks.filter((block) => !isResult(block)).flatMap(readUserBlock);
+  if (parts.length > 0 || results.length === 0) conversation.user(parts);
 }
 
 /** A block that a user may send, in a message or in a tool's result. */
@@ -366,27 +316,20 @@ const FAILED = 'Error: ';
 
 function readResult(block: FieldReader, conversation: Conversation): void {
   block.dropOthers(BLOCK);
-  const parts: ChatPart[] = [];
-  if (block.flag('is_error') === true) parts.push({ type: 'text', text: FAILED });
-  if (block.has('content')) {
-    const inner = blocksOf(block, (text) => void parts.push({ type: 'text', text }));
-    for (const each of inner) parts.push(...readUserBlock(each));
-  }
-  conversation.toolResult(block.requiredText('tool_use_id'), withFailureInText(parts));
+  const parts = block.has('content') ? block.parts('content').flatMap(readUserBlock) : [];
+  const told = block.flag('is_error') === true ? withFailure(parts) : parts;
+  conversation.toolResult(block.requiredText('tool_use_id'), told);
 }
 
-/** Joins "Error: " and the text after it into one part. */
-function withFailureInText(parts: readonly ChatPart[]): readonly ChatPart[] {
-  const [first, second, ...rest] = parts;
-  if (first?.type !== 'text' || first.text !== FAILED || second?.type !== 'text') return parts;
-  return [{ type: 'text', text: FAILED + second.text }, ...rest];
+function withFailure([first, ...rest]: readonly ChatPart[]): ChatPart[] {
+  if (first?.type === 'text') return [{ type: 'text', text: FAILED + first.text }, ...rest];
+  return [{ type: 'text', text: FAILED }, ...(first === undefined ? [] : [first]), ...rest];
 }
 
 function readAssistant(message: FieldReader, conversation: Conversation): void {
-  const blocks = blocksOf(message, (text) => conversation.assistant(text));
   // A turn of which nothing can be told, such as redacted thinking, stays between the user's.
   conversation.assistant('');
-  for (const block of blocks) readAssistantBlock(block, conversation);
+  for (const block of message.parts('content')) readAssistantBlock(block, conversation);
 }
 
 function readAssistantBlock(block: FieldReader, conversation: Conversation): void {
@@ -415,26 +358,17 @@ function readAssistantBlock(block: FieldReader, conversation: Conversation): voi
 }
 
 function readImage(block: FieldReader): ChatPart[] {
-  const source = block.inner('source');
-  if (source === null) {
-    block.bad('source', 'must be an object');
-    return [];
-  }
-  const type = source.requiredText('type');
-  switch (type) {
+  const source = block.requiredInner('source');
+  switch (source.requiredText('type')) {
     case 'base64':
-      return [image(dataUrl(source))];
+      return [{ type: 'image_url', image_url: { url: dataUrl(source) } }];
     case 'url':
-      return [image(source.requiredText('url'))];
+      return [{ type: 'image_url', image_url: { url: source.requiredText('url') } }];
     default:
-      source.unsupported('type', KEEPS_NO_FILES);
+      source.unsupported('type', 'this upstream keeps no files; send the data as base64.');
       return [];
   }
 }
-
-const KEEPS_NO_FILES = 'this upstream keeps no files; send the data as base64.';
-
-const image = (url: string): ChatPart => ({ type: 'image_url', image_url: { url } });
 
 function dataUrl(source: FieldReader): string {
   return `data:${source.requiredText('media_type')};base64,${source.requiredText('data')}`;
@@ -444,19 +378,14 @@ function dataUrl(source: FieldReader): string {
 function readDocument(block: FieldReader): ChatPart[] {
   refuseCitations(block);
   const title = block.text('title');
-  const context = block.text('context');
-  const head = [title, context].filter((text) => text !== undefined).join('\n');
+  const head = [title, block.text('context')].filter((text) => text !== undefined).join('\n');
   const intro: ChatPart[] = head === '' ? [] : [{ type: 'text', text: head }];
-  const source = block.inner('source');
-  if (source === null) {
-    block.bad('source', 'must be an object');
-    return [];
-  }
+  const source = block.requiredInner('source');
   switch (source.requiredText('type')) {
     case 'text':
       return [...intro, { type: 'text', text: source.requiredText('data') }];
     case 'content':
-      return [...intro, ...innerParts(source)];
+      return [...intro, ...source.parts('content').flatMap(readInnerPart)];
     case 'base64': {
       const file = { filename: title ?? 'document.pdf', file_data: dataUrl(source) };
       return [...intro, { type: 'file', file }];
@@ -467,15 +396,11 @@ function readDocument(block: FieldReader): ChatPart[] {
   }
 }
 
-/** The content of a document: a text, or blocks of text and images. */
-function innerParts(source: FieldReader): ChatPart[] {
-  const content = source.get('content');
-  if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return source.elements('content').flatMap((block) => {
-    if (block.text('type') === 'image') return readImage(block);
-    return [{ type: 'text', text: block.requiredText('text') }];
-  });
-}
+/** The content of a document: text and images. */
+const readInnerPart = (block: FieldReader): ChatPart[] =>
+  block.text('type') === 'image'
+    ? readImage(block)
+    : [{ type: 'text', text: block.requiredText('text') }];
 
 /** As one text, with its title and source. */
 function readSearchResult(block: FieldReader): ChatPart[] {

@@ -3,12 +3,7 @@ import { listOf, memberOf } from '../../../platform/json.ts';
 import type { CallPiece } from '../chat/calls.ts';
 import type { Finish } from '../chat/content.ts';
 import type { AnswerDelta, Citation, Usage } from '../translation/chat-answer.ts';
-import {
-  createPartialCalls,
-  isWholeCall,
-  type PartialCall,
-  TextBuilder,
-} from '../translation/partial-calls.ts';
+import { createPartialCalls, isWholeCall, type PartialCall, TextBuilder } from '../chat/calls.ts';
 import type { AnswerState, AnswerSteps, BegunAnswer } from '../translation/translated-answer.ts';
 import { openAiError, type TranslatedExchange } from '../translation/translation.ts';
 import { itemId, NOT_ENCRYPTED } from './history.ts';
@@ -271,8 +266,8 @@ export class ResponseSteps implements AnswerSteps {
 
   #addCall(delta: CallPiece): void {
     const piece = this.#calls.add(delta);
-    if (piece.kind === 'problem') {
-      this.#problem = piece.problem;
+    if (typeof piece === 'string') {
+      this.#problem = piece;
       return;
     }
     const { call, isNew, added } = piece;

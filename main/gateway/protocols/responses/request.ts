@@ -11,15 +11,13 @@ import {
   type FieldReader,
   isAbsent,
   NO_COUNTERPART,
-} from '../translation/findings.ts';
-import type { ItemSource } from './history.ts';
-import {
   PASSED_FIELDS,
   passedFields,
   readEffort,
   userField,
-} from '../translation/passed-fields.ts';
+} from '../translation/field-reader.ts';
 import type { TranslationResult } from '../translation/translation.ts';
+import type { ItemSource } from './history.ts';
 import { readTools, flatName } from './tools.ts';
 
 const TRANSLATED = fieldNames(
@@ -57,37 +55,28 @@ export function toChat(body: unknown, items: ItemSource | null): TranslationResu
   if (instructions !== undefined && instructions !== '') conversation.system(instructions);
   readInput(reader, conversation, items);
 
-  const maxTokens = reader.number('max_output_tokens');
-  const effort = effortOf(reader);
-  const cacheKey = reader.text('prompt_cache_key');
   return findings.result({
     ...passedFields(reader),
     messages: conversation.messages(),
-    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
-    ...(effort !== undefined && { reasoning_effort: effort }),
+    max_tokens: reader.number('max_output_tokens'),
+    reasoning_effort: effortOf(reader),
     ...readText(reader),
     ...readTools(reader),
     ...userField(reader.text('user') ?? reader.text('safety_identifier')),
-    ...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
+    prompt_cache_key: reader.text('prompt_cache_key'),
   });
 }
 
-const STATE = ['previous_response_id', 'conversation', 'prompt'];
+/** What an upstream would have to keep. */
+const STATE = {
+  previous_response_id:
+    'this upstream keeps no earlier responses; send the whole conversation in input.',
+  conversation: 'this upstream keeps no conversations; send it in input.',
+  prompt: 'this upstream keeps no prompts; send it in instructions.',
+};
 
-/** What an upstream would have to keep, or to know of itself. */
 function refuseState(reader: FieldReader): void {
-  if (reader.has('previous_response_id')) {
-    reader.unsupported(
-      'previous_response_id',
-      'this upstream keeps no earlier responses; send the whole conversation in input.',
-    );
-  }
-  if (reader.has('conversation')) {
-    reader.unsupported('conversation', 'this upstream keeps no conversations; send it in input.');
-  }
-  if (reader.has('prompt')) {
-    reader.unsupported('prompt', 'this upstream keeps no prompts; send it in instructions.');
-  }
+  for (const [key, why] of Object.entries(STATE)) if (reader.has(key)) reader.unsupported(key, why);
   if (reader.flag('background') === true) reader.unsupported('background', NO_COUNTERPART);
 }
 
@@ -139,7 +128,7 @@ function readText(reader: FieldReader): object {
   if (text === null) return {};
   text.dropOthers(TEXT);
   const verbosity = text.oneOf('verbosity', VERBOSITIES);
-  return { ...responseFormat(text), ...(verbosity !== undefined && { verbosity }) };
+  return { ...responseFormat(text), verbosity };
 }
 
 function responseFormat(text: FieldReader): object {
@@ -153,14 +142,12 @@ function responseFormat(text: FieldReader): object {
     case 'json_object':
       return { response_format: { type } };
     case 'json_schema': {
-      const description = format.text('description');
-      const strict = format.flag('strict');
-      if (isAbsent(format.get('schema'))) format.bad('schema', 'must be a JSON schema');
+      if (!format.has('schema')) format.bad('schema', 'must be a JSON schema');
       const schema = {
         name: format.requiredText('name'),
-        ...(description !== undefined && { description }),
+        description: format.text('description'),
         schema: format.object('schema'),
-        ...(strict !== undefined && { strict }),
+        strict: format.flag('strict'),
       };
       return { response_format: { type, json_schema: schema } };
     }
@@ -181,7 +168,7 @@ export function readInput(
 ): void {
   const input = reader.get('input');
   // What is kept elsewhere may be all of it; `refuseState` has said that it is not kept here.
-  if (isAbsent(input) && STATE.some((key) => reader.has(key))) return;
+  if (isAbsent(input) && Object.keys(STATE).some((key) => reader.has(key))) return;
   if (typeof input === 'string') {
     conversation.user([{ type: 'text', text: input }]);
     return;
@@ -219,7 +206,7 @@ function readItem(item: FieldReader, conversation: Conversation, items: ItemSour
       return readCustomCall(item, conversation);
     case 'function_call_output':
     case 'custom_tool_call_output':
-      conversation.toolResult(item.requiredText('call_id'), readOutput(item));
+      conversation.toolResult(item.requiredText('call_id'), readParts(item, 'output'));
       return;
     case 'item_reference':
       return readReference(item, conversation, items);
@@ -232,28 +219,20 @@ function readMessage(item: FieldReader, conversation: Conversation): void {
   const role = item.requiredText('role');
   switch (role) {
     case 'user':
-      conversation.user(readContent(item));
+      conversation.user(readParts(item, 'content'));
       return;
     // Few chat templates know `developer`.
     case 'developer':
     case 'system':
-      conversation.system(textsOf(item, readContent(item)).join('\n\n'));
+      conversation.system(textsOf(item, readParts(item, 'content')).join('\n\n'));
       return;
     case 'assistant':
       conversation.assistant('');
-      for (const text of textsOf(item, readContent(item))) conversation.assistant(text);
+      for (const text of textsOf(item, readParts(item, 'content'))) conversation.assistant(text);
       return;
     default:
       item.bad('role', 'must be user, assistant, system or developer');
   }
-}
-
-function readContent(item: FieldReader): ChatPart[] {
-  const content = item.get('content');
-  if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (Array.isArray(content)) return readParts(item, 'content');
-  item.bad('content', 'must be a string or an array');
-  return [];
 }
 
 /** Encrypted reasoning is left out: only its provider can read it. */
@@ -264,11 +243,9 @@ function readReasoning(item: FieldReader, conversation: Conversation): void {
 }
 
 function readCall(item: FieldReader, conversation: Conversation): void {
-  const namespace = item.text('namespace');
-  const name = item.requiredText('name');
   conversation.call({
     id: item.requiredText('call_id'),
-    name: flatName({ name, ...(namespace !== undefined && { namespace }) }),
+    name: flatName({ name: item.requiredText('name'), namespace: item.text('namespace') }),
     arguments: item.requiredText('arguments'),
   });
 }
@@ -280,14 +257,6 @@ function readCustomCall(item: FieldReader, conversation: Conversation): void {
     name: item.requiredText('name'),
     arguments: JSON.stringify({ input: item.requiredText('input') }),
   });
-}
-
-function readOutput(item: FieldReader): ChatPart[] {
-  const output = item.get('output');
-  if (typeof output === 'string') return [{ type: 'text', text: output }];
-  if (Array.isArray(output)) return readParts(item, 'output');
-  item.bad('output', 'must be a string or an array');
-  return [];
 }
 
 function readReference(
@@ -309,7 +278,7 @@ function readReference(
 
 /** The parts of a message's `content` or of a call's `output`. */
 function readParts(item: FieldReader, key: string): ChatPart[] {
-  return item.elements(key).flatMap((part) => readPart(part) ?? []);
+  return item.parts(key).flatMap((part) => readPart(part) ?? []);
 }
 
 /** Of parts of any type; those that are not read only concern caches, or what an earlier answer told. */
@@ -351,14 +320,9 @@ function readImage(part: FieldReader): ChatPart | null {
   }
   const url = part.requiredText('image_url');
   const detail = part.oneOf('detail', DETAILS) ?? 'auto';
-  return {
-    type: 'image_url',
-    // Chat completions have no detail above "high".
-    image_url: {
-      url,
-      ...(detail !== 'auto' && { detail: detail === 'original' ? 'high' : detail }),
-    },
-  };
+  // Chat completions have no detail above "high".
+  const known = detail === 'original' ? 'high' : detail;
+  return { type: 'image_url', image_url: { url, ...(known !== 'auto' && { detail: known }) } };
 }
 
 function readFile(part: FieldReader): ChatPart | null {

@@ -1,4 +1,11 @@
-import { fieldNames, type FieldReader, isAbsent, NO_COUNTERPART } from '../translation/findings.ts';
+import {
+  type ChatTool,
+  chatTool,
+  fieldNames,
+  type FieldReader,
+  isAbsent,
+  NO_COUNTERPART,
+} from '../translation/field-reader.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
 
 const FUNCTION = fieldNames(
@@ -30,11 +37,7 @@ export function readTools(reader: FieldReader): object {
   checkNames(reader, tools);
   // Some engines refuse these two without tools, where they mean nothing.
   if (offered.length === 0) return {};
-  return {
-    tools: offered,
-    ...(choice !== undefined && { tool_choice: choice }),
-    ...(parallel !== undefined && { parallel_tool_calls: parallel }),
-  };
+  return { tools: offered, tool_choice: choice, parallel_tool_calls: parallel };
 }
 
 /** Two functions with the same name could not be told apart in the answer. */
@@ -43,11 +46,6 @@ function checkNames(reader: FieldReader, tools: readonly ChatTool[]): void {
   const seen = new Set(names);
   const twice = names.find((name) => !seen.delete(name));
   if (twice !== undefined) reader.unsupported('tools', `two functions are called '${twice}'.`);
-}
-
-interface ChatTool {
-  readonly type: 'function';
-  readonly function: { readonly name: string; readonly [field: string]: unknown };
 }
 
 const hasFunctions = (tool: FieldReader) =>
@@ -92,23 +90,12 @@ function readNamespace(tool: FieldReader): readonly ChatTool[] {
 function readFunction(tool: FieldReader, namespace?: string, about?: string): ChatTool {
   tool.dropOthers(FUNCTION);
   if (tool.flag('async') === true) tool.unsupported('async', NO_COUNTERPART);
-  const callers = tool.list('allowed_callers');
-  if (callers !== undefined && !callers.includes('direct')) {
-    tool.unsupported('allowed_callers', NO_COUNTERPART);
-  }
   const texts = [about, tool.text('description')].filter((each) => each !== undefined);
-  const parameters = tool.object('parameters');
-  const strict = tool.flag('strict');
-  const name = tool.requiredText('name');
-  return {
-    type: 'function',
-    function: {
-      name: flatName({ name, ...(namespace !== undefined && { namespace }) }),
-      ...(texts.length > 0 && { description: texts.join('\n\n') }),
-      ...(parameters !== undefined && { parameters }),
-      ...(strict !== undefined && { strict }),
-    },
-  };
+  return chatTool(tool, {
+    name: flatName({ name: tool.requiredText('name'), namespace }),
+    description: texts.length > 0 ? texts.join('\n\n') : undefined,
+    parameters: tool.object('parameters'),
+  });
 }
 
 interface Choice {
@@ -153,7 +140,7 @@ function readAllowed(choice: FieldReader): Choice {
 /** The name of a function, and of its namespace if it is in one. */
 export interface FunctionName {
   readonly name: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
 }
 
 /** The name for chat completions, which have no namespaces. */

@@ -1,6 +1,6 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { Finish } from '../chat/content.ts';
-import type { BegunBlocks } from '../messages/begun.ts';
+import type { BegunBlocks } from '../messages/events.ts';
 import { type AnswerDelta, readChatAnswer, type Stop, type Usage } from './chat-answer.ts';
 import {
   badResponse,

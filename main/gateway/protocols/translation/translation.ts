@@ -1,7 +1,8 @@
 import { anthropicErrorType } from '#shared/errors.ts';
 import { type HttpError, errorBodyFrom } from '../../../platform/http/responses.ts';
-import type { BegunBlocks } from '../messages/begun.ts';
+import type { BegunBlocks } from '../messages/events.ts';
 import type { ItemMemory, ItemSource } from '../responses/history.ts';
+import type { Frames } from '../sse.ts';
 import type { ChatBody } from './conversation.ts';
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
@@ -60,6 +61,28 @@ export interface ProtocolTranslation {
   /** @param begun of a message that broke off: only its rest is made */
   createStream(exchange: TranslatedExchange, begun?: BegunBlocks): TranslatedStream;
   readonly errorBody: (error: HttpError) => object;
+}
+
+/** Turns the answer to a chat completion into the caller's protocol. */
+export interface AnswerTranslator {
+  /** A whole chat completion as a whole answer, or as all events of a stream. */
+  whole(completion: Buffer, asStream: boolean): TranslatedWhole;
+  /** @param begun of a message that broke off: only its rest is made */
+  createStream(begun?: BegunBlocks): StreamTranslator;
+  /** What the request lost on its way. */
+  readonly dropped: DroppedFields;
+}
+
+export type TranslatedWhole =
+  | { readonly kind: 'answer'; readonly body: Buffer }
+  | { readonly kind: 'bad'; readonly detail: string };
+
+/** As `TranslatedStream`, for events as they come over the wire. */
+export interface StreamTranslator {
+  push(frames: Frames): Buffer;
+  end(): Buffer;
+  readonly fail: (error: HttpError) => Buffer;
+  ended(): 'no' | 'complete' | 'failed';
 }
 
 export function badResponse(message: string): HttpError {

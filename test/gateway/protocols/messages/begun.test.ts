@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBegunMessage } from '../../../../main/gateway/protocols/messages/begun.ts';
+import { createBegunMessage } from '../../../../main/gateway/protocols/messages/events.ts';
 
 const start = (index: number, block: object) => ({
   type: 'content_block_start',

@@ -1,5 +1,5 @@
 import type { LeakedCall } from '../../../../main/gateway/protocols/rescue/dialects.ts';
-import type { OfferedTools } from '../../../../main/gateway/protocols/rescue/offered.ts';
+import type { OfferedTools } from '../../../../main/gateway/protocols/rescue/dialects.ts';
 import type { Draws } from '../../../support/draws.ts';
 
 /** What a coding agent and a home assistant offer. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LeakGate } from '../../../../main/gateway/protocols/rescue/leak-gate.ts';
+import { LeakGate } from '../../../../main/gateway/protocols/rescue/rescue.ts';
 import { drawsFor } from '../../../support/draws.ts';
 import { callFrom, OFFERED, piecesOf, proseFrom, WRITERS } from './leaks.ts';
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isObject, isTooDeep } from '../../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
 import type { TranslationResult } from './translation.ts';
@@ -36,6 +37,9 @@ export function createFindings() {
       wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others } },
   };
 }
+
+export const NO_COUNTERPART =
+  'chat completions have no counterpart; leave it out, or use an upstream that speaks this protocol itself.';
 
 /** @param list names of fields, between blanks */
 export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
@@ -111,12 +115,27 @@ export class FieldReader {
     return isAbsent(value) ? null : new FieldReader(value, this.path(key), this.#findings);
   }
 
+  /** As `inner`; of an empty object if it is missing, which is reported. */
+  requiredInner(key: string): FieldReader {
+    return new FieldReader(this.get(key), this.path(key), this.#findings);
+  }
+
   /** The elements of a list of objects, to be read in turn. */
   elements(key: string): FieldReader[] {
     const list = this.list(key) ?? [];
     return list.map(
       (value, index) => new FieldReader(value, `${this.path(key)}[${index}]`, this.#findings),
     );
+  }
+
+  /** The parts of a content; a mere text is one. */
+  parts(key: string): FieldReader[] {
+    const value = this.get(key);
+    if (Array.isArray(value)) return this.elements(key);
+    if (typeof value === 'string')
+      return [new FieldReader({ type: 'text', text: value }, this.path(key), this.#findings)];
+    this.bad(key, 'must be a string or an array');
+    return [];
   }
 
   /** A reader of another object, whose findings are reported under this one's path. */
@@ -165,5 +184,52 @@ export class FieldReader {
   }
 }
 
-export const NO_COUNTERPART =
-  'chat completions have no counterpart; leave it out, or use an upstream that speaks this protocol itself.';
+/** Sampling parameters, including engines' extensions. */
+const SAMPLING: readonly string[] = [
+  ...fieldNames('temperature top_p top_k min_p seed frequency_penalty presence_penalty'),
+  ...fieldNames('repetition_penalty logit_bias chat_template_kwargs'),
+];
+
+/** Fields that both protocols name as chat completions do. */
+export const PASSED_FIELDS: readonly string[] = ['model', 'stream', ...SAMPLING];
+
+/** What is undefined is not written. */
+export function passedFields(reader: FieldReader): Record<string, unknown> {
+  return {
+    model: reader.text('model'),
+    ...Object.fromEntries(SAMPLING.map((key) => [key, reader.get(key) ?? undefined])),
+    ...(reader.flag('stream') === true && {
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+  };
+}
+
+export interface ChatTool {
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly [field: string]: unknown };
+}
+
+/** A function that the model may call; both protocols name these fields alike. */
+export function chatTool(tool: FieldReader, fields: ChatTool['function']): ChatTool {
+  const callers = tool.list('allowed_callers');
+  if (callers !== undefined && !callers.includes('direct'))
+    tool.unsupported('allowed_callers', 'only the model itself calls tools here.');
+  return { type: 'function', function: { ...fields, strict: tool.flag('strict') } };
+}
+
+const EFFORTS = fieldNames('none minimal low medium high xhigh max');
+
+/** How hard the model should think. A newer word is left out, as engines refuse one that they do not know. */
+export const readEffort = (reader: FieldReader): string | undefined =>
+  reader.oneOf('effort', EFFORTS);
+
+/** OpenAI answers 400, `string_above_max_length`, to a longer one; Claude Code's has some 180 characters. */
+const MAX_USER_CHARS = 64;
+
+/** Whom the caller asks for. A digest is the same for the same user, and tells providers no more than they need. */
+export function userField(id: string | undefined): { readonly user?: string } {
+  if (id === undefined) return {};
+  const isShort = id.length <= MAX_USER_CHARS;
+  return { user: isShort ? id : createHash('sha256').update(id).digest('hex') };
+}
