@@ -118,11 +118,9 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
   return /[_.[/]|[a-z][A-Z]/.test(name) || SET_OFF.test(around);
 }
 
-const OPEN_BRACE = 0x7b;
-
 /**
  * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
- * pydantic's may stand between them. The first may be missing: then it is another that is named, or any object.
+ * pydantic's may stand between them. The first may be missing: then it is another that is named, or any.
  */
 function fieldsOf(
   names: readonly string[],
@@ -135,17 +133,15 @@ function fieldsOf(
     const last = parts.at(-1) ?? '';
     const first = parts.find((part) => members.some(({ key }) => key === part));
     if (first === last) return KEPT.test(last) ? [] : [last];
-    const isSaid = parts.includes('content') && !BESIDE_CONTENT.test(last);
-    const isKept = KEPT_INSIDE.test(last) && first !== 'reasoning';
-    if (last === '' || isSaid || isKept) return [];
+    if (last === '') return [];
+    const isKept = KEPT_INSIDE.test(last);
     const word = `"${last}"`;
     const having = members.filter(({ start, end }) => body.subarray(start, end).includes(word));
     const isFirst = ({ key }: Member) => (first === undefined ? allNamed.has(key) : key === first);
     const named = having.filter(isFirst);
-    const mayHave = ({ key, start }: Member) =>
-      key === 'tools' || body[start] === OPEN_BRACE || BESIDE_CONTENT.test(last);
-    const holders = named.length > 0 || first !== undefined ? named : having.filter(mayHave);
-    return holders.map(({ key }) => `${key}.${last}`);
+    const holders = named.length > 0 || first !== undefined ? named : having;
+    const may = holders.filter(({ key }) => !isKept || key === 'reasoning');
+    return may.map(({ key }) => `${key}.${last}`);
   });
 }
 
@@ -198,6 +194,20 @@ const dropped =
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** Where something stands: in what a message says, or among the caller's own names. */
+type Place = 'request' | 'said' | 'own names';
+
+const mayGo = (key: string, place: Place): boolean =>
+  place === 'request' || (place === 'said' && BESIDE_CONTENT.test(key));
+
+/** Null: it is the caller's own. */
+function placeWithin(key: string, place: Place): Place | null {
+  if (place === 'own names') return 'request';
+  if (OWN_DATA.has(key)) return null;
+  if (key === OWN_NAMES) return 'own names';
+  return key === 'content' ? 'said' : place;
+}
+
 /** What could be left out of a member: one pass, however many names a refusal has. */
 function namesInside(
   bytes: Buffer,
@@ -205,11 +215,12 @@ function namesInside(
   holder: string,
 ): ReadonlySet<string> {
   const names = new Set<string>();
-  const gather = (value: unknown, areOwn = false): void => {
+  const gather = (value: unknown, place: Place = 'request'): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const [key, inner] of Object.entries(value)) {
-      if (!areOwn) names.add(key);
-      if (areOwn || !OWN_DATA.has(key)) gather(inner, !areOwn && key === OWN_NAMES);
+      if (mayGo(key, place)) names.add(key);
+      const within = placeWithin(key, place);
+      if (within !== null) gather(inner, within);
     }
   };
   const list = members.find(({ key, last }) => key === holder && last !== null);
@@ -222,14 +233,19 @@ function namesInside(
 }
 
 /** The value itself if none of the names is in it. */
-function withoutNames(value: unknown, names: ReadonlySet<string>, areOwn = false): unknown {
+function withoutNames(
+  value: unknown,
+  names: ReadonlySet<string>,
+  place: Place = 'request',
+): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const before = Object.entries(value);
-  const within = (key: string, inner: unknown) =>
-    areOwn || !OWN_DATA.has(key) ? withoutNames(inner, names, !areOwn && key === OWN_NAMES) : inner;
   const left = before
-    .filter(([key]) => areOwn || Array.isArray(value) || !names.has(key))
-    .map(([key, inner]) => [key, within(key, inner)] as const);
+    .filter(([key]) => Array.isArray(value) || !names.has(key) || !mayGo(key, place))
+    .map(([key, inner]) => {
+      const within = placeWithin(key, place);
+      return [key, within === null ? inner : withoutNames(inner, names, within)] as const;
+    });
   const isSame =
     left.length === before.length && left.every(([, inner], at) => inner === before[at]?.[1]);
   if (isSame) return value;

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { SAID } from '../support/chat-answers.ts';
 import { json, sse } from '../support/upstream.ts';
 import { startBetween } from './between.ts';
 import { ask } from './caller.ts';
-import { MESSAGE_START, messageEnd, responseEvents, textBlock } from './speech.ts';
+import { MESSAGE_START, messageEnd, responseEvents, saying, textBlock } from './speech.ts';
 import type { Json } from './system.ts';
 
 /** As servers of tools write it. */
@@ -13,11 +14,45 @@ const schema = {
   additionalProperties: false,
 };
 const cache_control = { type: 'ephemeral', ttl: '1h', scope: 'global' };
+const called = { name: 'w', arguments: '{}' };
 const call = { type: 'tool_use', id: 't1', name: 'w', input: {}, caller: { type: 'direct' } };
 const result = { type: 'tool_result', tool_use_id: 't1', content: 'rain', cache_control };
 
-/** What Claude Code and Codex send, and hosts of their protocols do not all take. */
+/** What Claude Code, Codex and others send, and hosts of their protocols do not all take. */
 const AGENTS = {
+  chat: {
+    more: {
+      tools: [{ type: 'function', function: { name: 'w', parameters: schema, strict: true } }],
+      store: false,
+      messages: [
+        {
+          role: 'assistant',
+          content: null,
+          reasoning_content: 'hm',
+          refusal: null,
+          annotations: [],
+          tool_calls: [
+            { index: 0, id: 'c1', type: 'function', function: called, extra_content: {} },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'rain' },
+        { role: 'user', content: [{ type: 'text', text: 'hi', cache_control }] },
+      ],
+    },
+    refuses: [
+      ['tools', 0, 'function', 'strict'],
+      ['tools', 0, 'function', 'parameters', 'additionalProperties'],
+      ['store'],
+      ['stream_options'],
+      ['messages', 0, 'reasoning_content'],
+      ['messages', 0, 'refusal'],
+      ['messages', 0, 'annotations'],
+      ['messages', 0, 'tool_calls', 0, 'index'],
+      ['messages', 0, 'tool_calls', 0, 'extra_content'],
+      ['messages', 2, 'content', 0, 'cache_control'],
+    ],
+    answers: saying(SAID, {}),
+  },
   messages: {
     more: {
       max_tokens: 32_000,
@@ -108,6 +143,7 @@ const WAYS: Readonly<Record<string, (path: Path) => Json>> = {
       param: path.slice(0, -1).join('.'),
     },
   }),
+  'a server in Go': (path) => ({ error: { message: `json: unknown field "${path.at(-1)}"` } }),
 };
 
 const holds = (value: unknown, [name, ...inner]: Path): boolean => {
@@ -116,7 +152,7 @@ const holds = (value: unknown, [name, ...inner]: Path): boolean => {
 };
 
 test.each(
-  (['messages', 'responses'] as const).flatMap((protocol) =>
+  (['chat', 'messages', 'responses'] as const).flatMap((protocol) =>
     Object.keys(WAYS).map((host) => [host, protocol] as const),
   ),
 )('%s takes a request of %s without the field that it names', async (host, protocol) => {
