@@ -2,6 +2,7 @@ import { HOSTED_IDS } from '#shared/ids.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
+import { shownDefault } from '../main/config/load.ts';
 import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
 import { CLI_PAGE, cliPage } from './cli-page.ts';
 
@@ -102,9 +103,8 @@ function choicesOf(path: string, { choices = [] }: Entry['setting']['kind']): st
 }
 
 function defaultOf(fallback: unknown): string {
-  const json = JSON.stringify(fallback);
-  if (['null', '[]', '{}'].includes(json)) return 'none';
-  return `\`${Array.isArray(fallback) ? fallback.join(',') : String(fallback)}\``;
+  const shown = shownDefault(fallback);
+  return shown === 'none' ? shown : `\`${shown}\``;
 }
 
 if (import.meta.main) {

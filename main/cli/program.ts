@@ -24,7 +24,7 @@ type Execute = (run: Run, given: Pick<Input, 'words' | 'options'>) => Promise<vo
  */
 export function createProgram(execute: Execute): Command {
   const program = new Command('inglenook')
-    .description('An LLM gateway for your own GPUs and hosted fallbacks.')
+    .description("Use your own GPU in every AI app. When it can't answer, an API you chose does.")
     .usage('<command> [options]; without a command it starts the gateway')
     .version(VERSION, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Explain this command.')

@@ -117,26 +117,28 @@ export function openToTheNetwork({ gateway }: Config, hasNamedKeys: boolean): st
   ];
 }
 
-/** Every environment variable with its default and what is allowed, one per line. */
+/** Every setting with its path, its variable, its default, what it does and what is allowed. */
 export function createSettingsHelp(): string {
-  const lines = ENTRIES.map(({ setting }) => {
-    const fallback = shownDefault(setting.fallback);
-    return `  ${(ENV_PREFIX + setting.env).padEnd(36)} ${fallback.padEnd(12)} ${setting.kind.allowed}`;
-  });
-  lines.push(
-    `  ${`${ENV_PREFIX}DATA_DIR`.padEnd(36)} ${'by system'.padEnd(12)} the directory for settings, keys and logs`,
+  const settings = ENTRIES.map(({ path, setting: { env, fallback, meaning, kind } }) =>
+    [
+      `${path.padEnd(32)} ${(ENV_PREFIX + env).padEnd(38)} ${shownDefault(fallback)}`,
+      `  ${meaning}`,
+      `  Allowed: ${kind.allowed}.`,
+    ].join('\n'),
   );
-  lines.push(
-    'Each secret may also come from a file: a variable with _FILE at its end, as in INGLENOOK_HOSTED_A_API_KEY_FILE, names it.',
-  );
-  return `Settings (environment variable, default, allowed values):\n${lines.join('\n')}\n`;
+  return `Each setting has a path, for "inglenook set", a variable and a default.
+
+${settings.join('\n\n')}
+
+${ENV_PREFIX}DATA_DIR is the directory for settings, keys and logs. Each secret may also come from a file: a variable with _FILE
+at its end, as in ${ENV_PREFIX}HOSTED_A_API_KEY_FILE, names it.
+`;
 }
 
-function shownDefault(fallback: unknown): string {
-  if (fallback === null || JSON.stringify(fallback) === '[]' || JSON.stringify(fallback) === '{}') {
-    return '-';
-  }
-  return Array.isArray(fallback) ? fallback.join(',') : JSON.stringify(fallback);
+/** As a setting is written in a variable; "none" if there is nothing to write. */
+export function shownDefault(fallback: unknown): string {
+  if (['null', '[]', '{}'].includes(JSON.stringify(fallback))) return 'none';
+  return Array.isArray(fallback) ? fallback.join(',') : String(fallback);
 }
 
 interface OwnAddress {

@@ -116,15 +116,15 @@ test('an empty or blank variable is as good as unset', () => {
   expect(byVariable(loaded(blank('  ')))).toEqual(TABLE);
 });
 
-test('the help lists every variable with its default and what it may be', () => {
+test('the help lists every setting with its path, its variable, its default, what it does and what is allowed', () => {
   const lines = createSettingsHelp().split('\n');
-  for (const { setting } of ENTRIES) {
-    const line = lines.find((each) => each.trim().startsWith(`INGLENOOK_${setting.env} `));
-    expect(line).toContain(setting.kind.allowed);
-    const { fallback } = setting;
-    const isNone = fallback === null || ['[]', '{}'].includes(JSON.stringify(fallback));
-    const shown = Array.isArray(fallback) ? fallback.join(',') : JSON.stringify(fallback);
-    expect(line).toContain(` ${isNone ? '-' : shown} `);
+  for (const { path, setting } of ENTRIES) {
+    const { env, fallback, meaning, kind } = setting;
+    const at = lines.findIndex((line) => line.startsWith(`${path} `));
+    const isNone = ['null', '[]', '{}'].includes(JSON.stringify(fallback));
+    const shown = isNone ? 'none' : String(fallback);
+    expect(lines[at]?.split(/ {2,}/)).toEqual([path, `INGLENOOK_${env}`, shown]);
+    expect(lines.slice(at + 1, at + 3)).toEqual([`  ${meaning}`, `  Allowed: ${kind.allowed}.`]);
   }
   expect(lines.filter((line) => line.includes('INGLENOOK_DATA_DIR'))).toHaveLength(1);
 });
