@@ -30,7 +30,9 @@ const MIXED_UP = 'tool calls that cannot be told apart';
  * field the last value counts, so that an engine's own additions (such as `timings`) reach the caller. The work for a
  * chunk depends on its own size alone.
  */
-export function createAssembly(): Assembly {
+export function createAssembly(
+  object: 'chat.completion' | 'text_completion' = 'chat.completion',
+): Assembly {
   const budget = { fields: MAX_FIELDS, isTooDeep: false };
   const top = new Fields(budget);
   const choice = new Fields(budget);
@@ -42,6 +44,7 @@ export function createAssembly(): Assembly {
   let finishReason: string | null = null;
 
   choice.setLast('index', 0);
+  if (object === 'text_completion') choice.setLast('logprobs', null);
   message.setLast('role', 'assistant');
   message.setLast('content', null);
 
@@ -80,10 +83,11 @@ export function createAssembly(): Assembly {
       setAllLast(top, rest);
       for (const part of listOf(choices)) {
         if (!isObject(part)) continue;
-        const { delta, finish_reason: reason, index: _index, ...others } = part;
+        const { delta, text, finish_reason: reason, index: _index, ...others } = part;
         // Some send one with each part of the answer; the last is that of the whole.
         finishReason = standardReason(reason) ?? finishReason;
         setAllLast(choice, others);
+        if (typeof text === 'string') choice.addText('text', text);
         // Some put a whole message into their only chunk.
         const said = isObject(delta) ? delta : others['message'];
         if (!isObject(said)) continue;
@@ -96,11 +100,12 @@ export function createAssembly(): Assembly {
     finished: () => finishReason !== null,
     problem,
     result() {
-      top.setLast('object', 'chat.completion');
+      top.setLast('object', object);
       for (const [place, call] of calls.entries()) complete(call, ids[place] ?? '');
       if (calls.length > 0) message.set('tool_calls', listOfFields(calls));
       else if (!BESIDE_TEXT.some((key) => message.has(key))) fill(message, 'content', '');
-      choice.set('message', message);
+      if (object === 'chat.completion') choice.set('message', message);
+      else fill(choice, 'text', '');
       choice.setLast('finish_reason', finishAfter(finishReason, order));
       top.set('choices', listOfFields([choice]));
       return problem() === null ? Buffer.from(top.json()) : null;

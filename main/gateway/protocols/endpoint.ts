@@ -1,7 +1,8 @@
+import type { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { ProtocolTranslation, TranslationResult } from './translation/translation.ts';
-import { type AnswerScan, isText, type Member } from './json-edit.ts';
+import { isObjectText, isText, JsonScan, type Member, type Span } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
 import type { StreamWatch } from './stream-inspector.ts';
@@ -126,49 +127,32 @@ export const WITHOUT_STREAMS = {
 
 type CheckBody = ApiEndpoint['checkBody'];
 
-const find = (members: readonly Member[], key: string) =>
-  members.find((member) => member.key === key);
+type Kind = 'list' | 'text' | 'text or list';
 
-export const anyBody: CheckBody = () => null;
+/** Whether a member has a value of that kind, which is not empty, and what that is called. */
+const KINDS: Readonly<
+  Record<Kind, readonly [is: (bytes: Buffer, member: Member) => boolean, name: string]>
+> = {
+  list: [(_bytes, { last }) => last !== null, 'a non-empty array'],
+  // More than its two quotes.
+  text: [(bytes, at) => isText(bytes, at) && at.end - at.start > 2, 'a non-empty string'],
+  'text or list': [
+    (bytes, at) => at.last !== null || isText(bytes, at),
+    'a string or a non-empty array',
+  ],
+};
 
-/** The first problem that one of them finds. */
-export function all(...checks: readonly CheckBody[]): CheckBody {
+/** The first problem counts. */
+export function requires(wanted: Readonly<Record<string, Kind>>): CheckBody {
   return (bytes, members) => {
-    for (const check of checks) {
-      const problem = check(bytes, members);
-      if (problem !== null) return problem;
+    for (const [key, kind] of Object.entries(wanted)) {
+      const member = members.find((each) => each.key === key);
+      const [is, name] = KINDS[kind];
+      if (member === undefined || !is(bytes, member))
+        return { message: `'${key}' must be ${name}.${placeFor(key, members)}`, param: key };
     }
     return null;
   };
-}
-
-export function requiresList(key: string): CheckBody {
-  return (_bytes, members) =>
-    (find(members, key)?.last ?? null) === null
-      ? missing(key, 'must be a non-empty array.', members)
-      : null;
-}
-
-export function requiresText(key: string): CheckBody {
-  return (bytes, members) => {
-    const member = find(members, key);
-    return member !== undefined && isFullText(bytes, member)
-      ? null
-      : missing(key, 'must be a non-empty string.', members);
-  };
-}
-
-export function requiresTextOrList(key: string): CheckBody {
-  return (bytes, members) => {
-    const member = find(members, key);
-    const isGiven = member !== undefined && (member.last !== null || isText(bytes, member));
-    return isGiven ? null : missing(key, 'must be a string or a non-empty array.', members);
-  };
-}
-
-/** More than its two quotes. */
-function isFullText(bytes: Buffer, member: Member): boolean {
-  return isText(bytes, member) && member.end - member.start > 2;
 }
 
 /** Cursor, for one, sends bodies of responses to chat completions (Helicone/helicone#5629). */
@@ -178,12 +162,62 @@ const PLACE_OF: Readonly<Record<string, string>> = {
   prompt: '/v1/completions',
 };
 
-function missing(key: string, rule: string, members: readonly Member[]): BadRequest {
-  const other = members.find((member) => member.key !== key && Object.hasOwn(PLACE_OF, member.key));
-  const isElsewhere = Object.hasOwn(PLACE_OF, key) && find(members, key) === undefined;
-  const place =
-    isElsewhere && other !== undefined
-      ? ` A body with '${other.key}' belongs at ${PLACE_OF[other.key]}.`
-      : '';
-  return { message: `'${key}' ${rule}${place}`, param: key };
+function placeFor(wanted: string, members: readonly Member[]): string {
+  const other = members.find(({ key }) => Object.hasOwn(PLACE_OF, key));
+  const isElsewhere = Object.hasOwn(PLACE_OF, wanted) && !members.some(({ key }) => key === wanted);
+  return isElsewhere && other !== undefined
+    ? ` A body with '${other.key}' belongs at ${PLACE_OF[other.key]}.`
+    : '';
 }
+
+/** Judges a whole answer of any size while it arrives. */
+export interface AnswerScan {
+  /** False once the body, as far as it has come, is not JSON. */
+  push(body: ByteBuffer): boolean;
+  /** As `substanceOf` judges the parsed answer, its whole body; null if it is not JSON. Asked at the end. */
+  substance(body: Buffer): Substance['kind'] | null;
+  /** The answer, where it was small enough to be parsed for that; else undefined. */
+  value?(): unknown;
+}
+
+/** Whether a value of an answer is one of its kind, of which its first character and its last element are known. */
+const VALUES = {
+  list: (first: string, last: Span | null) => first === '[' && last !== null,
+  'any list': (first: string) => first === '[',
+  text: (first: string) => first === '"',
+  number: (first: string) => /\d/.test(first),
+  // `null` and `false` are no errors.
+  error: (first: string) => first !== 'n' && first !== 'f',
+};
+
+/**
+ * Takes an object for an answer by one of its outermost members, without parsing it: an answer has one of the
+ * `wanted` members, and no error.
+ */
+export function createMemberScan(
+  wanted: Readonly<Record<string, keyof typeof VALUES>>,
+): AnswerScan {
+  const scan = new JsonScan();
+  return {
+    push: (body) => scan.push(body.view()),
+    substance(body) {
+      if (!scan.isWhole(body)) return null;
+      if (!isObjectText(body)) return 'error';
+      const has = (name: string, kind: keyof typeof VALUES) => {
+        // The last of duplicate names counts, as in `JSON.parse`.
+        const member = scan.members.findLast(({ key }) => key === name);
+        if (member === undefined) return false;
+        return VALUES[kind](String.fromCharCode(body[member.start] ?? 0), member.last);
+      };
+      if (has('error', 'error')) return 'error';
+      return Object.entries(wanted).some(([name, kind]) => has(name, kind)) ? 'content' : 'nothing';
+    },
+  };
+}
+
+/** Of an endpoint that has no streams. */
+export const wholeAnswer = (...wanted: Parameters<typeof createMemberScan>): AnswerFormat => ({
+  createScan: () => createMemberScan(...wanted),
+  stream: null,
+  takesBytes: false,
+});

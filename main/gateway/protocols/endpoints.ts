@@ -1,31 +1,20 @@
-import { isObject, listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
-import {
-  type ApiEndpoint,
-  pathsOf,
-  WITHOUT_STREAMS,
-  anyBody,
-  requiresText,
-  all,
-  requiresList,
-  requiresTextOrList,
-  type AnswerRequirements,
-  ONE_WHOLE,
-} from './endpoint.ts';
+import { isObject, listOf, memberOf, parseJson } from '../../platform/json.ts';
+import { createAssembly } from './assembly.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
+import { type Substance, substanceOf } from './chat/content.ts';
+import {
+  type AnswerRequirements,
+  type ApiEndpoint,
+  createMemberScan,
+  ONE_WHOLE,
+  pathsOf,
+  requires,
+  wholeAnswer,
+  WITHOUT_STREAMS,
+} from './endpoint.ts';
+import { isText, type Member, smallValueOf, smallValuesOf } from './json-edit.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
-import {
-  createMemberScan,
-  createNoScan,
-  isText,
-  LIST,
-  smallValueOf,
-  smallValuesOf,
-  TEXT,
-  type Member,
-} from './json-edit.ts';
-import { type End, type Substance, endOf, substanceOf } from './chat/content.ts';
-import type { Assembly } from './assembly.ts';
 
 /** The model must be named: left to the upstreams, a fallback would mix vectors of two models in one index. */
 export const EMBEDDINGS: ApiEndpoint = {
@@ -33,12 +22,12 @@ export const EMBEDDINGS: ApiEndpoint = {
   paths: pathsOf('/embeddings'),
   upstreamPath: '/embeddings',
   body: 'json',
-  checkBody: all(requiresTextOrList('input'), requiresText('model')),
+  checkBody: requires({ input: 'text or list', model: 'text' }),
   asks: (bytes, members) =>
     smallValueOf(bytes, members, 'encoding_format') === 'base64'
       ? { ...ONE_WHOLE, asAsked: inBase64 }
       : ONE_WHOLE,
-  answer: { createScan: () => createMemberScan({ data: LIST }), stream: null, takesBytes: false },
+  answer: wholeAnswer({ data: 'list' }),
 };
 
 /** A list of numbers; as a text, the quotes of the name would be escaped. */
@@ -65,12 +54,8 @@ export const RERANK: ApiEndpoint = {
   paths: pathsOf('/rerank'),
   upstreamPath: '/rerank',
   body: 'json',
-  checkBody: all(requiresText('query'), requiresList('documents'), requiresText('model')),
-  answer: {
-    createScan: () => createMemberScan({ results: LIST, data: LIST }),
-    stream: null,
-    takesBytes: false,
-  },
+  checkBody: requires({ query: 'text', documents: 'list', model: 'text' }),
+  answer: wholeAnswer({ results: 'list', data: 'list' }),
 };
 
 /** A recording as a form, which is passed on as it is. Answers are JSON, plain text, subtitles or events. */
@@ -79,8 +64,8 @@ export const TRANSCRIPTIONS: ApiEndpoint = {
   paths: pathsOf('/audio/transcriptions'),
   upstreamPath: '/audio/transcriptions',
   body: 'multipart',
-  checkBody: anyBody,
-  answer: { createScan: () => createMemberScan({ text: TEXT }), stream: null, takesBytes: true },
+  checkBody: requires({}),
+  answer: { ...wholeAnswer({ text: 'text' }), takesBytes: true },
 };
 
 const SPEECH: ApiEndpoint = {
@@ -88,8 +73,8 @@ const SPEECH: ApiEndpoint = {
   paths: pathsOf('/audio/speech'),
   upstreamPath: '/audio/speech',
   body: 'json',
-  checkBody: requiresText('input'),
-  answer: { createScan: createNoScan, stream: null, takesBytes: true },
+  checkBody: requires({ input: 'text' }),
+  answer: { ...wholeAnswer({}), takesBytes: true },
 };
 
 /** Text to be continued, or filled in before a `suffix`: editors request it while their user types. */
@@ -97,14 +82,14 @@ export const COMPLETIONS: ApiEndpoint = {
   paths: pathsOf('/completions'),
   upstreamPath: '/completions',
   body: 'json',
-  checkBody: requiresTextOrList('prompt'),
+  checkBody: requires({ prompt: 'text or list' }),
   asks,
   answer: {
-    createScan: () => createMemberScan({ choices: LIST }),
+    createScan: () => createMemberScan({ choices: 'list' }),
     stream: {
       ...CHAT_STREAM,
       judge,
-      createAssembly: createTextAssembly,
+      createAssembly: () => createAssembly('text_completion'),
       asEvents,
     },
     takesBytes: false,
@@ -147,42 +132,6 @@ function hasText(choice: unknown): boolean {
 /** A whole answer has the shape of a chunk. */
 function asEvents(answer: Buffer): string {
   return `data: ${JSON.stringify(parseJson(answer.toString('utf8')))}\n\ndata: [DONE]\n\n`;
-}
-
-type Json = Record<string, unknown>;
-
-/** Builds a text completion with one choice; of every field but its text the last value counts. */
-function createTextAssembly(): Assembly {
-  const top: Json = {};
-  const choice: Json = { index: 0, logprobs: null };
-  let text = '';
-  let finishReason: End = null;
-
-  function addChoice(part: unknown): void {
-    if (!isObject(part)) return;
-    const { text: more, finish_reason: reason, index: _index, ...others } = part;
-    if (typeof more === 'string') text += more;
-    finishReason = endOf(reason) ?? finishReason;
-    Object.assign(choice, others);
-  }
-
-  return {
-    add(chunk) {
-      if (!isObject(chunk)) return;
-      const { choices, usage, ...rest } = chunk;
-      Object.assign(top, rest);
-      // `usage: null` on other chunks must not erase the value.
-      if (isObject(usage)) top['usage'] = usage;
-      for (const part of listOf(choices)) addChoice(part);
-    },
-    finished: () => finishReason !== null,
-    problem: () => null,
-    result() {
-      const choices = [{ ...choice, text, finish_reason: finishReason }];
-      const json = writeJson({ ...top, object: 'text_completion', choices });
-      return json === null ? null : Buffer.from(json);
-    },
-  };
 }
 
 export const ENDPOINTS: readonly ApiEndpoint[] = [

@@ -1,7 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { isObject, isTooDeep, parseExactJson, parseJson } from '../../platform/json.ts';
-import type { Substance } from './chat/content.ts';
 
 /* Bodies are changed as bytes: parse and stringify would change the order of keys, how numbers are written, escapes and blanks. */
 
@@ -38,7 +36,7 @@ const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b
  * Finds the members of the outermost object, or the elements of the outermost list, while the text grows. It sees quotes,
  * brackets, commas and colons: what stands between them is for whoever parses it to judge.
  */
-class JsonScan {
+export class JsonScan {
   readonly members: Member[] = [];
   #at = 0;
   /** The brackets and braces that are open. */
@@ -171,7 +169,8 @@ export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] |
   return scan.isWhole(bytes) && isObjectText(bytes) ? scan.members : null;
 }
 
-const isObjectText = (bytes: Buffer) => bytes[trimmed(bytes, 0, bytes.length).start] === OPEN_BRACE;
+export const isObjectText = (bytes: Buffer) =>
+  bytes[trimmed(bytes, 0, bytes.length).start] === OPEN_BRACE;
 
 /** As `membersOf`; none if the text is not an object. */
 export const topLevelMembers = (bytes: Buffer): readonly Member[] => membersOf(bytes) ?? [];
@@ -300,70 +299,21 @@ export function withMembers(
 ): Buffer {
   const parts: Buffer[] = [];
   let copied = 0;
-  const missing = new Set(Object.keys(values));
   for (const { key, start, end } of members) {
     // The caller may use a name that every object inherits.
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     if (value === undefined) continue;
-    const written = typeof value === 'string' ? Buffer.from(value) : value;
-    parts.push(bytes.subarray(copied, start), written);
+    parts.push(
+      bytes.subarray(copied, start),
+      typeof value === 'string' ? Buffer.from(value) : value,
+    );
     copied = end;
-    missing.delete(key);
   }
-  if (missing.size === 0) return Buffer.concat([...parts, bytes.subarray(copied)]);
-  const close = bytes.lastIndexOf(CLOSE_BRACE);
-  const added = [...missing].map((key) => `${JSON.stringify(key)}:${values[key]?.toString()}`);
-  const inserted = [...(members.length === 0 ? [] : ['']), ...added].join(',');
-  return Buffer.concat([
-    ...parts,
-    bytes.subarray(copied, close),
-    Buffer.from(inserted),
-    bytes.subarray(close),
-  ]);
-}
-
-/** Judges a whole answer of any size while it arrives. */
-export interface AnswerScan {
-  /** False once the body, as far as it has come, is not JSON. */
-  push(body: ByteBuffer): boolean;
-  /** As `substanceOf` judges the parsed answer, its whole body; null if it is not JSON. Asked at the end. */
-  substance(body: Buffer): Substance['kind'] | null;
-  /** The answer, where it was small enough to be parsed for that; else undefined. */
-  value?(): unknown;
-}
-
-/** Whether the member that makes an object an answer has the value that it should have. */
-type ValueTest = (first: string, member: Member) => boolean;
-
-export const LIST: ValueTest = (first, { last }) => first === '[' && last !== null;
-export const ANY_LIST: ValueTest = (first) => first === '[';
-export const TEXT: ValueTest = (first) => first === '"';
-export const NUMBER: ValueTest = (first) => /\d/.test(first);
-
-/**
- * Takes an object for an answer by one of its outermost members, without parsing it: an answer has one of the
- * `wanted` members, and no error.
- */
-export function createMemberScan(wanted: Readonly<Record<string, ValueTest>>): AnswerScan {
-  const scan = new JsonScan();
-  return {
-    push: (body) => scan.push(body.view()),
-    substance(body) {
-      if (!scan.isWhole(body)) return null;
-      if (!isObjectText(body)) return 'error';
-      // The last of duplicate names counts, as in `JSON.parse`.
-      const has = (name: string, is: ValueTest) => {
-        const member = scan.members.findLast(({ key }) => key === name);
-        return member !== undefined && is(String.fromCharCode(body[member.start] ?? 0), member);
-      };
-      // `null` and `false` are no errors.
-      if (has('error', (first) => first !== 'n' && first !== 'f')) return 'error';
-      return Object.entries(wanted).some(([name, is]) => has(name, is)) ? 'content' : 'nothing';
-    },
-  };
-}
-
-/** For an endpoint that answers no JSON. */
-export function createNoScan(): AnswerScan {
-  return { push: () => true, substance: () => 'error' };
+  const added = Object.entries(values)
+    .filter(([name]) => !members.some(({ key }) => key === name))
+    .map(([name, value]) => `${JSON.stringify(name)}:${value.toString()}`);
+  const close = added.length === 0 ? bytes.length : bytes.lastIndexOf(CLOSE_BRACE);
+  const inserted = (members.length === 0 || added.length === 0 ? '' : ',') + added.join(',');
+  parts.push(bytes.subarray(copied, close), Buffer.from(inserted), bytes.subarray(close));
+  return Buffer.concat(parts);
 }

@@ -9,9 +9,9 @@ import {
   substanceOf,
 } from '../protocols/chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
-import type { AnswerScan } from '../protocols/json-edit.ts';
+
 import type { Assembly } from '../protocols/assembly.ts';
-import type { AnswerFormat, StreamFormat } from '../protocols/endpoint.ts';
+import type { AnswerFormat, AnswerScan, StreamFormat } from '../protocols/endpoint.ts';
 import { bodyKind } from './headers.ts';
 import {
   NOTHING_SPENT,

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ByteBuffer } from '../../../main/platform/byte-buffer.ts';
 import { isObject } from '../../../main/platform/json.ts';
+import { createMemberScan } from '../../../main/gateway/protocols/endpoint.ts';
 import {
-  createMemberScan,
   editedList,
   membersOf,
   topLevelMembers,

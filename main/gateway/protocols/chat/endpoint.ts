@@ -5,21 +5,20 @@ import { answerAsChunk, createAssembly } from '../assembly.ts';
 import { substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
 import {
-  type ApiEndpoint,
   type AnswerRequirements,
+  type AnswerScan,
+  type ApiEndpoint,
+  createMemberScan,
   pathsOf,
+  requires,
   type StreamFormat,
-  requiresList,
 } from '../endpoint.ts';
 import {
-  type AnswerScan,
-  createMemberScan,
-  LIST,
+  MAX_BYTES_AT_ONCE,
+  type Member,
   smallValueOf,
   smallValuesOf,
   TOO_LONG,
-  MAX_BYTES_AT_ONCE,
-  type Member,
   topLevelMembers,
 } from '../json-edit.ts';
 import { createStreamWatch } from '../stream-inspector.ts';
@@ -40,7 +39,7 @@ export const CHAT_COMPLETIONS: ApiEndpoint = {
   paths: pathsOf('/chat/completions'),
   upstreamPath: '/chat/completions',
   body: 'json',
-  checkBody: requiresList('messages'),
+  checkBody: requires({ messages: 'list' }),
   asks,
   answer: { createScan: createAnswerScan, repaired, stream: CHAT_STREAM, takesBytes: false },
   isResumable: true,
@@ -54,7 +53,7 @@ const MAX_PARSED_BYTES = 64 * 1024;
 
 /** For chat completions. One too long to be parsed has content, unless it has no choices. */
 export function createAnswerScan(): AnswerScan {
-  const members = createMemberScan({ choices: LIST });
+  const members = createMemberScan({ choices: 'list' });
   let answer: unknown;
   return {
     push: (body) => body.length <= MAX_PARSED_BYTES || members.push(body),

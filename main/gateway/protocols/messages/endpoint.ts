@@ -3,12 +3,13 @@ import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import {
   type ApiEndpoint,
+  createMemberScan,
   ONE_WHOLE,
   pathsOf,
-  requiresList,
+  requires,
   type TokenCount,
+  wholeAnswer,
 } from '../endpoint.ts';
-import { ANY_LIST, createMemberScan, NUMBER } from '../json-edit.ts';
 import type { ChatPart } from '../translation/conversation.ts';
 import { createTranslation } from '../translation/translated-answer.ts';
 import { anthropicError } from '../translation/translation.ts';
@@ -38,7 +39,7 @@ const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 
 const COMMON = {
   body: 'json',
-  checkBody: requiresList('messages'),
+  checkBody: requires({ messages: 'list' }),
   keepsModel: false,
   vendor: 'anthropic',
 } as const satisfies Partial<ApiEndpoint>;
@@ -51,7 +52,7 @@ export const MESSAGES: ApiEndpoint = {
   isResumable: true,
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
-    createScan: () => createMemberScan({ content: ANY_LIST }),
+    createScan: () => createMemberScan({ content: 'any list' }),
     repaired: repairedMessage,
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
@@ -76,11 +77,7 @@ export const COUNT_TOKENS: ApiEndpoint = {
   upstreamPath: '/messages/count_tokens',
   asks: () => ONE_WHOLE,
   isResumable: false,
-  answer: {
-    createScan: () => createMemberScan({ input_tokens: NUMBER }),
-    stream: null,
-    takesBytes: false,
-  },
+  answer: wholeAnswer({ input_tokens: 'number' }),
   support: 'translatable',
   withoutOwn: withoutUnsigned,
   estimate: countTokens,

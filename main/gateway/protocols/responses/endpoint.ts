@@ -2,8 +2,8 @@ import { isObject, listOf, memberOf, parseJson, writeJson } from '../../../platf
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import type { Assembly } from '../assembly.ts';
-import { type ApiEndpoint, ONE_WHOLE, anyBody, pathsOf } from '../endpoint.ts';
-import { ANY_LIST, createMemberScan, smallValueOf } from '../json-edit.ts';
+import { type ApiEndpoint, createMemberScan, ONE_WHOLE, pathsOf, requires } from '../endpoint.ts';
+import { smallValueOf } from '../json-edit.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
 import { createTranslation } from '../translation/translated-answer.ts';
@@ -29,7 +29,7 @@ export const RESPONSES: ApiEndpoint = {
   paths: pathsOf('/responses'),
   upstreamPath: '/responses',
   body: 'json',
-  checkBody: anyBody,
+  checkBody: requires({}),
   // A request that runs in the background is answered before its response is complete.
   asks: (bytes, members) => ({
     ...ONE_WHOLE,
@@ -37,7 +37,7 @@ export const RESPONSES: ApiEndpoint = {
   }),
   answer: {
     // A response that runs in the background has no output yet.
-    createScan: () => createMemberScan({ output: ANY_LIST }),
+    createScan: () => createMemberScan({ output: 'any list' }),
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       createWatch: () => createTypedWatch(ENDS, createResponseRepair()),
