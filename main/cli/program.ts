@@ -84,7 +84,7 @@ export function createProgram(execute: Execute): Command {
   for (const option of KEY_LIMIT_OPTIONS) keysCommand.addOption(option);
   add(
     'machines',
-    'List, add, verify or remove the machines of the local pool, as in: machines verify prv_1f….',
+    'List, add, verify or remove the machines that have joined, as in: machines verify prv_1f….',
     '"add" prints the line that another machine joins by.',
     machines,
   )
