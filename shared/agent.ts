@@ -86,7 +86,12 @@ export type AgentListener =
 /** The registry's view of this machine. */
 export interface AgentStanding {
   readonly status: string;
-  readonly verification: { readonly status: string; readonly failure_reason: string };
+  readonly verification: {
+    readonly status: string;
+    /** Whether it gets requests, also while it is tested again. */
+    readonly routable: boolean;
+    readonly failure_reason: string;
+  };
 }
 
 export interface AgentMembership {

@@ -110,11 +110,11 @@ export async function applyHeartbeat(
   const news = hasReturned ? [...changed, 'returned' as const] : changed;
   if (news.length > 0) verifier.providerChanged(entry.id, news);
   if (written.kind === 'unwritten') return unwritten(written.message);
-  const { status, failure_reason } = verificationView(entry);
+  const { status, routable, failure_reason } = verificationView(entry);
   return answered({
     id: entry.id,
     status: table.status(entry) ?? record.status,
-    verification: { status, failure_reason },
+    verification: { status, routable, failure_reason },
     heartbeat_ms: heartbeatMs(),
   });
 }

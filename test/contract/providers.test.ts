@@ -62,7 +62,7 @@ test('a machine goes from a new token to the list by the documents of the protoc
     {
       id: agent.id,
       status: 'serving',
-      verification: { status: 'pending', failure_reason: '' },
+      verification: { status: 'pending', routable: false, failure_reason: '' },
       heartbeat_ms: 15_000,
     },
   ]);

@@ -87,7 +87,10 @@ export function membership(over: Partial<AgentView['registry']> = {}): AgentView
     url: null,
     state: 'connected',
     lastAcceptedAt: NOW - 4_000,
-    standing: { status: 'serving', verification: { status: 'verified', failure_reason: '' } },
+    standing: {
+      status: 'serving',
+      verification: { status: 'verified', routable: true, failure_reason: '' },
+    },
     problem: null,
     clockOffsetMs: 0,
     ...over,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { problemsOf } from '../../main/agent/problems.ts';
 import { isSameEngine } from '../../renderer/features/this-machine/agent-engine.ts';
-import { agentFacts } from '../../renderer/features/this-machine/agent-text.ts';
+import { agentFacts, agentWords } from '../../renderer/features/this-machine/agent-text.ts';
 import {
   agentProblems,
   modeActions,
@@ -82,6 +82,16 @@ describe('the modes that an owner can choose', () => {
     expect(offered('paused', 'paused')).toEqual(['on', false]);
     expect(offered('on', 'leaving')).toEqual([false]);
   });
+});
+
+test('a machine that still gets requests while it is tested again is not said to wait', () => {
+  const wordsOf = (routable: boolean) => {
+    const verification = { status: 'pending', routable, failure_reason: '' };
+    const registry = membership({ standing: { status: 'idle', verification } });
+    const view = agentView({ registry, record: agentRecord({ status: 'idle' }) });
+    return agentWords(view, { isDirect: false, isOwner: true, nowMs: NOW }).mark;
+  };
+  expect([wordsOf(true), wordsOf(false)]).toEqual(['idle', 'pending']);
 });
 
 describe('the problems of this machine', () => {

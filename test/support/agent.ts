@@ -197,7 +197,7 @@ export function hearingRegistry(): HeardRegistry {
     adopt: () => Promise.resolve({ id: 'prv', gatewayToken: 'a'.repeat(64) }),
     heartbeat(_id, { status }) {
       statuses.push(status);
-      const verification = { status: 'pending', failure_reason: '' };
+      const verification = { status: 'pending', routable: false, failure_reason: '' };
       const body = { status, verification, heartbeat_ms: 15_000 };
       return Promise.resolve({ kind: 'answered', status: 200, body });
     },

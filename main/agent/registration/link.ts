@@ -258,7 +258,12 @@ const enrolledSchema = z.object({
 
 const acceptedSchema = z.object({
   status: text,
-  verification: z.object({ status: text, failure_reason: text }),
+  // A gateway of an earlier version does not say whether it is routable.
+  verification: z.object({
+    status: text,
+    routable: z.boolean().default(false),
+    failure_reason: text,
+  }),
   heartbeat_ms: z.number().positive(),
 });
 

@@ -186,6 +186,7 @@ function registryWords({ kind, state }: AgentMembership): AgentWords | null {
 
 function verdictWords({ registry }: AgentView): AgentWords | null {
   const verification = registry.standing?.verification;
+  if (verification?.routable === true) return null;
   switch (verification?.status) {
     case 'verified':
       return null;
