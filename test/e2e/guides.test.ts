@@ -43,10 +43,10 @@ const NEEDS_AGENT = /inglenook (free|resume|load)/;
 const IS_START = /^(INGLENOOK_\w+=\S+ )*inglenook start\n$/;
 const STARTS_OWN = /^(INGLENOOK_\w+=\S+ )+inglenook start$/m;
 
-/** Whether a page needs another gateway than the reader's usual one. */
-function needsOwn(page: string): boolean {
+/** 0 for the reader's usual gateway, 1 for one that the page starts after it, 2 for one with an agent. */
+function needs(page: string): number {
   const text = readFileSync(join(ROOT, page), 'utf8');
-  return NEEDS_AGENT.test(text) || STARTS_OWN.test(text);
+  return NEEDS_AGENT.test(text) ? 2 : Number(STARTS_OWN.test(text));
 }
 
 /** Everything that a reader of a page has, with an engine and an API that are set as after the quick start: engines, a hosted API, a terminal, another machine. */
@@ -281,7 +281,7 @@ test.each(['get-started', 'guides'])(
     const wrong: Outcome[] = [];
     const pages = globSync(`docs/${folder}/*.md`, { cwd: ROOT }).toSorted();
     // One gateway serves all pages that need none of their own, so they come first.
-    for (const page of pages.toSorted((a, b) => Number(needsOwn(a)) - Number(needsOwn(b))))
+    for (const page of pages.toSorted((a, b) => needs(a) - needs(b)))
       wrong.push(...(await followPage(reader, page)));
     expect(wrong).toEqual([]);
   },
