@@ -91,4 +91,7 @@ test('a caller that asks for vectors in base64 gets them so from an engine that 
   expect(await vectorFor('float')).toEqual(told([1]));
   a.script = json(200, told('AACAPw=='));
   expect(await vectorFor('base64')).toEqual(told('AACAPw=='));
+  const says = "gemini does not support parameters: {'encoding_format': 'base64'}";
+  a.script = (call) => ('encoding_format' in call.json ? error(400, says) : VECTORS)(call);
+  expect(await vectorFor('base64')).toEqual(told('AACAPw=='));
 });

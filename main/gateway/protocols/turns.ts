@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isObject, listOf, memberOf } from '../../platform/json.ts';
-import { type BodyChange, editedEach, editedObjects } from './json-edit.ts';
+import { type BodyChange, editedEach, editedObjects, topLevelMembers } from './json-edit.ts';
 
 /* Changes of a conversation, in whichever protocol, as hosts and engines ask for them. */
 
@@ -56,6 +56,37 @@ const isBlank = (part: unknown): boolean => {
   const text = memberOf(part, 'text');
   return typeof text === 'string' && text.trim() === '';
 };
+
+/** Strict turns, of which those of one speaker that follow each other are one: templates let user and model take turns. */
+export const withJoinedTurns: BodyChange = (bytes, members) => {
+  const strict = withStrictTurns(bytes, members);
+  const [body, all] = strict === null ? [bytes, members] : [strict, topLevelMembers(strict)];
+  let held: Json | null = null;
+  let hasJoined = false;
+  const joining = edited(['"role"'], (turn, _at, isLast) => {
+    const both: Json | null = held === null ? null : asOne(held, turn);
+    hasJoined ||= both !== null;
+    const done = held === null || both !== null ? [] : [held];
+    held = both ?? turn;
+    return isLast ? [...done, held] : done;
+  });
+  const joined = joining(body, all);
+  return hasJoined ? joined : strict;
+};
+
+/** Null for turns of different speakers, and for those that call a tool or tell what it said. */
+function asOne(one: Json, other: Json): Json | null {
+  const { role, content } = other;
+  const isCall = [one, other].some((turn) => 'tool_calls' in turn);
+  if (role !== one['role'] || (role !== 'user' && role !== 'assistant') || isCall) return null;
+  const [before, behind] = [one['content'], content];
+  if (typeof before === 'string' && typeof behind === 'string')
+    return { ...one, ...other, content: `${before}\n\n${behind}` };
+  return { ...one, ...other, content: [...partsOf(before), ...partsOf(behind)] };
+}
+
+const partsOf = (content: unknown): readonly unknown[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content);
 
 /** In place of what the model would have said to a result before anybody else spoke. */
 const DONE = { role: 'assistant', content: 'Done.' };

@@ -12,6 +12,7 @@ import { withoutThinking } from '../protocols/messages/history.ts';
 import {
   withAnswersToResults,
   withFilledReasoning,
+  withJoinedTurns,
   withObjectSchemas,
   withoutForeignItems,
   withPlainCallIds,
@@ -142,6 +143,8 @@ const REWRITES = [
     withoutThoughts,
     { isOfConversation: true, isSaidAs500: true },
   ),
+  // Templates of Gemma and Mistral (microsoft/autogen#1037, suitenumerique/conversations#197).
+  rewrite('joined_turns', [/\balternat(e|ing)\b/], withJoinedTurns, { isSaidAs500: true }),
   rewrite(
     'strict_turns',
     [
@@ -189,7 +192,9 @@ interface RefusedRequest {
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
 export const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 422]);
 
-/** Of embeddings, pictures and sounds each field says what they are to be. */
+/** Of embeddings, pictures and sounds each field says what they are to be, but for how vectors are written. */
+const EMBEDDINGS = '/embeddings';
+const HOW_WRITTEN = /^without encoding_format\b/;
 const ANSWERED_IN_WORDS = new Set([
   '/chat/completions',
   '/completions',
@@ -208,7 +213,8 @@ const MAX_BYTES = 4 * 1024 * 1024;
 /** The changes that would answer a refusal; none if it names nothing that can be changed. */
 export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
   const { status, error, path, body, made } = refused;
-  if (!ANSWERED_IN_WORDS.has(path) || made.size >= MAX_CHANGES) return [];
+  const mayChange = ANSWERED_IN_WORDS.has(path) || path === EMBEDDINGS;
+  if (!mayChange || made.size >= MAX_CHANGES) return [];
   if (body.length > MAX_BYTES || isHeavyJson(body.toString('latin1'))) return [];
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message.slice(0, MAX_TEXT)}`;
   let members: readonly Member[] | null = null;
@@ -221,7 +227,8 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const limit = tokenLimitIn(text, body, made);
   if (limit !== null) return [limit];
   const left = [...refusedBetas(text, refused.headers), ...refusedFields(error, body)];
-  return left.filter((each) => mayBeMade(each, refused));
+  const isOfWords = path !== EMBEDDINGS;
+  return left.filter((each) => (isOfWords || HOW_WRITTEN.test(each)) && mayBeMade(each, refused));
 }
 
 /** Of changes that undo each other only one is made: an upstream that refuses both is not asked in circles. */

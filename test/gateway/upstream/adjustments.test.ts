@@ -139,6 +139,17 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     ),
   ],
   [
+    'joined_turns',
+    messages(note('a'), note('b'), user('c'), calls('c'), calls('d'), said(text), said(text)),
+    messages(note('a'), user('b\n\nc'), calls('c'), calls('d'), said(text, text)),
+  ],
+  [
+    'joined_turns',
+    messages(user('a'), { role: 'user', content: [text] }, said(text)),
+    messages({ role: 'user', content: [text, text] }, said(text)),
+  ],
+  ['joined_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
+  [
     'strict_turns',
     messages(developer('a'), user('b'), developer('c')),
     messages(note('a'), user('b'), user('c')),
@@ -235,9 +246,12 @@ test('a host that refuses a stream is asked for a whole answer only if one will 
   expect(askedBy(says, CHAT, { mayBeWhole: false })).toEqual([]);
 });
 
-test('a field of embeddings or pictures is never left out: it says what they are to be', () => {
-  const sent = { dimensions: 256 };
+test('no field of embeddings is left out but how they are written: each says what they are to be', () => {
+  const sent = { dimensions: 256, encoding_format: 'base64' };
   expect(askedBy("Unknown parameter: 'dimensions'.", '/embeddings', { sent })).toEqual([]);
+  // github.com/BerriAI/litellm/pull/17150
+  const says = "gemini does not support parameters: {'encoding_format': 'base64'}";
+  expect(askedBy(says, '/embeddings', { sent })).toEqual(['without encoding_format']);
 });
 
 test('an engine that blames itself is believed about turns, and not about fields', () => {

@@ -118,6 +118,12 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a maximum length of 40.",
     ],
     answered_results: ["Unexpected role 'user' after role 'tool'"],
+    joined_turns: [
+      // github.com/suitenumerique/conversations/issues/197; github.com/ggml-org/llama.cpp/issues/19851
+      'Conversation roles must alternate user/assistant/user/assistant/...',
+      'After the optional system message, conversation roles must alternate user and assistant roles except for tool calls.',
+      'After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).',
+    ],
     strict_turns: [
       // github.com/earendil-works/pi/issues/1048
       'messages[0]: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
