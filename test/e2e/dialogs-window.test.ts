@@ -135,11 +135,12 @@ const FITS = { over: 0, beyond: 0, covered: [], collided: [], violations: [] };
 /** Colours move nothing: axe sees every other one in the dark. */
 async function lookAt(page: Page, { name, part = 'dialog[open]' }: View, index: number) {
   const found = [];
+  const shown = page.locator(part);
   for (const [width, colorScheme] of SIGHTS) {
     await showAt(page, { width, height: 720, colorScheme });
     const isScanned = width === (index % 2 === 0 ? 320 : 1280);
-    const violations = isScanned ? await axeViolations(page, part) : [];
-    const beyond = await page.locator(part).evaluate((it) => it.scrollWidth - it.clientWidth);
+    const violations = isScanned ? await axeViolations(page, shown) : [];
+    const beyond = await shown.evaluate((it) => it.scrollWidth - it.clientWidth);
     found.push({ name, width, beyond, ...(await layoutFaults(page)), violations });
   }
   return found;

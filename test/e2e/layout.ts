@@ -13,14 +13,13 @@ interface LayoutFaults {
 /** Hit-tests every control and compares the places of all texts: of the open dialog if there is one. */
 export async function layoutFaults(page: Page): Promise<LayoutFaults> {
   return {
-    covered: await page.evaluate(coveredControls),
+    ...(await page.evaluate(coveredControls)),
     collided: collisionsOf(await page.evaluate(textBoxes)),
-    over: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
   };
 }
 
 /** Runs in the page. */
-function coveredControls(): string[] {
+function coveredControls(): Pick<LayoutFaults, 'covered' | 'over'> {
   const nameOf = (element: Element | null) =>
     element === null
       ? 'nothing'
@@ -42,7 +41,7 @@ function coveredControls(): string[] {
     }
   }
   scrollTo({ top: 0, behavior: 'instant' });
-  return covered;
+  return { covered, over: document.documentElement.scrollWidth - innerWidth };
 }
 
 /** The visible part of one line of text. */

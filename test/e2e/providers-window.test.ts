@@ -102,7 +102,7 @@ test('the install command is shown on a network with its digest, for machines wi
     .getByText(/^[0-9a-f]{64}$/)
     .first()
     .waitFor();
-  expect(await axeViolations(page)).toEqual([]);
+  expect(await axeViolations(page, page.getByRole('dialog'))).toEqual([]);
 });
 
 test('a machine joins by the pasted join command, without a terminal, and is told apart from one of its name', async () => {

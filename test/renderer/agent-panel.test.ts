@@ -55,7 +55,7 @@ test('the owner pauses and resumes this machine, loads a model, frees the memory
   await panel.getByText(/^Its memory is freed by you until \d/).waitFor();
   await panel.getByText('“Resume” first loads small and large.').waitFor();
   expect([...engine.loaded]).toEqual([]);
-  expect(await axeViolations(page)).toEqual([]);
+  expect(await axeViolations(page, panel)).toEqual([]);
   await resume.click();
   await drain.waitFor();
   expect([...engine.loaded]).toEqual(['small', 'large']);

@@ -109,7 +109,7 @@ test('the details tell the story of a request: its endpoint, its key by name, wh
   expect(await dialog.getByText('tried after a pause, and paused again').count()).toBe(
     attempts.length,
   );
-  expect(await axeViolations(page)).toEqual([]);
+  expect(await axeViolations(page, dialog)).toEqual([]);
 });
 
 test('Overview and History say what always moves on, why, for which app and at what cost', async () => {
