@@ -27,7 +27,7 @@ export async function runLine(args: readonly string[], env: NodeJS.ProcessEnv): 
   try {
     await program.parseAsync(args.length === 0 ? [DEFAULT_COMMAND] : args, FROM_USER);
   } catch (error) {
-    // It has printed help, the version, or what is wrong with the line.
+    // Commander has printed help, the version, or what is wrong with the line.
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   }

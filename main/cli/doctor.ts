@@ -7,7 +7,7 @@ import { ask } from './running-app.ts';
 /** How the gateway that this machine reports to has verified it, and the problems that its own agent knows. */
 interface Diagnosis {
   readonly ok: boolean;
-  /** The address of the gateway that this machine has joined; null: the gateway here. */
+  /** The address of the gateway that this machine has joined; null for the gateway here. */
   readonly gateway: string | null;
   /** Null before the gateway has answered a heartbeat. */
   readonly verification: Verification | null;
@@ -54,7 +54,7 @@ function withFailures({ verification }: AgentStanding): Verification {
   };
 }
 
-/** What keeps the engine from serving, which the dashboard says in its headline of this machine. */
+/** What keeps the engine from serving. The dashboard says the same in its headline of this machine. */
 function engineProblems({ engine, useEngineDirectly }: AgentView): readonly AgentProblem[] {
   const problems: AgentProblem[] = [];
   const said = (tried: string, happened: string, remedy: string) =>

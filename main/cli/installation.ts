@@ -8,12 +8,12 @@ import { withProgress } from './terminal.ts';
 
 const NAME = packageJson.name;
 const IS_WINDOWS = process.platform === 'win32';
-/** Below the prefix of npm's global packages. */
+/** Where the program lies below the prefix of npm's global packages. */
 const FOLDER = join(IS_WINDOWS ? 'node_modules' : 'lib/node_modules', NAME);
 
 type Installation = ReturnType<typeof thisInstallation>;
 
-/** Where this program is; if npx runs it, where npm has yet to install it, because anybody may empty the cache of npx. */
+/** Where this program is. If npx runs it, that is where npm has yet to install it: the cache of npx does not last. */
 export function thisInstallation(env: NodeJS.ProcessEnv) {
   const prefix = isRunByNpx ? prefixOfUser(env) : ownPrefix();
   if (!isRunByNpx || prefix === null)
@@ -24,13 +24,13 @@ export function thisInstallation(env: NodeJS.ProcessEnv) {
 
 const isRunByNpx = PACKAGE_ROOT.includes(`${sep}_npx${sep}`);
 
-/** Of npm's global packages; null in a clone. */
+/** The prefix of npm's global packages; null in a clone. */
 function ownPrefix(): string | null {
   const end = join(sep, FOLDER);
   return PACKAGE_ROOT.endsWith(end) ? PACKAGE_ROOT.slice(0, -end.length) : null;
 }
 
-/** Where the installers of a gateway put it, too. */
+/** The prefix that the installers of a gateway use, too. */
 function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
   if (!IS_WINDOWS) return join(homeDirectory(), '.local');
   const folder = LOCALAPPDATA || join(homeDirectory(), 'AppData', 'Local');

@@ -98,7 +98,7 @@ const NOT_CONFIRMED =
 const NEXT_START = 'Next: start Inglenook here with "inglenook start" or the desktop app.';
 const NEXT_RUNNING = 'The Inglenook running here now reports to that gateway.';
 
-/** False without a terminal to ask in. */
+/** Asks whether to continue; false if there is no terminal to ask in. */
 async function isConfirmed(origin: string): Promise<boolean> {
   process.stderr.write(
     `The gateway at ${origin} sends prompts to this machine over plain HTTP: others on the network can read them, and the answers.\n`,
@@ -181,7 +181,7 @@ async function joinStandalone(
   directory: string,
 ): Promise<Membership | Failure> {
   const { origin, others, token, agentHost } = request;
-  // Before the token is used up: the enrolment that it buys must be saved.
+  // This comes before the token is used up, because the enrolment that it buys must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
   const http = createHttpClient();

@@ -79,7 +79,7 @@ function listed(all: KeyList): CommandOutcome {
 const NONE =
   'No API keys yet, so any app on this machine can use the gateway. "inglenook keys add NAME" creates one; then every app needs one.';
 
-/** As in `830 of 1000 requests per day`. */
+/** What was used of a limit, as in `830 of 1000 requests per day`. */
 function limitText({ name, limit: most, used }: KeyLimitUse): string {
   const { of, period } = KEY_LIMITS[name];
   return `${used} of ${most} ${of} per ${period}`;

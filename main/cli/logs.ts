@@ -94,7 +94,7 @@ async function follow(
   await new Promise(() => {});
 }
 
-/** The whole lines behind a byte; gives where the next begins. */
+/** Reads the whole lines from a byte on; resolves with the byte at which the next line begins. */
 async function readLines(
   path: string,
   start: number,
@@ -135,7 +135,7 @@ interface ProcessFacts {
   readonly pid: number;
   /** Device and inode of standard error, as in `JOURNAL_STREAM`. */
   readonly stderr: string;
-  /** The same for process 1; null if it is a terminal or another device, or cannot be read. */
+  /** The same of process 1; null if that is a terminal or another device, or cannot be read. */
   readonly firstStderr: string | null;
 }
 

@@ -88,7 +88,7 @@ const SPAN =
 const MINUTES_IN = [24 * 60, 60, 1, 1 / 60];
 const MAX_MINUTES = 7 * 24 * 60;
 
-/** Minutes in a time such as `1h30m`, `1.5h` or `90`; null if it is none, or over a week. */
+/** Minutes in a time such as `1h30m`, `1.5h` or `90`; null if the text is no time, or over a week. */
 export function minutesIn(span: string): number | null {
   const text = span.replaceAll(' ', '');
   const parts = SPAN.exec(/^\d+(\.\d+)?$/.test(text) ? `${text}m` : text)?.slice(1);
@@ -115,7 +115,7 @@ export function freedText({ owner, memory }: FreedFacts, now: Date): string {
   return `freed${until}. ${what} Other sources answer meanwhile; "inglenook resume" ends it and loads the same models again.`;
 }
 
-/** With the day if it is not today. */
+/** The time of day, with the day if that is not today. */
 function clockTime(at: Date, now: Date): string {
   const time = at.toTimeString().slice(0, 5);
   return at.toDateString() === now.toDateString() ? time : `${at.toDateString()} ${time}`;

@@ -34,7 +34,7 @@ export function createProgram(execute: Execute): Command {
     .configureOutput({ writeOut: print, writeErr: printError })
     .exitOverride();
 
-  /** `line` has its name and arguments, `details` are further sentences for its own help. */
+  /** Adds a command: `line` has its name and arguments; only its own help shows `details`. */
   const add = (line: string, summary: string, details: string, run: Run): Command => {
     const command = program.command(line).summary(summary);
     return command
@@ -155,7 +155,7 @@ export function createProgram(execute: Execute): Command {
   return program;
 }
 
-/** Arguments come without the paths of Node and of the script. */
+/** The arguments do not include the paths of Node and of the script. */
 export const FROM_USER = { from: 'user' } as const;
 
 const choice = (words: readonly string[]) => new Argument(`<${words.join('|')}>`).choices(words);

@@ -31,11 +31,11 @@ type CallResult<Body> =
 /** A call to a control route; one that only reads has no `json`. */
 interface Call {
   readonly method: ProvedRequest['method'];
-  /** Under `/api/v1/`. */
+  /** The part of the path after `/api/v1/`. */
   readonly path: string;
   readonly json?: unknown;
   readonly timeoutMs?: number;
-  /** Also calls a gateway of another version. */
+  /** Whether a gateway of another version may be called, too. */
   readonly isOfAnyVersion?: true;
 }
 
@@ -75,7 +75,7 @@ function parsed(said: string): unknown {
 
 const silentAt = (url: string) => `The Inglenook running at ${url} did not answer; restart it.`;
 
-/** For users: somebody else has the address, or the gateway is too old to prove itself. */
+/** What a user is told if another program has the address, or the gateway is too old to prove itself. */
 const strangerAt = (url: string) =>
   `Could not verify that the program at ${url} is your gateway, so no token was sent. Restart the gateway (it may be an older version). If another program uses that address, stop it first.`;
 
@@ -96,7 +96,7 @@ export async function ask<Body>(dataDirectory: string, call: Call): Promise<AskR
 
 type OutcomeOf<Body> = (body: Body) => CommandOutcome;
 
-/** Makes the outcome of a command of the running gateway's answer. */
+/** Turns the running gateway's answer into the outcome of a command. */
 export async function askThen<Body>(
   dataDirectory: string,
   call: Call,
@@ -121,7 +121,7 @@ interface ProvedRequest {
   readonly path: string;
   /** JSON, or null for none. */
   readonly body: string | null;
-  /** For the whole exchange after the proof. */
+  /** Limits the whole exchange after the proof. */
   readonly timeoutMs: number;
 }
 
@@ -132,7 +132,7 @@ type SendResult =
   | { readonly kind: 'unreached'; readonly error: unknown };
 
 const PROOF_TIMEOUT_MS = 15_000;
-/** A proof takes a hundred; a stranger may send for ever. */
+/** A proof takes a hundred bytes, but another program may send for ever. */
 const MAX_PROOF_BYTES = 4096;
 
 /**
@@ -145,7 +145,7 @@ async function sendProved(
 ): Promise<SendResult> {
   const to = new URL(url);
   const socket = connect({ host: bareHost(to.hostname), port: portOf(to) });
-  // Requests have listeners of their own, but there is none between the two.
+  // Each of the two requests has a listener of its own, but between them there is none.
   socket.on('error', () => {});
   try {
     if (!(await isProved(url, controlToken, socket))) {

@@ -37,7 +37,7 @@ function statusText(shown: Status, color: Paint): string {
   const { totalRequests } = report.stats;
   const { failed, 'fell-back': fellBack } = outcomes.ended;
   const idWidth = Math.max(...UPSTREAM_IDS.map((id) => id.length));
-  // Without any, all are shown, with the ids that settings know them by.
+  // If none is set up, all are listed, with the ids by which settings know them.
   const isSet = ({ id }: UpstreamReport) => judgement.conditions[id].kind !== 'missing';
   const listed = report.upstreams.some(isSet) ? report.upstreams.filter(isSet) : report.upstreams;
   const width = Math.max(...listed.map(({ label }) => label.length));

@@ -49,7 +49,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
 
   let shell: Shell | null = null;
-  /** Asked for before the window could be opened. */
+  /** The view that was asked for before the window could be opened. */
   let wanted = null as { readonly view: WindowView | null } | null;
   function open(view: WindowView | null): void {
     if (shell === null) wanted = { view };

@@ -6,7 +6,7 @@ import { crashed, type Notice } from './owner-notices.ts';
 import type { JsonFile } from './preferences.ts';
 import type { ShellDeps } from './system.ts';
 
-/** A start that failed is tried again, because nobody may be there to answer. */
+/** A failed start is tried again without a question, because nobody may be there to answer it. */
 const RETRY_MS = 60_000;
 
 /** Calls `start` until it succeeds or the owner quits. Nothing runs yet that a modal box could block. */
@@ -46,9 +46,9 @@ const readCrashes = (file: JsonFile): z.infer<typeof schema> =>
   schema.safeParse(file.read()).data ?? { times: [], untold: null };
 
 const RECENT_MS = 600_000;
-/** Within ten minutes; then the app no longer starts at once, to avoid keeping the machine busy. */
+/** After so many within ten minutes the app no longer restarts at once, which would keep the machine busy. */
 const MAX_CRASHES = 3;
-/** Of the saved error, in characters. */
+/** Longer errors are cut before they are saved, in characters. */
 const MAX_TEXT = 8000;
 
 /**

@@ -23,10 +23,10 @@ export const createKeyFile = (path: string): KeychainDeps['file'] => ({
 });
 
 type State =
-  /** Nothing was sealed with it yet, so nobody is asked for its password. */
+  /** Nothing has been sealed yet, so the keychain has asked nobody for its password. */
   | { readonly kind: 'unopened' }
   | { readonly kind: 'open'; readonly box: SecretBox }
-  /** There is none, or it does not open: Electron does not tell whether for now or for good. */
+  /** There is no keychain, or it does not open. Electron does not tell whether that is for now or for good. */
   | { readonly kind: 'closed'; readonly why: string };
 
 const V10 = Buffer.from('v10');
@@ -91,7 +91,7 @@ export function createKeychain({ safeStorage, platform, file }: KeychainDeps) {
   };
 }
 
-/** After the start; then it is tried again at the owner's click, and with the next key that is saved. */
+/** The pauses before retries after the start. Later ones follow the owner's click, and the next key that is saved. */
 const RETRIES_MS = [10_000, 60_000] as const;
 
 export type KeyStorage = ReturnType<typeof createKeyStorage>;
@@ -137,7 +137,7 @@ export function createKeyStorage(deps: KeyStorageDeps) {
   });
   const [first, ...others] = RETRIES_MS;
   if (keychain.state().kind === 'closed') cancel = clock.after(first, () => void apply(others));
-  // It has just opened, or has not answered yet.
+  // The keychain has just opened, or has not answered yet.
   else if (keychain.state().kind === 'open' || deps.lostKeys.length > 0) void apply(RETRIES_MS);
 
   function place() {

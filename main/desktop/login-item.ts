@@ -25,7 +25,7 @@ interface LoginItemDeps {
 /** Null for an app that is not installed: its system would start Electron alone, or a path that is soon gone. */
 export function createLoginItem({ app, platform, env, execPath }: LoginItemDeps): LoginItem | null {
   if (!app.isPackaged) return null;
-  // macOS runs what was only downloaded from a path of the moment.
+  // macOS runs an app that was only downloaded from a temporary path.
   if (platform === 'darwin' && !app.isInApplicationsFolder()) return null;
   if (platform === 'linux') return createAutostart(env, execPath);
   const args = [`--${HIDDEN_SWITCH}`];
@@ -60,7 +60,7 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
   };
 }
 
-/** As the desktop's own settings write it. */
+/** How the desktop's own settings switch an entry off. */
 const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 
 const desktopEntry = (program: string): string =>

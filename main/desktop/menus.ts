@@ -22,7 +22,7 @@ function literal(words: string): string {
 
 export interface TrayView {
   readonly shape: TrayShape;
-  /** Has what changes with each request, which the menu has not: a menu is expensive to replace. */
+  /** Has what changes with each request. The menu does not, because it is expensive to replace. */
   readonly tooltip: string;
   readonly items: Item[];
 }

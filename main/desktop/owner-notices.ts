@@ -130,7 +130,7 @@ export function createNotifier(
   look: () => readonly Notice[],
   act: () => Actions,
 ) {
-  /** When each cause was last seen that was shown. */
+  /** When each cause that was shown was last seen. */
   const told = new Map<string, number>();
   let before: readonly Notice[] = [];
   let cancel = clock.after(LOOK_EVERY_MS, lookAgain);

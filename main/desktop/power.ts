@@ -36,7 +36,7 @@ export function followSleep({ electron, host, preferences, log }: SleepDeps): vo
     void change('drained');
   });
   electron.powerMonitor.on('resume', () => {
-    // First, so that the next heartbeat says that the machine takes requests.
+    // This comes first, so that the next heartbeat says that the machine takes requests.
     void wake();
     host.resumed();
   });
@@ -97,9 +97,9 @@ export function handleExit(
     endSession();
   });
   return {
-    /** To be called once Electron is ready, with what asks this process to exit. */
+    /** Is called once Electron is ready; `onTerminated` adds a listener for a request to exit. */
     watchSession(onTerminated: (listener: () => void) => void): void {
-      // A logout on Linux. Electron's own listener, registered by now, would quit, and a quit waits for requests.
+      // A logout on Linux arrives here. Electron's own listener is already there: it would quit, and wait for requests.
       onTerminated(endSession);
       // The app may have no other window: it was started hidden, or its page has crashed.
       if (platform === 'win32')

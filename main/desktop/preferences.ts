@@ -15,13 +15,13 @@ export function createJsonFile(path: string) {
         return null;
       }
     },
-    /** If the write fails, the value is lost at the next start. */
+    /** Never fails. */
     write(value: object) {
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
         replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
       } catch {
-        // As said above.
+        // The value is lost at the next start.
       }
     },
   };
@@ -31,11 +31,11 @@ const schema = z.object({
   /** Where to keep API keys; without a keychain they are always in the file. */
   keysIn: z.enum(['keychain', 'file']).default('keychain'),
   looksForUpdates: z.boolean().default(true),
-  /** The machine was drained because the system went to sleep, not by its owner. */
+  /** Whether the machine was drained because the system went to sleep, and not by its owner. */
   isDrainedForSleep: z.boolean().default(false),
-  /** The owner was told that closing the window leaves the gateway running. */
+  /** Whether the owner was told that closing the window leaves the gateway running. */
   isTrayExplained: z.boolean().default(false),
-  /** Only in the file: the window is drawn with the GPU. */
+  /** Whether the window is drawn with the GPU. It can be set only in the file. */
   drawsOnGpu: z.boolean().default(false),
 });
 

@@ -60,7 +60,7 @@ export function createTray(deps: TrayDeps, first: TrayView) {
   };
 }
 
-/** What can be seen of a menu; what its items do is no part of it. */
+/** What can be seen of a menu, without what its items do. */
 const itemsOf = (view: TrayView): string => JSON.stringify(view.items);
 
 /** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels. */
@@ -68,7 +68,7 @@ function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): str
   return join(iconsDirectory, platform === 'darwin' ? `${shape}Template.png` : `${shape}.png`);
 }
 
-/** Between checks after the start: at login the panel may appear half a minute after the app. */
+/** The pauses between checks after the start: at login the panel may appear half a minute after the app. */
 const PAUSES_MS = [1000, 2000, 4000, 8000, 16_000] as const;
 
 /**
@@ -116,7 +116,7 @@ const runCommand: RunCommand = async (command, args) =>
 
 /** https://www.freedesktop.org/wiki/Specifications/StatusNotifierItem/StatusNotifierWatcher/ */
 const WATCHER = 'org.kde.StatusNotifierWatcher';
-/** The name first: a request for a property could make the bus start a watcher without a panel. */
+/** Asks for the name first: a request for a property could make the bus start a watcher without a panel. */
 const QUESTIONS = [
   ['org.freedesktop.DBus', '/', 'org.freedesktop.DBus.NameHasOwner', WATCHER],
   [

@@ -3,7 +3,7 @@ import type { AppUpdater } from 'electron-updater';
 import { messageOf } from '../platform/errors.ts';
 import type { ShellDeps, UpdateSource } from './system.ts';
 
-/** Null without an update address; `feed` is app-update.yml, which electron-builder writes for one; pure. */
+/** Null if there is no update address, for which electron-builder writes app-update.yml, here `feed`. Pure. */
 export function updateMeans(
   platform: NodeJS.Platform,
   feed: string | null,
@@ -43,7 +43,7 @@ export function createUpdates({ means, load, clock, preferences, ...shell }: Upd
 
   async function check(): Promise<void> {
     const updater = await load();
-    // Never on quit either: the end of the session would interrupt the installer.
+    // Nothing is installed on quit either: the end of the session would interrupt the installer.
     Object.assign(updater, { autoDownload: false, autoInstallOnAppQuit: false });
     const found = await updater.checkForUpdates();
     const version = found?.isUpdateAvailable === true ? found.updateInfo.version : null;

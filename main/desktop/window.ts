@@ -52,7 +52,7 @@ export function createMainWindow(deps: WindowDeps) {
       event.preventDefault();
       void canHide().then((can) => hideOrMinimize(window, can));
     });
-    // Such a page stays blank.
+    // A page that has crashed or was not loaded stays blank.
     function giveUp(details: object): void {
       log('error', 'page_gone', { ...details });
       window.destroy();
@@ -166,7 +166,7 @@ function guardContents(contents: Electron.WebContents, ownOrigin: string): void 
   const preventLeaving = (navigation: { readonly url: string; preventDefault(): void }): void => {
     if (!isOwnPage(navigation.url, ownOrigin)) navigation.preventDefault();
   };
-  // Of the main frame, too.
+  // This event covers the main frame, too.
   contents.on('will-frame-navigate', preventLeaving);
   contents.on('will-redirect', preventLeaving);
   contents.setWindowOpenHandler(() => ({ action: 'deny' }));

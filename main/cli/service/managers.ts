@@ -4,7 +4,7 @@ import type { CommandLine } from '../run-program.ts';
 /** The program that a service manager runs. */
 export interface Program {
   readonly command: readonly [string, ...string[]];
-  /** Null: the default for the user that the service runs as. */
+  /** Null for the default of the user that the service runs as. */
   readonly dataDirectory: string | null;
 }
 
@@ -35,7 +35,7 @@ export function systemdService(program: Program, configHome: string): Service {
     file: join(configHome, 'systemd/user', UNIT),
     text: systemdUnit(program),
     encoding: 'utf8',
-    // Fails in most containers, and under another init system.
+    // It fails in most containers, and under another init system.
     reachable: [...systemctl, 'show-environment'],
     install: [
       [...systemctl, 'daemon-reload'],
@@ -49,7 +49,7 @@ export function systemdService(program: Program, configHome: string): Service {
   };
 }
 
-/** It needs no namespaces, which not every kernel allows users to create; it stops after the 30 s that requests may take. */
+/** Needs no namespaces, which not every kernel lets users create; stops after the 30 s that requests may take. */
 export function systemdUnit({ command, dataDirectory }: Program): string {
   const start = command.map((word) => unitWord(word.replaceAll('$', '$$$$'))).join(' ');
   const environment =
@@ -90,7 +90,7 @@ const LABEL = 'inglenook';
 interface LaunchdUser {
   readonly home: string;
   readonly uid: number;
-  /** In the data directory that the service uses. */
+  /** The folder of the log, in the data directory that the service uses. */
   readonly logDirectory: string;
 }
 
@@ -147,7 +147,7 @@ const TASK = 'Inglenook';
 const IS_RUNNING = `if ((Get-ScheduledTask -TaskName ${TASK}).State -ne 'Running') { exit 1 }`;
 
 interface TaskPlaces {
-  /** With its domain, as in `DESKTOP\\ann`. */
+  /** The user's name with its domain, as in `DESKTOP\\ann`. */
   readonly user: string;
   /** Where the task's XML file is kept. */
   readonly dataDirectory: string;
