@@ -6,7 +6,7 @@ import { connectInglenook } from './api/inglenook.ts';
 const place = document.getElementById('root');
 if (!place) throw new Error('the page has no #root');
 
-// Before the first render, while the address still contains the single-use code.
+// This runs before the first render, while the address still contains the single-use code.
 const inglenook = connectInglenook(window);
 
 createRoot(place, {

@@ -13,10 +13,10 @@ export default defineConfig({
     // The page's policy allows files of its own origin only: nothing may be inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The licences of the libraries inside it.
+    // The build carries the licences of its libraries.
     license: { fileName: 'licenses.md' },
     reportCompressedSize: false,
-    // On a busy machine it warns that the build was slow.
+    // Rolldown would warn that a build on a busy machine was slow.
     rolldownOptions: { checks: { pluginTimings: false } },
     // In kB, as one file; test/e2e/window-bundle.test.ts holds what a browser loads.
     chunkSizeWarningLimit: 1000,

@@ -6,9 +6,9 @@ const API_KEY = 'inglenook.key';
 
 interface ClientEdges {
   readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
-  /** Cleared when the tab is closed. */
+  /** Storage that is cleared when the tab is closed. */
   readonly storage: Store;
-  /** Persistent: for a browser that the gateway remembers. */
+  /** Storage that lasts, for a browser that the gateway remembers. */
   readonly standing?: Store;
 }
 
@@ -99,7 +99,7 @@ export interface Refusal {
   readonly message: string;
   /** The part of the call at fault, such as a setting's path; null for the call as a whole. */
   readonly param: string | null;
-  /** What kind of error it is; absent where nobody said. */
+  /** What kind of error it is; absent if the gateway did not say. */
   readonly code?: string;
 }
 

@@ -8,7 +8,7 @@ import type { SettingsState } from './window-state.ts';
 
 export interface ModelSource {
   readonly baseUrl: string;
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly apiKey: string;
 }
 
@@ -39,7 +39,7 @@ export function createControl(
     if (answer.ok) show(answer.value);
     else onSettings({ kind: 'unreadable', message: answer.refusal.message });
   }
-  /** These change aliases as well. */
+  /** Makes or deletes a copy of a model, which changes aliases as well. */
   async function changeWindow(path: string, body: object): Promise<Refusal | null> {
     const refusal = await act(path, jsonBody('POST', body));
     await readSettings();

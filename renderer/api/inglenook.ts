@@ -32,7 +32,7 @@ export function connectInglenook(page: Window) {
   );
   const agent = createAgent(caller);
 
-  // The route of a page that came from the other name of loopback, where no tab was signed in.
+  // This page came from the other name of loopback, where no tab was signed in, and keeps its route.
   const cameFor = takeMark(page, 'lend');
   if (cameFor !== null) page.location.replace(`#${cameFor}`);
 

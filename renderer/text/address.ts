@@ -1,6 +1,6 @@
 import { basePathOf } from '#shared/base-url.ts';
 
-/** Also a bare name before a port or a path, and names that only a home network knows. */
+/** Matches also a bare name before a port or a path, and names that only a home network knows. */
 const MACHINE =
   /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:]+\]|[\w-]+(?=:\d|\/)|[\w.-]+\.(local|lan|home|internal|home\.arpa)(?=[:/]|$))/i;
 const DOMAIN = /^[\w-]+(\.[\w-]+)+/;
@@ -22,7 +22,7 @@ export function completeBaseUrl(text: string): string {
   return url.href.replace(/\/$/, '');
 }
 
-/** Where an API may be whose base URL was given: most have a version in the path, and people leave it out. */
+/** Where an API with this base URL may be: most have a version in the path, which people leave out. */
 export function baseUrlsFor(baseUrl: string): readonly string[] {
   const isBare = URL.canParse(baseUrl) && new URL(baseUrl).pathname === '/';
   if (!isBare) return [baseUrl];

@@ -39,7 +39,7 @@ export const formatMemory = (bytes: number): string => formatSize(bytes, 1024);
 /** A file, in powers of 1,000 as the lists of models count them: `270 MB`, `4.9 GB`. */
 export const formatFileSize = (bytes: number): string => formatSize(bytes, 1000);
 
-/** Below one GB in MB, and what is there is never zero. */
+/** A size below one GB is given in MB; one that is not zero never reads as zero. */
 function formatSize(bytes: number, base: number): string {
   const mb = bytes / base ** 2;
   if (Math.round(mb) < base)

@@ -18,7 +18,7 @@ export function ControlButton(props: ComponentProps<'button'>) {
 /** Id of the note, which describes every element that is disabled without control. */
 export const READ_ONLY_NOTE = 'read-only-note';
 
-/** At the top of every page: one click signs in if another tab is, otherwise it says how. */
+/** Stands at the top of every page: one click signs in if another tab is signed in; otherwise it says how. */
 export function ReadOnlyNote({ notice }: { readonly notice: string | null }) {
   const { data, borrowSession } = useWindow();
   const { command, demo } = data.app;

@@ -51,7 +51,7 @@ interface FiltersProps<T extends string> {
   readonly hash: (choice: T) => string;
 }
 
-/** Links of which one is chosen. */
+/** A row of links, of which one is chosen. */
 export function Filters<T extends string>(props: FiltersProps<T>) {
   const { label, choices, chosen, words, counts, hash } = props;
   return (

@@ -21,7 +21,7 @@ export function useOptimisticValue<T>(reported: T, send: (value: T) => Promise<R
   /** `replaces`: the value reported at the time of the click; a different report replaces the chosen one. */
   const [chosen, setChosen] = useState<{ readonly value: T; readonly replaces: T } | null>(null);
   const [error, setError] = useState<string | null>(null);
-  // Dropped for good, or it would return when the old value is reported again.
+  // It is dropped for good: it would return when the old value is reported again.
   if (chosen && chosen.replaces !== reported) setChosen(null);
 
   const choose = async (value: T): Promise<void> => {

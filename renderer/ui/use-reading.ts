@@ -78,7 +78,7 @@ interface WatchEdges {
 
 interface Watch {
   readonly changed: () => void;
-  /** Read it now, because the user is waiting. */
+  /** Reads now, because the user is waiting. */
   readonly again: () => void;
   readonly close: () => void;
 }

@@ -6,7 +6,7 @@ const OVERSCAN = 6;
 interface Range {
   readonly top: number;
   readonly first: number;
-  /** Exclusive. */
+  /** The index behind the last row. */
   readonly last: number;
 }
 

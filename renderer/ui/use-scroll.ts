@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from 'react';
 
-/** In the state of an entry of the browser's history: its number. */
+/** The key under which an entry of the browser's history has its number. */
 const KEY = 'scroll';
 
 /**
@@ -26,7 +26,7 @@ export function useScroll(page: string): void {
     const positions = left.current;
     const note = () => positions.set(displayed.current, scrollY);
     const move = ({ state }: PopStateEvent) => {
-      // The event of the last scroll may be yet to come.
+      // The event of the last scroll may not have come yet.
       note();
       const number = numberOf(state);
       entry.current = number ?? last.current + 1;
@@ -37,7 +37,7 @@ export function useScroll(page: string): void {
       }
     };
     const arrive = () => void (displayed.current = entry.current);
-    // Before the page changes, which may shorten it and so move it.
+    // These run before the page changes, which may shorten it and so move it.
     addEventListener('scroll', note, { passive: true });
     addEventListener('popstate', move, { capture: true });
     addEventListener('hashchange', arrive, { capture: true });
@@ -55,7 +55,7 @@ export function useScroll(page: string): void {
   }, [page]);
 }
 
-/** Also once the page, which may still be reading, is long enough; unless the user has moved by then. */
+/** Scrolls as soon as the page, which may still be reading, is long enough, unless the user has moved by then. */
 function scrollBackTo(top: number): () => void {
   scrollTo(0, top);
   let at = scrollY;

@@ -48,7 +48,7 @@ export function hasPrices({ parts, thisMonth }: HistoryReport): boolean {
   return all.some(({ spentNano, savedNano }) => spentNano + savedNano > 0);
 }
 
-/** Of a graph, in shares of its width and height. */
+/** A bar of a graph, in shares of its width and height. */
 export interface Bar {
   readonly at: number;
   readonly value: number;
@@ -57,7 +57,7 @@ export interface Bar {
   readonly height: number;
   /** Where it begins above the axis, if others are below it. */
   readonly base?: number;
-  /** What colours it; without it, all have one colour. */
+  /** What gives it its colour; without it, all have the same. */
   readonly layer?: string;
   /** Shown at the pointer. */
   readonly title?: string;
@@ -108,7 +108,7 @@ const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric',
 export function niceMax(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  // Each is even, as its half is marked as well, and of requests there is no half.
+  // Each is even, because its half is marked as well, and there are no half requests.
   const factor = [2, 4, 6, 8, 10].find((each) => each * power >= value) ?? 10;
   return factor * power;
 }

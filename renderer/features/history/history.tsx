@@ -132,7 +132,7 @@ function Report({ report, nameOf }: ReportProps) {
 /** Requests and failures are in the chart above. */
 const DRAWN: ReadonlySet<string> = new Set(['fallbacks', 'output', 'first', 'spent', 'saved']);
 
-/** What nobody has set a price for is left out: it is unknown, and not zero. */
+/** What has no price is left out: its cost is unknown, and not zero. */
 function sumsOf(report: HistoryReport): readonly FactText[] {
   const { today, thisMonth, currency } = report;
   const money = (nano: number) => moneyText(nano, currency);
@@ -154,7 +154,7 @@ function sumsOf(report: HistoryReport): readonly FactText[] {
 
 const MJ_PER_KWH = 3_600_000_000;
 
-/** Without an amount while no price of electricity is set. */
+/** Has no amount while no price of electricity is set. */
 function electricityText({ thisMonth, currency }: HistoryReport): string {
   const kwh = thisMonth.energyMj / MJ_PER_KWH;
   const text = `${kwh < 1 ? kwh.toFixed(3) : kwh.toFixed(1)} kWh`;

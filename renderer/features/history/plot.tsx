@@ -8,7 +8,7 @@ const BAR_SHARE = 0.8;
 
 interface PlotProps {
   readonly report: HistoryReport;
-  /** Up to `max`. */
+  /** Their values are at most `max`. */
   readonly bars: readonly Bar[];
   readonly max: number;
   readonly text: (value: number) => string;

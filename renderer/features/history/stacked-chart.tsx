@@ -8,7 +8,7 @@ import { Plot } from './plot.tsx';
 interface Layer {
   readonly id: string;
   readonly name: string;
-  /** Leads to the requests that it counts. */
+  /** The address of the requests that it counts. */
   readonly hash: string;
   readonly of: (point: HistoryPoint) => number;
 }

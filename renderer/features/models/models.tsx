@@ -48,7 +48,7 @@ function Asked(props: {
   const { asked, message, again } = props;
   const { settings, actions } = useWindow();
   const { error, attempt } = useAttempt();
-  // As far as this window may read them.
+  // Only an owner's window may read the setting.
   const setting =
     settings.kind === 'read' ? (settings.view['routing']?.['modelAliases'] ?? null) : null;
   const pairs = aliasPairs(setting);
@@ -134,7 +134,7 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
   );
 }
 
-/** More say nothing new. */
+/** More destinations say nothing new. */
 const MAX_SHOWN = 4;
 
 function machinesOf({ names }: AskedModels): Labels {
@@ -204,7 +204,7 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
   );
 }
 
-/** Each as `name=model`. */
+/** The aliases in force, each as `name=model`. */
 function aliasPairs(setting: SettingView | null): readonly string[] {
   const value = setting?.value;
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];

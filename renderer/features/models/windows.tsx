@@ -19,7 +19,7 @@ export function SmallWindows() {
     ));
 }
 
-/** The copies with a larger window, each with how to be rid of it. */
+/** The copies with a larger window, each with a button that removes it. */
 export function LargeCopies() {
   const { windows } = useWindow().data.status.local;
   return windows
@@ -62,7 +62,7 @@ interface DoingProps {
   readonly children: string;
 }
 
-/** Pressed once, until it is done. */
+/** A button that cannot be pressed again until its work is done. */
 function Doing({ what, children }: DoingProps) {
   const { error, attempt } = useAttempt();
   const [isBusy, setBusy] = useState(false);

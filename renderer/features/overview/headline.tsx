@@ -30,16 +30,16 @@ interface HeadlineProps {
 }
 
 const LINES = 2;
-/** In characters: a name that fits a line of the smallest screen. */
+/** The longest name that fits a line of the smallest screen, in characters. */
 const SHORT = 18;
 
 export function Headline({ headline, list, children }: HeadlineProps) {
   const { lead, subject, rest, tone, details, problems, isStuck } = headline;
-  // Two lines are reserved below the headline, and the last one counts the problems that do not fit. Where nobody
+  // Two lines are reserved below the headline, and the last one counts the problems that do not fit. If nobody
   // answers, the owner has to see all of them.
   const shown = problems.length <= LINES || isStuck ? problems.length : LINES - 1;
   const more = problems.length - shown;
-  // In place of the usual time to an answer.
+  // The wait stands in place of the usual time to an answer.
   const isWaiting = list.upstreams.some(({ waits }) => waits !== null);
   return (
     <section className="headline">
@@ -77,7 +77,7 @@ export function Headline({ headline, list, children }: HeadlineProps) {
   );
 }
 
-/** Outside the live regions, because it ticks. */
+/** Stands outside the live regions, because it ticks. */
 function Back({ list }: { readonly list: UpstreamList }) {
   const back = firstBack(list);
   if (back === null) return null;
@@ -86,7 +86,7 @@ function Back({ list }: { readonly list: UpstreamList }) {
   return <p>{clause(label, isPromised ? `is back in ${time}.` : `is tried again in ${time}.`)}</p>;
 }
 
-/** Outside the live regions as well: the average knows only answers, so that nothing else shows a slow start. */
+/** Stands outside the live regions as well. Nothing else shows a slow start: the average knows only answers. */
 function Waiting({ list }: { readonly list: UpstreamList }) {
   const waits = list.upstreams.flatMap((each) => each.waits ?? []);
   const count = waits.reduce((sum, each) => sum + each.count, 0);
@@ -105,7 +105,7 @@ export interface HeadlineText {
   readonly subject: string;
   readonly rest: string;
   readonly tone: Tone;
-  /** Lines shown if there are no problems, or nobody answers. */
+  /** The lines that are shown if there are no problems, or if nobody answers. */
   readonly details: readonly string[];
   readonly problems: readonly Problem[];
   readonly isStuck: boolean;
@@ -140,7 +140,7 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
   return { ...sentenceFor(list), problems, isStuck };
 }
 
-/** A problem that says so if what costs money could answer. */
+/** The problem that money may not be spent, if a source that costs money could answer. */
 function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   if (!upstreams.some(isOff)) return [];
   return [
@@ -227,7 +227,7 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
   return say(tone, { lead: 'Serving from ', subject: inSentence(label), rest }, ...details);
 }
 
-/** An upstream that is passed by, with why, if it is not down: it answered that it cannot serve, is slow, or its owner paused it. */
+/** An upstream that requests pass by, and why if it is not down: it cannot serve, is slow, or was paused. */
 function absenceOf({ report, condition }: UpstreamView): Absence {
   const { label } = report;
   if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
@@ -258,7 +258,7 @@ function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): 
 interface Problem {
   readonly what: string;
   readonly todo: string;
-  /** Null where there is nothing to press. */
+  /** Null if there is nothing to press. */
   readonly remedy: Remedy | null;
 }
 
@@ -291,7 +291,7 @@ const SPEND: Remedy = {
   variable: 'INGLENOOK_FORCE_ZERO=false',
 };
 
-/** The own GPU is skipped for its slowness, which is mostly a model that needs longer than the setting allows. */
+/** Your GPUs are skipped for slowness: mostly the model needs longer than the setting allows. */
 function slownessAt({ report, condition }: UpstreamView, { slow }: UpstreamList): Problem | null {
   const isPaused = condition.kind === 'cooling' || condition.kind === 'probe';
   if (report.id !== 'local' || slow === null || !isPaused) return null;
@@ -319,7 +319,7 @@ const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ check: id, label }
 
 /**
  * An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. `isStuck`: nobody
- * answers, so that also what passes by itself is told.
+ * answers, so what passes by itself is told as well.
  */
 function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Problem | null {
   const { label, circuit } = report;
@@ -389,7 +389,7 @@ function downProblem(report: UpstreamReport, reason: string): Problem {
   return problem(what, todo(placeOf(report)), checkOf(report));
 }
 
-/** Machines serve `local`: which of them fails, and why, only their page tells. */
+/** Several machines may serve `local`; only their page tells which of them fails, and why. */
 const isPool = ({ id, baseUrl }: UpstreamReport): boolean => id === 'local' && baseUrl === null;
 
 const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' : ` at ${baseUrl}`);

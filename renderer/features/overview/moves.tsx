@@ -6,7 +6,7 @@ import { useWindow } from '../../window-context.ts';
 import { moneyText } from '../history/history-model.ts';
 import { appName } from '../requests/request-text.ts';
 
-/** What moves on from an upstream again and again for words that nothing here explains; nothing if there is none. */
+/** Requests that always move on from an upstream, for words that nothing here explains; empty if there are none. */
 export function Moves() {
   const { moves, status } = useWindow().data;
   return moves.map(({ upstream, words, caller, key, count, spentNano, currency }) => {

@@ -33,7 +33,7 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
   const missing = condition.kind === 'missing';
   const tally = outcomes.upstreams[report.id];
   const { ewmaTtft } = report.circuit;
-  // The machines behind Local, if it has no engine address.
+  // The machines behind `local`, if it has no engine address.
   const isPool = report.id === 'local' && report.baseUrl === null && machines.count > 0;
   return (
     <li

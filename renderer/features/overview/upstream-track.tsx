@@ -106,7 +106,7 @@ function UpstreamActions({ upstream }: { readonly upstream: UpstreamView }) {
   );
 }
 
-/** Requests skip it for a while; no try ends a budget that is spent. */
+/** Whether requests skip it for a while. A budget that is spent does not count: no try ends it. */
 export const isPaused = ({ condition }: UpstreamView): boolean =>
   condition.kind === 'cooling' || (condition.kind === 'skipped' && condition.reason !== 'budget');
 

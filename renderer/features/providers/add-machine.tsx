@@ -21,7 +21,7 @@ interface AddMachineProps {
 export function AddMachine({ list, onClose }: AddMachineProps) {
   const { enroll } = useWindow().registry;
   const [before, setBefore] = useState(() => idsOf(list));
-  // A machine of a list that is read only now has not joined since.
+  // A machine may have joined before this list was read for the first time.
   if (before === null && list !== null) setBefore(idsOf(list));
   const [answer, setAnswer] = useState<Answer<Enrollment> | null>(null);
   const pageNote = joinNoteOf(location.href);
@@ -70,7 +70,7 @@ const idsOf = (list: Machines | null) =>
   list === null ? null : new Set(list.data.map(({ id }) => id));
 
 interface NoCommandProps {
-  /** Nothing is made before the owner says so. */
+  /** Makes no token before the owner asks for one. */
   readonly asksFirst: boolean;
   readonly error: string | null;
   readonly onMake: () => void;

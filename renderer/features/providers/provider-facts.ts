@@ -124,7 +124,7 @@ export interface Meter {
   readonly text: string;
   /** 0 to 1; null if unknown. */
   readonly share: number | null;
-  /** Near the temperature at which a GPU slows down. */
+  /** Whether it is near the temperature at which a GPU slows down. */
   readonly isHot?: boolean;
 }
 
@@ -150,7 +150,7 @@ export function metersOf(device: GpuDevice): readonly Meter[] {
   ];
 }
 
-/** For the eye alone: each GPU slows down at a temperature of its own, most of them not far above this one. */
+/** Only a hint: each GPU slows down at a temperature of its own, most of them not far above this one. */
 const HOT_C = 85;
 
 function memoryMeter({ memory_used_mb: used, memory_total_mb: total }: GpuDevice): Meter {
@@ -172,9 +172,9 @@ export function gpuFigures({ gpu: { devices } }: Pick<Provider, 'gpu'>) {
   const usedMb = known.reduce((sum, each) => sum + each.usedMb, 0);
   const totalMb = known.reduce((sum, each) => sum + each.totalMb, 0);
   return {
-    /** Of each GPU that reports it: of two, one busy and one idle are not two at half. */
+    /** The load of each GPU that reports it: one busy and one idle GPU are not two at half. */
     loads: loads.map(Math.round),
-    /** In percent, of the busiest: a mean would hide that one is busy and the others are idle. */
+    /** The load of the busiest in percent: a mean would hide that one is busy and the others are idle. */
     load: loads.length === 0 ? null : Math.max(...loads),
     memory: totalMb === 0 ? null : { usedMb, totalMb },
     /** 0 to 1. */

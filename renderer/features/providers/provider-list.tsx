@@ -77,7 +77,7 @@ function placeOf(index: number, heads: readonly number[]): string {
 const indexOf = (lines: readonly ListLine[], id: string | null): number =>
   lines.findIndex((line) => line.kind === 'machine' && line.entry.provider.id === id);
 
-/** The machine that gets the focus: beyond a group's head, which cannot have it. */
+/** The machine that gets the focus; a group's head, which cannot have it, is stepped over. */
 function idAt(lines: readonly ListLine[], index: number, from: number): string | null {
   const step = index < from ? -1 : 1;
   const line = lines[index]?.kind === 'group' ? (lines[index + step] ?? lines[from]) : lines[index];

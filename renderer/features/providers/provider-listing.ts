@@ -21,9 +21,9 @@ import {
 type Circuits = Readonly<Record<string, ProviderCircuit>>;
 
 interface MarkedIds {
-  /** The one whose engine Local calls directly. */
+  /** The machine whose engine `local` calls directly. */
   readonly directId: string | null;
-  /** The gateway's own. */
+  /** The gateway's own machine. */
   readonly hereId: string | null;
 }
 

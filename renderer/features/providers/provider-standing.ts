@@ -30,7 +30,7 @@ type Standing =
   | { readonly kind: 'resting'; readonly fails: number; readonly lastError: string | null }
   /** Still verified, but its last run failed. */
   | { readonly kind: 'wavering'; readonly failed: readonly CheckGroup[] }
-  /** Local calls its engine directly, whatever the agent's verification says. */
+  /** `local` calls its engine directly, whatever the agent's verification says. */
   | { readonly kind: 'direct' }
   | { readonly kind: 'serving' }
   | { readonly kind: 'idle' };
@@ -48,7 +48,7 @@ export interface ProviderEntry {
 
 const UNVERIFIED = new Set<StandingKind>(['check-failed', 'wavering', 'verifying', 'pending']);
 
-/** A machine's standing; `circuit` is its circuit in routing, `isDirect` whether Local calls its engine directly. */
+/** A machine's standing; `circuit` is its circuit in routing, `isDirect` whether `local` calls its engine directly. */
 export function standingOf(
   provider: Provider,
   circuit: ProviderCircuit | undefined,
@@ -91,7 +91,7 @@ function verdict({ verification, status, engine_health }: Provider): Standing | 
 function inUse(provider: Provider, circuit: ProviderCircuit | undefined): Standing {
   const { verification, status } = provider;
   if (status === 'draining') return { kind: 'draining' };
-  // One that has changed is checked again while requests still go to it: it serves.
+  // A machine that has changed still gets requests while it is checked again: it serves.
   if (!verification.routable && verification.status === 'verifying') return { kind: 'verifying' };
   if (!verification.routable && verification.status === 'pending') {
     return { kind: 'pending', reason: verification.failure_reason };
@@ -161,7 +161,7 @@ function outcomeOf(entries: readonly Check[]): CheckGroup['outcome'] {
   return entries.every(({ error }) => error === CHECK_MISSING) ? 'missing' : 'failed';
 }
 
-/** Such as `tower:47901`; null for a check without a network call. */
+/** The address of a check, such as `tower:47901`; null for a check without a network call. */
 export function addressOf({ detail }: Check): string | null {
   const url = /https?:\/\/([^/\s]+)/.exec(detail ?? '');
   return url?.[1] ?? null;
@@ -192,7 +192,7 @@ export function providerWords(standing: Standing, serverNow: number): ProviderWo
   return { tone: PLACES[kind][1], ...states[kind], ...whatOf(standing, serverNow) };
 }
 
-/** What is known of this one, with another word than its kind's if that would mislead. */
+/** What is known of this machine, in another word than its kind's if that would mislead. */
 type StandingText = Pick<ProviderWords, 'what' | 'todo'> & Partial<StateText>;
 
 function whatOf(standing: Standing, serverNow: number): StandingText {
@@ -256,7 +256,7 @@ const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
   direct: 'Requests go to its engine without the agent.',
 };
 
-/** A machine's own name: its host's, or if it has none what it is. */
+/** A machine's own name: that of its host, or what it is if the host has none. */
 export const providerName = ({ host, chip }: Pick<Provider, 'host' | 'chip'>): string =>
   host.hostname.trim() || chip?.trim() || 'Unnamed machine';
 

@@ -49,7 +49,7 @@ export function useKeptRequests(api: Requests, { filter, by, feed, revision }: K
     const answer = await api.readPage(query, oldest.startedAt);
     if (end.current === oldest) end.current = null;
     if (!answer.ok) return;
-    // Elsewhere the answer would leave a gap, and one that was read twice would look like the last.
+    // Behind another row the answer would leave a gap, and a page that was read twice would look like the last.
     setState((now) =>
       now.kept.rows.at(-1) === oldest ? { ...now, kept: withOlder(now.kept, answer.value) } : now,
     );

@@ -96,7 +96,7 @@ function useOneRequest(
   listed: RequestRow | undefined,
 ): OneRequest {
   const [known, setKnown] = useState<(OneRequest & { readonly id: string }) | null>(null);
-  // Kept, so that it stays readable when it leaves the list.
+  // The row is kept, so that it stays readable when it leaves the list.
   if (listed !== undefined && listed !== known?.row) {
     setKnown({ id: listed.id, row: listed, note: null });
   }
@@ -314,7 +314,7 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
   );
 }
 
-/** Null: there is nothing to add. */
+/** Null if there is nothing to add. */
 function Aside({ text }: { readonly text: string | null }) {
   return text !== null && <span className="aside quiet"> {text}</span>;
 }

@@ -380,11 +380,11 @@ export function isReplaced(row: RequestRow): boolean {
   return model !== null && answered !== null && !`/${model}`.endsWith(`/${answered}`);
 }
 
-/** Whether it was tried in the window. */
+/** Whether the request was a prompt that was tried in the window. */
 export const isFromBrowser = ({ caller }: Pick<RequestRow, 'caller'>): boolean =>
   BROWSER.test(caller.userAgent ?? '') && caller.key === 'control session';
 
-/** Products of a user agent that name a platform or an engine, not who calls. */
+/** The user agent of every browser begins so. */
 const BROWSER = /^Mozilla\//;
 
 /**

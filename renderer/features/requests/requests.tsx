@@ -118,7 +118,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
 
 const KEPT = formatCount(KEPT_PER_OUTCOME);
 
-/** Never against the counters: what they count may be too old to be kept. */
+/** Never contradicts the counters: what they count may be too old to be kept. */
 function noneText(
   filter: RequestFilter,
   by: Narrowing,

@@ -146,7 +146,7 @@ export function Waterfall({ row, elapsedMs }: WaterfallProps) {
     >
       {segments.map(({ kind, attempt, lane, left, width }) => (
         <span
-          // Unique: an attempt has at most one segment of a kind.
+          // The key is unique: an attempt has at most one segment of a kind.
           key={`${attempt}-${kind}`}
           className="stretch"
           data-kind={kind}
@@ -181,7 +181,7 @@ export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly
     if (attempt === undefined) return [];
     const mark = { attempt: index, lane, at: left };
     if (attempt.cause === 'hedge') return [{ kind: 'hedge', ...mark }];
-    // No handover from an attempt that itself failed to resume.
+    // An attempt that itself failed to resume hands nothing over.
     const isHandover = attempt.cause === 'resume' && brokenBefore(attempts, index) === index - 1;
     return isHandover ? [{ kind: 'handover', ...mark }] : [];
   });
@@ -205,7 +205,7 @@ const ENTRIES = [
   ['mark', ['hedge', 'handover']],
 ] as const;
 
-/** Closed at first: it explains what the words of each row say as well. */
+/** Is closed at first, because it explains what the words of each row say as well. */
 export function Legend() {
   return (
     <details className="legend-box quiet">

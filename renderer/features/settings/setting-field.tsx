@@ -132,7 +132,7 @@ function Input(props: PartProps & { readonly noteId: string }) {
   );
 }
 
-/** Where it is not text. */
+/** The type of the input, for settings that are not text. */
 const INPUT_MODES: Readonly<Partial<Record<Field['kind'], 'url' | 'numeric' | 'decimal'>>> = {
   address: 'url',
   bytes: 'numeric',
@@ -230,7 +230,7 @@ export function sectionTitle(
   return upstream === null ? (words.sections[id] ?? id) : label;
 }
 
-/** The main values of a section in one line, shown while it is closed; `machines` of the pool serve Local now. */
+/** The main values of a section in one line, shown while it is closed; `machines` of the pool serve `local` now. */
 export function sectionSummary(
   { id, upstream }: Section,
   view: SettingsView,
@@ -260,7 +260,7 @@ export function sectionSummary(
   return `${value('forceZero') === true ? 'never spends money' : 'may spend money'} · idle timeout ${ms('idleTimeoutMs')}`;
 }
 
-/** No value, an empty list or no headers. */
+/** Whether there is no value, an empty list or no headers. */
 function isNone(value: unknown): boolean {
   if (value === null) return true;
   return typeof value === 'object' && Object.keys(value).length === 0;

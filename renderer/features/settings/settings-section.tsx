@@ -62,7 +62,7 @@ export function SettingsSection(props: SettingsSectionProps) {
     if (isTested) await testing.run();
   };
   useEffect(() => {
-    // Set directly: as a prop, React would close it again with the next report.
+    // It is set directly, because React would close it again with the next report if it were a prop.
     if (open && details.current) details.current.open = true;
     if (aimedAt) details.current?.scrollIntoView({ block: 'nearest' });
   }, [open, aimedAt]);
@@ -161,7 +161,7 @@ function SectionFields(props: SectionFieldsProps) {
     ({ key, path }) => key === aimedField || path === refused?.param,
   );
   useLayoutEffect(() => {
-    // Opened before the field gets the focus, and never closed: that is the user's to do.
+    // It is opened before the field gets the focus, and never closed: that is left to the user.
     if (hasMore && (isMoreOpen || isAimedAt) && details.current) details.current.open = true;
   }, [hasMore, isMoreOpen, isAimedAt]);
   const fieldsOf = (fields: readonly Field[]) => (

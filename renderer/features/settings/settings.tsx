@@ -12,7 +12,7 @@ import { SettingsSection } from './settings-section.tsx';
 import { hasAddress } from './upstream-place.tsx';
 import { type Section, sectionsOf, matchingFields } from './settings-table.ts';
 
-/** Shown only to those who look for it. */
+/** Whether nothing is set up in a section, which only those see who search for it. */
 function isEmptySeat({ upstream }: Section, settings: SettingsState): boolean {
   if (upstream === null || upstream === 'local' || settings.kind !== 'read') return false;
   return !hasAddress(settings.view, upstream);
@@ -98,7 +98,7 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
           <legend className="unseen">All settings</legend>
           {sections.filter(isShown).map((section) => (
             <Fragment key={section.id}>
-              {/* Behind the last source. */}
+              {/* The button stands behind the last source. */}
               {section.id === 'circuit' && control && !isSearched && (
                 <AddSource seats={freeSeats(data.judgement)} />
               )}

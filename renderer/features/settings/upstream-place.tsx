@@ -27,7 +27,7 @@ export function UpstreamPlace({ id, label, view, isDirty }: UpstreamPlaceProps) 
   if (!hasAddress(view, id) && held === null) return null;
   const move = async (other: HostedId): Promise<void> => {
     if (!(await attempt(actions.swapUpstreams(id, other)))) return;
-    // It is now in the section of that place: the focus moves along.
+    // The upstream is now in the section of that place, so the focus moves along.
     const section = document.getElementById(`section-${other}`) as HTMLDetailsElement;
     section.open = true;
     section.querySelector('summary')?.focus();
@@ -44,7 +44,7 @@ export function UpstreamPlace({ id, label, view, isDirty }: UpstreamPlaceProps) 
       <span className="unseen"> {label}</span>
     </Button>
   );
-  // Every setting of the upstream back to its default, and its key deleted.
+  // This resets every setting of the upstream, and deletes its key.
   const removal = {
     [id]: Object.fromEntries(Object.keys(view[id] ?? {}).map((key) => [key, null])),
   };

@@ -52,7 +52,7 @@ const KEY = 'any-text-or-your-key';
 
 const withoutVersion = (baseUrl: string): string => baseUrl.replace(/\/v1$/, '');
 
-/** As the pages of docs/get-started have it. */
+/** The same settings as in the pages of docs/get-started. */
 const APPS: readonly [App, ...App[]] = [
   {
     name: 'Any OpenAI app',

@@ -17,7 +17,7 @@ import {
 import { TestResult, useTest } from './upstream-test.tsx';
 
 const READING_OPTIONS = {
-  /** Short, because the user may be starting an engine: each reading makes the agent look for one. */
+  /** Is short, because each reading makes the agent look for the engine that the user may be starting. */
   longestMs: 1_000,
   isFinal: ({ kind }: AgentState) => kind === 'off',
 };

@@ -7,7 +7,7 @@ import { isFromBrowser } from '../requests/request-text.ts';
 import { ConnectApp } from './connect-app.tsx';
 import { type FreeSeats, Ways } from './setup-dialog.tsx';
 
-/** Until something answers: how to connect it. Then, until an app has been answered: how to point one at it. */
+/** Says how to connect a model until one answers, and then how to point an app at it until one has been answered. */
 export function FirstRun({ seats }: { readonly seats: FreeSeats }) {
   const { verdict } = useWindow().data.judgement;
   const [isTested, setTested] = useState(false);
@@ -35,7 +35,7 @@ export function FirstRun({ seats }: { readonly seats: FreeSeats }) {
   );
 }
 
-/** Whether an app has been answered. A prompt tried in the window is none; of requests that left the feed it is assumed. */
+/** Whether an app, and not only the window, has been answered. Requests that left the feed are taken for an app's. */
 export function hasAnsweredApp({ outcomes, requests }: Pick<LiveData, 'outcomes' | 'requests'>) {
   const { ended } = outcomes;
   const done = requests.filter(({ state }) => state === 'done');

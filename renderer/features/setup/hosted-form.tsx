@@ -54,7 +54,7 @@ export function HostedForm({ hosted, hasRented = false, onWorks }: HostedFormPro
       {preset === RENTED && (
         <p className="quiet">Its service starts it for a request and stops it when it is idle.</p>
       )}
-      {/* A new one for each service: the key of one is not sent to another. */}
+      {/* Each service gets a new form, so that the key of one is not sent to another. */}
       {preset !== null && (
         <ServiceForm
           key={preset.name}
@@ -79,7 +79,7 @@ function ServiceForm({ id, preset, onWorks }: ServiceFormProps) {
   const [model, setModel] = useState('');
   const [givenName, setGivenName] = useState('');
   const [error, setError] = useState<string | null>(null);
-  /** Saved, and tested if a test costs little. */
+  /** Whether it has been saved, and tested if a test costs little. */
   const [isDone, setDone] = useState(false);
   const note = useId();
   const test = useTest(id);
@@ -269,7 +269,7 @@ function useModels(
     const ask = async (): Promise<void> => {
       let failed: ModelList | null = null;
       for (const at of baseUrlsFor(baseUrl)) {
-        // One after the other: the second only where the first is no list.
+        // The second address is asked only if the first has no list.
         const answer = await listModels(id, { baseUrl: at, apiKey });
         if (isOver) return;
         if (answer.ok) {
@@ -299,7 +299,7 @@ type ModelList =
   | { readonly kind: 'failed'; readonly message: string; readonly baseUrl: string };
 
 interface ModelFieldProps {
-  /** Null: not asked for yet. */
+  /** Null if the list was not asked for yet. */
   readonly list: ModelList | null;
   readonly chosen: string;
   readonly onChoose: (model: string) => void;
@@ -359,7 +359,7 @@ function ModelField({ list, chosen, onChoose, onAgain }: ModelFieldProps) {
 
 interface Preset {
   readonly name: string;
-  /** Null: it runs on the user's own machine, whose address is entered. */
+  /** Null if it runs on the user's own machine, whose address is entered. */
   readonly baseUrl: string | null;
   /** An example address; empty if the address is known. */
   readonly example: string;
@@ -397,7 +397,7 @@ const RENTED: Preset = {
   key: 'needed',
 };
 
-/** Engines on another machine of one's own have no price. */
+/** Engines on another machine of the user's have no price. */
 const isPaid = ({ name, key }: Preset): boolean => key === 'needed' || name === other;
 
 /** The label of an upstream after its set-up: the service's name, or an address's host and port. */

@@ -68,7 +68,7 @@ interface WaysProps {
 
 /** The ways to a model: an engine here if there is none yet, or a service. */
 export function Ways({ seats: seatsNow, onWorks }: WaysProps) {
-  // Those at the beginning: what is being set up keeps its place.
+  // The seats as they were at the beginning: what is being set up keeps its place.
   const [{ hasLocal, ...seats }] = useState(seatsNow);
   const form = <HostedForm {...seats} onWorks={onWorks} />;
   if (!hasLocal) return form;

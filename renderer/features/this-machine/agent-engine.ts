@@ -19,7 +19,7 @@ export const plainAddress = (url: string): string =>
 export const ownMachine = (seen: AgentState | null): string | null =>
   seen?.kind === 'on' ? seen.view.id : null;
 
-/** The id of this machine if Local calls its engine directly; null otherwise. */
+/** The id of this machine if `local` calls its engine directly; null otherwise. */
 export function directMachine(
   seen: AgentState | null,
   { upstreams }: Pick<StatusReport, 'upstreams'>,
@@ -29,7 +29,7 @@ export function directMachine(
   return isSameEngine(localUrlOf({ upstreams }), engine?.baseUrl ?? null) ? id : null;
 }
 
-/** The address of Local's engine; null while none is set. */
+/** The address of the engine of `local`; null while none is set. */
 export const localUrlOf = ({ upstreams }: Pick<StatusReport, 'upstreams'>): string | null =>
   upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
 

@@ -30,7 +30,7 @@ export interface AgentWords extends StateText {
 }
 
 interface AgentBystander {
-  /** Local uses this machine's engine by its fixed address, without the agent. */
+  /** Whether `local` uses this machine's engine by its fixed address, without the agent. */
   readonly isDirect: boolean;
   readonly isOwner: boolean;
   readonly nowMs: number;
@@ -90,7 +90,7 @@ function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | nu
   );
 }
 
-/** While models are being changed, or the owner has freed the memory; a rule that frees it speaks for itself. */
+/** What is said while models are changed or the owner has freed the memory; a rule that frees it speaks for itself. */
 function memoryWords(
   { owner, memory }: AgentView,
   { isOwner, nowMs }: AgentBystander,
@@ -241,7 +241,7 @@ export function modelDetail(model: AgentModel, nowMs: number): string {
   return parts.filter((part) => part !== null).join(' · ');
 }
 
-/** Until when the memory is freed, for a sentence; null: until told. */
+/** Until when the memory is freed, for a sentence; null if until the owner resumes. */
 function freedUntil({ freed }: AgentView['owner'], nowMs: number): string | null {
   const untilMs = freed?.untilMs ?? null;
   return untilMs === null ? null : formatMinute(untilMs, nowMs);
@@ -307,7 +307,7 @@ const HOURS_A_DAY = 24;
 const W_PER_KW = 1000;
 const JOULES_PER_KWH = 3_600_000;
 const MILLION = 1e6;
-/** Before these, the first seconds of a measurement would decide. */
+/** With fewer tokens, the first seconds of a measurement would decide. */
 const MIN_TOKENS = 50;
 
 /** What this machine's GPUs take, as far as it is known: when idle, and for a token of each model. */

@@ -21,7 +21,7 @@ const FIRST_LIMITS: Readonly<Partial<Record<RuleKey, number>>> = {
 export function OwnerRules({ view: { owner } }: { readonly view: AgentView }) {
   const titleId = useId();
   const isOn = (rule: RuleKey) => (owner.rules[rule] ?? false) !== false;
-  // One that this machine cannot judge would do nothing.
+  // A rule that this machine cannot judge would do nothing.
   const isOffered = (rule: RuleKey) => isOn(rule) || !owner.unjudgeable.includes(rule);
   const isLimit = (rule: RuleKey) => Number(FIRST_LIMITS[rule] !== undefined);
   return (

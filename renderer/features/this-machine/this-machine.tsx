@@ -20,7 +20,7 @@ import { OwnerRules } from './owner-rules.tsx';
 import { hashOf } from '../../route.ts';
 
 const READING_OPTIONS = {
-  /** Shorter than for the list: GPU, engine and requests of the own machine change faster. */
+  /** Shorter than for the list, because GPU, engine and requests of the own machine change faster. */
   longestMs: 5_000,
   isFinal: ({ kind }: AgentState) => kind === 'off',
 };
@@ -178,7 +178,7 @@ export function modeActions({
 }: AgentView): readonly ModeAction[] {
   if (mode === 'leaving') return [];
   const isChanging = memory.state === 'loading' || memory.state === 'unloading';
-  // It comes back by itself.
+  // It serves again by itself once its models have changed.
   if (choice === 'on' && freed === null && isChanging) return [PAUSE];
   switch (choice) {
     case 'on':

@@ -9,7 +9,7 @@ type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 const rangeText = ({ lowest, highest }: LoadRange) =>
   lowest === highest ? `${highest}%` : `${lowest}–${highest}%`;
 
-/** An upstream that is passed by; `because` is null where it is down. */
+/** An upstream that requests pass by; `because` is null if it is down. */
 export interface Absence {
   readonly label: string;
   readonly because: string | null;

@@ -7,7 +7,7 @@ export interface ColumnText {
   readonly sort: string;
   readonly before?: string;
   readonly after?: string;
-  /** Before the value for screen readers, which do not read the title. */
+  /** Said before the value by screen readers, which do not read the title. */
   readonly aloud?: string;
 }
 

@@ -29,9 +29,9 @@ export const reasons = {
   bad_response: 'unusable answer',
   gateway_exhausted: 'gateway out of connections',
   outrun: 'lost the race',
-  /** Only in tests of an upstream. */
+  /** Occurs only in tests of an upstream. */
   starting: 'starting up',
-  /** Only of a machine. */
+  /** Occurs only for a machine. */
   verification: 'test failed',
 } satisfies Record<NamedReason | 'starting' | 'verification', string> as Readonly<
   Record<string, string>

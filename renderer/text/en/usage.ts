@@ -2,7 +2,7 @@ import type { TurnReading, Reread } from '#shared/usage.ts';
 import { counted, formatCount } from '../format.ts';
 import { TIMES, TOKENS } from './nouns.ts';
 
-/** Those that cost most; the rest is little. */
+/** The reasons that cost most; the rest is little. */
 const MAX_REASONS = 3;
 
 export interface TokenUsage {
