@@ -3,6 +3,7 @@ import { isObject } from '../../main/platform/json.ts';
 import type { Splice } from '../../main/gateway/chat/resume/splice.ts';
 import { readTranscript, type Transcript } from '../../main/gateway/chat/resume/transcript.ts';
 import { createFramer, dataOf, eventsOf, type Frames } from '../../main/gateway/protocols/sse.ts';
+import { characters } from './characters.ts';
 
 /** The events in `text` as whole frames. */
 export function framesIn(...text: readonly string[]): Frames {
@@ -86,12 +87,9 @@ function parsed(text: string): Record<string, unknown> {
 /** Text with everything that is more than one byte or more than one unit. */
 export const anyText = (minLength = 0) =>
   fc
-    .array(
-      fc.oneof(fc.string({ unit: 'binary', maxLength: 4 }), fc.constantFrom('a', 'ü', '€', '😀')),
-      {
-        maxLength: 16,
-      },
-    )
+    .array(fc.oneof(characters(4), fc.constantFrom('a', 'ü', '€', '😀')), {
+      maxLength: 16,
+    })
     .map((parts) => parts.join('').padEnd(minLength, 'x😀'));
 
 /** Places where something of any length is cut, as shares of its length. */

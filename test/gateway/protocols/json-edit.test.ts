@@ -10,6 +10,7 @@ import {
   withMembers,
   withoutMembers,
 } from '../../../main/gateway/protocols/json-edit.ts';
+import { characters } from '../../support/characters.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
@@ -28,7 +29,7 @@ const blank = fc
   .array(fc.constantFrom(' ', '\n', '\r', '\t'), { maxLength: 3 })
   .map((blanks) => blanks.join(''));
 const key = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 8 }),
+  characters(8),
   fc.constantFrom(
     'model',
     'stream',

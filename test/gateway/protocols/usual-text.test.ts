@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import { CHAT_STREAM } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import { createAssemblingReader } from '../../../main/gateway/upstream/body-readers.ts';
+import { characters } from '../../support/characters.ts';
 
 const eventOf = (chunk: unknown) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`);
 
@@ -23,11 +24,9 @@ function assembled(events: readonly Buffer[], isEachParsed: boolean): string {
   return end.kind === 'whole' ? end.body.toString() : JSON.stringify(end);
 }
 
-/** Any characters and halves of characters. For `unit: 'binary'` fast-check makes a table of them all, which takes a second. */
-const codes = fc.array(fc.nat(0xffff), { maxLength: 10 });
 const text = fc.oneof(
   fc.string(),
-  codes.map((all) => String.fromCharCode(...all)),
+  characters(),
   fc.constantFrom('"', '\\', '"},"finish_reason":null}]}', '"content":"x"', ' ', ''),
 );
 const delta = fc.oneof(
