@@ -75,7 +75,7 @@ interface AgentListeners {
 /** Concurrent requests; an engine queues far fewer. */
 const MAX_IN_FLIGHT = 256;
 
-/** Nothing runs yet. */
+/** Creates the parts of an agent, of which nothing runs yet. */
 function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners: AgentListeners) {
   const { dataDirectory, clock, log, http, telemetry, platform, config } = deps;
   const startedTicks = clock.ticks();
@@ -133,7 +133,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     engine: () => engines.target(),
     closed: () => closedNow(runtime.isLeaving, mode()),
     onInFlight: listeners.flightChanged,
-    // So that gateways hear of it soon: a change of the engine's state sends a heartbeat.
+    // Gateways hear of it soon, because a change of the engine's state sends a heartbeat.
     onTrouble: () => engines.look(),
     // What it has just loaded is worth a reading: gateways prefer a machine that has a model in memory.
     onAnswer(model) {
@@ -323,7 +323,7 @@ export function createAgent(deps: AgentDeps) {
       await counters.flush();
     },
     ports: () => openPorts(runtime),
-    /** Whoever reads it without an engine may be starting one: the search does not wait for its turn. */
+    /** If there is no engine, the reader may be starting one, so the search does not wait for its turn. */
     view() {
       if (engines.engine() === null) engines.look();
       return viewOf(parts, runtime, deps);
@@ -357,7 +357,7 @@ export function createAgent(deps: AgentDeps) {
       await (wasFreed ? memory.freeNow() : memory.settled());
       telemetry.look();
     },
-    /** Loads a model, or unloads it, when no request runs; resolves once the engine says that it is so. */
+    /** Loads a model, or unloads it, when no request runs; resolves once the engine says that it has. */
     async changeModel(action: ModelAction, model: string) {
       const result = await memory.change(action, model);
       telemetry.look();

@@ -20,7 +20,7 @@ export interface ChangeMonitorDeps {
   readonly log: Log;
 }
 
-/** Three checks per heartbeat. */
+/** There are three checks per heartbeat. */
 const INTERVAL_MS = 5000;
 /** Wall clock and monotonic clock drift apart by more than this only during a suspend, or when the time is set. */
 const MAX_DRIFT_MS = 5000;

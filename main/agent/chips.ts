@@ -139,7 +139,7 @@ export const CHIPS: readonly Chip[] = ROWS.map(
   },
 );
 
-/** For chips that are in no table. NVIDIA, "CUDA GPU Compute Capability"; the narrowest pattern first. */
+/** Chips that are in no table, from NVIDIA, "CUDA GPU Compute Capability"; the narrowest pattern first. */
 const FAMILY_BY_CAPABILITY: readonly (readonly [RegExp, string])[] = [
   [/^1[0-2]\./, 'Blackwell'],
   [/^9\./, 'Hopper'],

@@ -7,19 +7,19 @@ type MeasuredEnergy = Omit<AgentEnergy, 'priceKwh' | 'currency'>;
 
 type EnergyMeter = ReturnType<typeof createEnergyMeter>;
 
-/** A reading that follows another one after more than this says nothing about the time in between. */
+/** Two readings that are further apart than this say nothing about the time between them. */
 const MAX_GAP_MS = 60_000;
 /** After a request, readings may still show its work for so long. */
 const COOLING_MS = 20_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** Callers choose model names; beyond these, energy and tokens are counted together. */
+/** Callers choose model names. Beyond this many, energy and tokens are counted together. */
 const MAX_MODELS = 64;
 const OTHERS = 'others';
 
 /**
- * Integrates power over the time in which requests run. Between two readings power is taken to change evenly; where it is
- * unknown nothing is counted, neither energy nor tokens of the requests that ran then.
+ * Integrates power over the time in which requests run. Between two readings power is taken to change evenly. While it
+ * is unknown nothing is counted, neither energy nor tokens of the requests that ran then.
  */
 export function createEnergyMeter() {
   const models = new Map<string, { joules: number; tokens: number }>();
@@ -38,7 +38,7 @@ export function createEnergyMeter() {
   function move(ticks: number): void {
     const sinceTicks = last?.ticks ?? ticks;
     const [from, to] = [movedTicks - sinceTicks, ticks - sinceTicks];
-    // Without a reading to begin with, none is measured.
+    // Without a reading at its beginning, a request is not measured.
     for (const { model } of [...running].filter(({ isMeasured }) => isMeasured)) {
       const share = shares.get(model) ?? { ms: 0, moment: 0 };
       share.ms += (to - from) / running.size;
@@ -115,7 +115,7 @@ export function createEnergyMeter() {
 const MAX_TOLD_MODELS = 32;
 const MAX_CHARS = 256;
 
-/** What heartbeats carry of it; absent where nothing was measured, because then there is nothing to reckon with. */
+/** What heartbeats carry of it; absent if nothing was measured. */
 export function energyRecord({ idleWatts, models }: MeasuredEnergy): AgentRecord['energy'] {
   const told = models
     .filter(({ model }) => model.length <= MAX_CHARS)
@@ -134,7 +134,7 @@ interface PowerWatchDeps {
   readonly clock: Clock;
 }
 
-/** Between looks while requests run. */
+/** The pause between two looks while requests run. */
 const LOOK_MS = 1000;
 /** A reading costs a process or more. */
 const TELEMETRY_MS = 5000;
@@ -158,7 +158,7 @@ export function createPowerWatch({ telemetry, meter, clock }: PowerWatchDeps) {
   }
 
   return {
-    /** Takes the last reading; to be called at an interval, and when a request begins. */
+    /** Takes the last reading. Call it at an interval, and when a request begins. */
     look() {
       if (cancelTimer === null) look();
     },
@@ -169,7 +169,7 @@ export function createPowerWatch({ telemetry, meter, clock }: PowerWatchDeps) {
   };
 }
 
-/** Of all GPUs; null if one is faulty or does not say, or readings fail. */
+/** The power of all GPUs; null if one is faulty or does not say, or readings fail. */
 export function wattsIn({ gpus }: Pick<Telemetry, 'gpus'>): number | null {
   if (gpus.state !== 'reading' || gpus.devices.length === 0) return null;
   const watts = gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null));

@@ -62,7 +62,7 @@ interface MemoryDeps {
   readonly dataDirectory: string;
   readonly engines: Pick<EngineWatch, 'reachable' | 'readNow' | 'looked'>;
   readonly goal: () => MemoryGoal;
-  /** Idle models are unloaded after this; null: never. */
+  /** Idle models are unloaded after this time; null if never. */
   readonly idleUnloadMs: () => number | null;
   /** Requests of gateways that this machine's engines are answering. */
   readonly inFlight: () => number;
@@ -82,13 +82,13 @@ export function createMemoryKeeper(deps: MemoryDeps) {
   const stopping = new AbortController();
   const takeTurn = createTurns();
   const work = createMemoryWork(deps, stopping.signal);
-  /** By `baseUrl`. */
+  /** What was seen of each engine, by its `baseUrl`. */
   let seen: ReadonlyMap<string, SeenEngine> = new Map();
   let waiting = 0;
   /** When an engine last refused to unload an idle model. */
   let refusedTicks = -Infinity;
 
-  /** When no work is left, something else may be wanted by now. */
+  /** Does one piece of work. When none is left it looks again, because something else may be wanted by now. */
   async function inTurn<T>(piece: () => Promise<T>): Promise<T> {
     waiting += 1;
     try {
@@ -219,7 +219,7 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
     const isQuiet = await isQuietWithin(graceMs, isFreeWanted);
     if (signal.aborted) return;
     if (!isFreeWanted()) {
-      // Somebody has thought better of it; what was unloaded before is still to be loaded.
+      // The owner has changed the order; what was unloaded before is still to be loaded.
       become({ kind: toLoad.length > 0 ? 'freed' : 'kept' });
       return;
     }
@@ -247,7 +247,7 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
         return;
       }
       const engine = engines.reachable().find(({ view }) => view.baseUrl === baseUrl);
-      // One that was stopped meanwhile loads nothing.
+      // Work that was stopped in the meantime loads nothing.
       if (engine === undefined || engine.view.health.status === 'unreachable') continue;
       if (holds(engine.view.loaded ?? [], model)) continue;
       become({ kind: 'loading', model });
@@ -359,11 +359,11 @@ function problemOf(
 }
 
 type ModelPlaces =
-  /** None where the model is loaded already, or unloaded. */
+  /** Empty if the model is loaded already, or unloaded. */
   | { readonly kind: 'known'; readonly places: readonly ModelPlace[] }
   | { readonly kind: 'unknown'; readonly offered: readonly string[] };
 
-/** Where a change has something to do: at the first engine that offers the model, or at all that hold it. */
+/** The engines at which a change has something to do: the first that offers the model, or all that hold it. */
 function placesOf(
   engines: readonly ReachableEngine[],
   action: ModelAction,
@@ -384,7 +384,7 @@ function placesOf(
 
 interface ModelPlace {
   readonly engine: ReachableEngine;
-  /** As that engine names it. */
+  /** The model's name at that engine. */
   readonly model: string;
 }
 

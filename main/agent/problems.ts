@@ -83,7 +83,7 @@ const isHere = (url: string | null) => isLoopbackHost(URL.parse(url ?? '')?.host
 
 /** A model of which a gateway has seen that its engine reads only so much of longer prompts. */
 export interface WindowCut {
-  /** Empty for all but those that answered most, and where an upstream chose it. */
+  /** Empty for all but the models that answered most, and if an upstream chose the model. */
   readonly model: string;
   readonly tokens: number;
 }
@@ -120,7 +120,7 @@ export function engineAdvice(
     advice.push({ tool: name, tried: baseUrl, happened, remedy: larger });
   }
   for (const { id } of loaded.filter((model) => model.vram_bytes === 0)) {
-    // Most often it is after a sleep (ollama/ollama#5464, #10053).
+    // Mostly this happens after a sleep (ollama/ollama#5464, #10053).
     advice.push({
       tool: name,
       tried: baseUrl,

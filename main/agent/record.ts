@@ -114,7 +114,7 @@ function enginePart(
 
 const MB_PER_GB = 1024;
 const BYTES_PER_GB = 1024 ** 3;
-/** The registry accepts no longer texts. */
+/** The longest text that the registry accepts. */
 const MAX_CHARS = 1024;
 
 function statusOf(

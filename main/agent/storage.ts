@@ -12,13 +12,13 @@ import { digestOf, isSecretShaped } from '../platform/secrets.ts';
 import { createTurns } from '../platform/async.ts';
 import type { Log } from '../platform/log.ts';
 
-/** For the owner: what happened to a file, and the remedy. */
+/** What happened to a file, and the remedy, for the owner. */
 export interface FileWarning {
   readonly happened: string;
   readonly remedy: string;
 }
 
-/** Content of a small file of the agent. */
+/** The content of a small file of the agent. */
 type SecretFileContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing' }
@@ -204,7 +204,7 @@ export function createSequence(directory: string, log: Log) {
 
   async function take(): Promise<number> {
     if (last >= reserved) {
-      // Written first: a number that was sent must never be above the reserved one that a restart finds.
+      // This is written first: a number that was sent must never be above the reserved one that a restart finds.
       const failure = await failureAfter(replaceFileAsync(path, `${last + BLOCK}\n`));
       if (failure === null) reserved = last + BLOCK;
       // A registry refuses a reused number and names the last one, so heartbeats can continue.

@@ -21,7 +21,7 @@ import {
 
 /** The owner has freed the memory of the machine's models; it takes no requests meanwhile. */
 export interface MemoryRelease {
-  /** Milliseconds since the epoch; null: until the owner says so. */
+  /** Milliseconds since the epoch; null if until the owner says so. */
   readonly untilMs: number | null;
 }
 
@@ -108,7 +108,7 @@ function causesOf({ holding, overruled }: OwnerState) {
 /** What the owner and the owner's rules want of the memory. */
 export type MemoryGoal =
   | { readonly kind: 'kept' }
-  /** Running requests are ended after `graceMs`; null: they may finish. */
+  /** Running requests are ended after `graceMs`; null if they may finish. */
   | { readonly kind: 'freed'; readonly graceMs: number | null };
 
 /** Running requests may finish for this long once the owner wants the memory. */
@@ -129,7 +129,7 @@ interface AvailabilityDeps {
   readonly inFlight: () => number;
   /** When the last request ended; null before the first has. */
   readonly lastEndedTicks: () => number | null;
-  /** More than the GPU's phase has changed. */
+  /** Called if more than the GPU's phase has changed. */
   readonly changed: () => void;
   readonly clock: Clock;
   readonly log: Log;
@@ -156,7 +156,7 @@ export function createAvailability(deps: AvailabilityDeps) {
   let cancelTimer = () => {};
   const stopping = new AbortController();
   const poll = { signal: stopping.signal, onRead: judge };
-  /** Those of the GPUs are read anyway. */
+  /** The signals of the host; those of the GPUs are read anyway. */
   const polled = {
     userIdleMs: createPolledSignal(hostActivity.userIdleMs, poll),
     isOnBattery: createPolledSignal(hostActivity.isOnBattery, poll),
@@ -278,7 +278,7 @@ function createPolledSignal<T>(
   }
 
   return {
-    /** Undefined before the first. */
+    /** The last reading; undefined before the first. */
     last: () => last,
     /** Starts a reading unless one is in progress. */
     poll() {

@@ -26,7 +26,7 @@ interface HostActivityOptions extends ToolWorld {
   readonly clock: Clock;
   /** Root of the kernel's file tree; not `/` only in tests. */
   readonly root?: string;
-  /** For tests. */
+  /** Replaces how tools are started, in tests. */
   readonly startTool?: StartTool;
 }
 

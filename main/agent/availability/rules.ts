@@ -8,9 +8,9 @@ export interface Signals {
   /** Milliseconds since the last user input. */
   readonly userIdleMs: Unsure<number>;
   readonly isOnBattery: Unsure<boolean>;
-  /** Of the hottest GPU, in °C. */
+  /** The temperature of the hottest GPU, in °C. */
   readonly gpuTemperatureC: Unsure<number>;
-  /** Of the busiest GPU, 0 to 100. */
+  /** The load of the busiest GPU, 0 to 100. */
   readonly gpuUtilPercent: Unsure<number>;
 }
 
@@ -121,7 +121,7 @@ export const OWNER_RULE_KEYS: readonly OwnerRuleKey[] = OWNER_RULES.map(({ key }
 /** The settings about rules, and about the memory that they free. */
 export const OWNER_RULE_SETTINGS = [...OWNER_RULE_KEYS, 'freeMemory', 'idleUnloadMin'] as const;
 
-/** Of the settings of section `agent`, others are secret. */
+/** Only these of the section `agent` are passed on: others are secret. */
 export function ownerRulesIn(settings: Config['agent']) {
   const { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers } = settings;
   const { freeMemory, idleUnloadMin } = settings;
@@ -135,7 +135,7 @@ export function ownerRulesIn(settings: Config['agent']) {
   };
 }
 
-/** Since when the GPU has been busy although nothing is served, or quiet again; null: neither, or unknown. */
+/** Since when the GPU has been busy although nothing is served, or quiet again; null if neither, or unknown. */
 export type GpuPhase = { readonly kind: 'busy' | 'quiet'; readonly sinceTicks: number } | null;
 
 /** While this machine serves, a busy GPU says nothing about other programs. */

@@ -73,7 +73,7 @@ export function createEngineTable() {
     },
     /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
     isStuck,
-    /** The served one first. */
+    /** All known engines, the served one first. */
     views: () => all().toSorted((a, b) => rank(a) - rank(b)),
     reachable: (): readonly ReachableEngine[] =>
       [...known.values()].toSorted((a, b) => rank(a.view) - rank(b.view)),

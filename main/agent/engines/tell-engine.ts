@@ -38,7 +38,7 @@ const TIMEOUT_MS: Readonly<Record<ModelAction, number>> = { load: 600_000, unloa
 const MAX_BYTES = 256 * 1024;
 const POLL_MS = 200;
 
-/** Has an engine load or unload a model; resolves once the engine says that it is so. Never rejects. */
+/** Has an engine load or unload a model; resolves once the engine says that it has. Never rejects. */
 export async function tellEngine(
   { view, address }: ReachableEngine,
   { action, model }: { readonly action: ModelAction; readonly model: string },
@@ -76,7 +76,7 @@ export async function tellEngine(
   }
 }
 
-/** Said of an engine without a way to load and unload models. */
+/** What is said of an engine that has no way to load and unload models. */
 export function holdsForLife(kind: EngineKind, baseUrl: string): TellFailure {
   return {
     kind: 'failed',
@@ -131,7 +131,7 @@ async function sendFirstAccepted(
   return last;
 }
 
-/** The statuses of servers that do not know a path, or not with that method. */
+/** The statuses of servers that do not know a path, or not with this method. */
 const UNKNOWN_ROUTE: ReadonlySet<number> = new Set([404, 405, 501]);
 const MAX_WHY_CHARS = 200;
 

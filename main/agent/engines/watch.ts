@@ -21,7 +21,7 @@ const MIN_PAUSE_MS = 5000;
 const MAX_SEARCH_PAUSE_MS = 60_000;
 /** A heartbeat must not report a stale health. */
 const MAX_READ_PAUSE_MS = 15_000;
-/** Shortest time between the starts of two rounds, and the pause after one that somebody asked for. */
+/** Shortest time between the starts of two rounds, and the pause after one that was asked for. */
 const MIN_GAP_MS = 1000;
 
 export function createEngineWatch(options: EngineWatchOptions) {
@@ -31,7 +31,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
   let seeking = new AbortController();
   const stopping = new AbortController();
   const table = createEngineTable();
-  /** One for each address; those that are searched are few. */
+  /** One for each address; only few are searched. */
   const memories = new Map<string, EngineMemory>();
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
@@ -189,8 +189,8 @@ export interface EnginePlace {
 }
 
 /**
- * The address may have `/v1` at its end. Without one in the settings, the default ports are searched. The key is sent only to that address: any program
- * may listen on a port that was found by searching.
+ * The address may have `/v1` at its end. Without one in the settings, the default ports are searched. The key is sent
+ * only to that address: any program may listen on a port that was found by searching.
  */
 export function enginePlace(
   { engineUrl: url, engineApiKey: apiKey }: Pick<Config['agent'], 'engineUrl' | 'engineApiKey'>,

@@ -11,7 +11,7 @@ interface HeartbeatDeps {
   readonly link: RegistryLink;
   /** `isLeaving` makes it a goodbye. */
   readonly record: (isLeaving: boolean) => AgentRecord;
-  /** The first heartbeat waits for this. */
+  /** The first heartbeat waits until this resolves. */
   readonly untilReady: (signal: AbortSignal) => Promise<void>;
   readonly heartbeatMs: () => number;
   readonly clock: Clock;

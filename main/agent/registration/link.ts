@@ -17,9 +17,9 @@ import type { AgentIdentity, Sequence } from '../storage.ts';
 export type LinkFailure =
   /** The registry does not know this machine: it was removed there, or belongs to another gateway. */
   | { readonly kind: 'unknown_provider'; readonly message: string }
-  /** Our sequence is refused, even after we continued after `last`, the registry's; null if it does not name it. */
+  /** Our sequence is refused, even when continued from `last`, the registry's; null if it does not name that. */
   | { readonly kind: 'sequence_reused'; readonly message: string; readonly last: number | null }
-  /** Our time is refused, even after we adopted the registry's; null if it does not name it. */
+  /** Our time is refused, even after we adopted the registry's; null if it does not name that. */
   | { readonly kind: 'clock_skew'; readonly message: string; readonly registryMs: number | null }
   /** Any other refusal; only a person can fix it. */
   | {
@@ -134,7 +134,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
   const named = deps.others.map(registryOrigin).filter((each) => each !== null);
   const all = [...new Set([home, ...named])];
 
-  /** In the order in which they are tried now. */
+  /** The gateways in the order in which they are tried now. */
   function addresses(): readonly string[] {
     if (all.length === 1 || clock.ticks() - homeTicks >= RETURN_MS) return all;
     const at = Math.max(0, all.indexOf(current));
@@ -168,14 +168,14 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
     return true;
   }
 
-  /** A corrected message is sent once more, and no more. */
+  /** Sends a message once more if it could be corrected, but only once. */
   async function sendTo<T extends Outcome>(origin: string, message: Message<T>) {
     const read = async () => readAnswer(await sendOnce(origin, message), clock.now(), message.read);
     const first = await read();
     return isCorrected(first) ? read() : first;
   }
 
-  /** Tries one gateway after another until an answer stands. */
+  /** Asks one gateway after another until an answer is final. */
   async function send<T extends Outcome>(message: Message<T>): Promise<T | LinkFailure> {
     const { limits, stands } = message;
     const untilTicks = clock.ticks() + limits.timeoutMs;

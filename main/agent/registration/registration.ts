@@ -39,7 +39,7 @@ const NOWHERE: AgentMembership = {
 };
 
 type JoinResult =
-  /** `url`: of the gateway that answered; `warning` is human-readable, null if there is none. */
+  /** `url` is that of the gateway that answered; `warning` is human-readable, null if there is none. */
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
@@ -57,7 +57,7 @@ interface RegistrationDeps {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
   readonly file: EnrollmentFile;
-  /** Content of that file at the start. */
+  /** The content of that file at the start. */
   readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
   readonly http: HttpClient;
@@ -161,7 +161,7 @@ export function createRegistration(deps: RegistrationDeps) {
   return {
     start: () => void settle(deps.saved),
     view: () => view,
-    /** Of the tokens that are accepted from the gateway. */
+    /** The digests of the tokens that are accepted from the gateway. */
     tokenDigests: () => (token === null ? [] : [digestOf(token)]),
     /** The record has changed: a heartbeat is sent soon. */
     changed: () => beats?.changed(),
@@ -203,7 +203,7 @@ export function createRegistration(deps: RegistrationDeps) {
     /** Applies settings that name another registry or another token. */
     async configure(): Promise<void> {
       const signal = await disconnect();
-      // As at a start with these settings.
+      // The result is the same as after a start with these settings.
       if (!signal.aborted) await settle(deps.file.load().enrolment);
     },
     /** Leaves the registry for good. */

@@ -131,7 +131,7 @@ export function createAgentServer(deps: AgentServerDeps) {
       const cancelGrace = clock.after(graceMs, () => {
         for (const server of closing.keys()) server.closeAllConnections();
       });
-      // Of an address that is being bound.
+      // A server may still be binding its address.
       await inTurn(() => Promise.resolve(releaseAll()));
       await Promise.all(closing.values());
       cancelGrace();
@@ -218,7 +218,7 @@ const PROXY_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 /** Tells a gateway that its token was refused, not its caller's API key. */
 const REFUSED_BY_AGENT = { 'x-gateway-agent': 'unauthorized' };
 
-/** `stranger`: may only ask for a proof of this agent's identity. */
+/** A `stranger` may only ask for a proof of this agent's identity. */
 type CallerAccess =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'stranger' | 'refused'; readonly error: AgentError };

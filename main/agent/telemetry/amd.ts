@@ -83,7 +83,7 @@ async function readAmdSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
   const cards = await sysfsCards(files, AMD_VENDOR_ID);
   const units = cards.length === 0 ? new Map<string, number>() : await computeUnits(files);
   const devices: GpuDevice[] = [];
-  // One after another: a hung driver must block one thread of the pool, not all of them.
+  // They are read one after another: a hung driver must block one thread of the pool, not all of them.
   for (const card of cards) devices.push(await readCard(files, card, units));
   return devices;
 }

@@ -76,7 +76,7 @@ export function createNvidiaCollector(
     return result;
   }
 
-  /** `failures`: of this round, each because of another lost card. */
+  /** `failures` are those of this round, each because of another lost card. */
   async function ask(
     missing: readonly Value[],
     known: readonly GpuDevice[],

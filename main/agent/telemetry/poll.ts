@@ -23,7 +23,7 @@ export type Poll =
 export interface PollOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** What is read first; its name in problems. */
+  /** What is read first, as problems name it. */
   readonly source: string;
 }
 

@@ -35,7 +35,7 @@ interface LibraryEdges extends Pick<ToolEdges, 'clock'> {
   readonly startHelper: StartTool;
 }
 
-/** Next to this file with the same extension, in a bundle too. */
+/** The helper lies next to this file and has its extension, in a bundle too. */
 const HELPER = fileURLToPath(
   new URL(`./systeminformation-helper${extname(import.meta.filename)}`, import.meta.url),
 );

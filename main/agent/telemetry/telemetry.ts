@@ -65,7 +65,7 @@ export function createTelemetry(options: TelemetryOptions) {
   const library = createLibrary(edges, intervalMs, isMemoryWanted);
   const collectors = gpuCollectors(edges, intervalMs, library.gpus);
   const tailnet = createTailnetWatch(edges);
-  // The library first: other collectors wait for its first round.
+  // The library comes first, because other collectors wait for its first round.
   const parts = [library.gpus, ...collectors, tailnet];
   let hybrid: CpuCores | null = null;
   const total = cpus().length;
@@ -153,7 +153,7 @@ interface CpuCores {
   readonly efficiency: number;
 }
 
-/** For a processor of which only the number of cores is known. */
+/** The cores of a processor of which only their number is known. */
 function uniformCores(total: number): CpuCores {
   return { total, performance: total, efficiency: 0 };
 }

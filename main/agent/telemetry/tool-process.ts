@@ -47,7 +47,7 @@ const PASSED_VARIABLES = [
   'LD_LIBRARY_PATH',
   'ROCM_PATH',
   'XDG_RUNTIME_DIR',
-  // For this program's own helper: without it, types are stripped at every reading.
+  // This program's own helper needs it: without it, types are stripped at every reading.
   'NODE_COMPILE_CACHE',
 ];
 
