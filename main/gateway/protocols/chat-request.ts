@@ -5,7 +5,12 @@ import { isObject } from '../../platform/json.ts';
 import { aliased } from './aliases.ts';
 import type { AnswerTranslator } from './translation/translation.ts';
 import type { ItemSource } from './responses/history.ts';
-import type { ApiEndpoint, BadRequest } from './endpoint.ts';
+import {
+  type AnswerRequirements,
+  type ApiEndpoint,
+  type BadRequest,
+  ONE_WHOLE,
+} from './endpoint.ts';
 import {
   MAX_BYTES_AT_ONCE,
   type Member,
@@ -21,7 +26,7 @@ import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
 import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';
 
 /** A request as the caller sent it, with the fields that routing reads. */
-export interface ChatRequest {
+export interface ChatRequest extends AnswerRequirements {
   readonly endpoint: ApiEndpoint;
   readonly contentType: string;
   readonly bytes: Buffer;
@@ -30,13 +35,6 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The caller asked for a usage chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
-  readonly choices: number;
-  /** Whether a whole answer to it can be built from a stream. */
-  readonly isAssemblable: () => boolean;
-  /** Whether the last message is a tool's result, to which a model may have nothing to add. */
-  readonly followsToolResult: () => boolean;
-  /** Puts a whole answer into the form that was asked for. */
-  readonly asAsked?: (answer: Buffer) => Buffer;
   /** What its model should be able to do, as far as a look at its bytes tells. */
   readonly needs: () => ModelNeeds;
   /** Of its answer, if this is the chat form of another request; `model` is named where the upstream names none. */
@@ -79,10 +77,10 @@ function requestOf(
   members: readonly Member[] | null,
 ): ChatRequest | BadRequest {
   if (members === null) return NO_OBJECT;
-  const fields = commonFields(bytes, members);
+  const fields = smallValuesOf(bytes, members, ['model', 'stream', 'stream_options']);
   return (
     endpoint.checkBody(bytes, members) ??
-    checkCommonFields(fields) ??
+    problemOf(fields) ??
     checkUnique(members) ??
     toRequest(endpoint, bytes, members, fields)
   );
@@ -123,46 +121,30 @@ function problemIn(bytes: Buffer): BadRequest | null {
   }
 }
 
-interface CommonFields {
-  readonly model: unknown;
-  readonly stream: unknown;
-  readonly options: unknown;
-}
-
-function commonFields(bytes: Buffer, members: readonly Member[]): CommonFields {
-  const keys = ['model', 'stream', 'stream_options'];
-  const [model, stream, options] = smallValuesOf(bytes, members, keys);
-  return { model, stream, options };
-}
-
-function checkCommonFields({ model, stream, options }: CommonFields): BadRequest | null {
-  if (model !== undefined && model !== null && (typeof model !== 'string' || model === '')) {
+function problemOf([model, stream, options]: readonly unknown[]): BadRequest | null {
+  if ((model ?? null) !== null && (typeof model !== 'string' || model === ''))
     return bad("'model' must be a non-empty string, or left out.", 'model');
-  }
-  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
+  if (typeof (stream ?? false) !== 'boolean')
     return bad("'stream' must be true or false.", 'stream');
-  }
-  if (options !== undefined && options !== null && !isObject(options)) {
-    return bad("'stream_options' must be an object.", 'stream_options');
-  }
-  return null;
+  return isObject(options ?? {})
+    ? null
+    : bad("'stream_options' must be an object.", 'stream_options');
 }
 
 /** Parsers differ in which of two equal keys they use, so the upstream might read another request. */
 function checkUnique(members: readonly Member[]): BadRequest | null {
-  const seen = new Set<string>();
-  for (const { key } of members) {
-    if (seen.has(key)) return bad(`'${key}' appears more than once; send it once.`, key);
-    seen.add(key);
-  }
-  return null;
+  const seen = new Set(members.map(({ key }) => key));
+  const twice = members.find(({ key }) => !seen.delete(key));
+  return twice === undefined
+    ? null
+    : bad(`'${twice.key}' appears more than once; send it once.`, twice.key);
 }
 
 function toRequest(
   endpoint: ApiEndpoint,
   bytes: Buffer,
   members: readonly Member[],
-  { model, stream, options }: CommonFields,
+  [model, stream, options]: readonly unknown[],
 ): ChatRequest {
   const asked = endpoint.asks(bytes, members);
   const format = endpoint.answer.stream;
@@ -196,15 +178,11 @@ export function formRequest(
     model: formField(bytes, 'model'),
     stream: false,
     includeUsage: false,
-    choices: 1,
-    isAssemblable: () => false,
-    followsToolResult: () => false,
-    needs: () => NO_NEEDS,
+    ...ONE_WHOLE,
+    needs: () => ({ vision: false, tools: false }),
     translator: null,
   };
 }
-
-const NO_NEEDS: ModelNeeds = { vision: false, tools: false };
 
 /** How a picture is written in chat completions, messages and responses; in a text its quotes are escaped. */
 const PICTURES = ['"image_url"', '"image"', '"input_image"'];
@@ -238,23 +216,30 @@ interface Asking {
 
 /** The caller's bytes with the model replaced and the stream flags set. */
 export function bodyFor(request: ChatRequest, model: string | null, asking: Asking): Buffer {
-  const { bytes, members } = request;
-  const values: Record<string, string> = {};
-  if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
-  if (asking.forStream) values['stream'] = 'true';
-  if (asking.forUsage) values['stream_options'] = usageOptions(bytes, members);
-  Object.assign(values, asking.more);
-  return Object.keys(values).length === 0 ? bytes : withMembers(bytes, members, values);
+  return withAsking(request, asking, model === request.model ? null : model);
 }
 
 /** A body of the gateway's own making, asking for more. */
-export function askingFor(bytes: Buffer, { forUsage, more }: Omit<Asking, 'forStream'>): Buffer {
-  if (!forUsage && Object.keys(more).length === 0) return bytes;
-  const members = topLevelMembers(bytes);
-  return withMembers(bytes, members, {
+export function askingFor(bytes: Buffer, asking: Omit<Asking, 'forStream'>): Buffer {
+  return withAsking(
+    { bytes, members: topLevelMembers(bytes) },
+    { forStream: false, ...asking },
+    null,
+  );
+}
+
+function withAsking(
+  { bytes, members }: Pick<ChatRequest, 'bytes' | 'members'>,
+  { forStream, forUsage, more }: Asking,
+  model: string | null,
+): Buffer {
+  const values = {
+    ...(model !== null && { model: JSON.stringify(model) }),
+    ...(forStream && { stream: 'true' }),
     ...(forUsage && { stream_options: usageOptions(bytes, members) }),
     ...more,
-  });
+  };
+  return Object.keys(values).length === 0 ? bytes : withMembers(bytes, members, values);
 }
 
 /** The caller's options stay. */

@@ -47,13 +47,11 @@ export interface CachedPrefix {
 }
 
 /** The part of a prompt that a machine has yet to read. */
-export function newBytesOf({
-  promptBytes,
-  prefix,
-}: {
+export function newBytesOf(prompt: {
   readonly promptBytes: number;
   readonly prefix: CachedPrefix | null;
 }): number {
+  const { promptBytes, prefix } = prompt;
   if (prefix === null) return promptBytes;
   return Math.round(promptBytes * (1 - prefix.bytes / prefix.chain.bytes));
 }
@@ -67,15 +65,9 @@ interface Body {
  * What templates put before the first message, gpt-oss the effort, too; another model has another cache, and with vLLM
  * another salt (docs.vllm.ai, Automatic Prefix Caching).
  */
-const HEAD: ReadonlySet<string> = new Set([
-  'model',
-  'cache_salt',
-  'reasoning_effort',
-  'tools',
-  'functions',
-  'system',
-  'instructions',
-]);
+const HEAD: ReadonlySet<string> = new Set(
+  'model cache_salt reasoning_effort tools functions system instructions'.split(' '),
+);
 const TOOLS: ReadonlySet<string> = new Set(['tools', 'functions']);
 const MESSAGES: ReadonlySet<string> = new Set(['messages', 'input', 'prompt']);
 
@@ -229,22 +221,15 @@ const OPEN_WEBUI = 'x-openwebui-chat-id';
 
 /** What the app calls the conversation; null if it does not say. */
 function sessionOf({ bytes, members }: Body, headers: IncomingHttpHeaders): string | null {
-  const named = (name: string) => {
-    const value = headers[name];
-    return typeof value === 'string' && value !== '' ? value : null;
-  };
   const field = (key: string) => smallValueOf(bytes, members, key);
-  const cacheKey = () => {
-    const value = field('prompt_cache_key');
-    return typeof value === 'string' && value !== '' ? value : null;
-  };
-  return (
-    named(CLAUDE_CODE) ??
-    sessionOfUser(memberOf(field('metadata'), 'user_id')) ??
-    SESSION_HEADERS.map(named).find((value) => value !== null) ??
-    cacheKey() ??
-    named(OPEN_WEBUI)
-  );
+  const told = [
+    headers[CLAUDE_CODE],
+    sessionOfUser(memberOf(field('metadata'), 'user_id')),
+    ...SESSION_HEADERS.map((name) => headers[name]),
+    field('prompt_cache_key'),
+    headers[OPEN_WEBUI],
+  ];
+  return told.find((name): name is string => typeof name === 'string' && name !== '') ?? null;
 }
 
 /** Claude Code's: `user_…_account_…_session_…`, or JSON with a `session_id`. */

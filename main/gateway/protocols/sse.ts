@@ -28,29 +28,19 @@ export interface Frames {
   readonly ends: readonly number[];
 }
 
-/** Splits a stream of server-sent events at event boundaries, whatever pieces it arrives in. */
-export interface Framer {
-  /** Null while no event is complete. */
-  push(chunk: Buffer): Frames | null;
-  /** Length of the incomplete event. */
-  readonly pendingBytes: number;
-  /** Removes and returns the incomplete event. */
-  takePending(): Buffer;
-}
+export const createFramer = () => new Framer();
 
 /**
- * Lines end in LF, CRLF or CR, an event at a blank line, and a byte order mark before the first is left out (WHATWG
- * HTML, 9.2.5). Work and memory are linear in the bytes, however small the pieces.
+ * Splits a stream of server-sent events at event boundaries, whatever pieces it arrives in. Lines end in LF, CRLF or CR,
+ * an event at a blank line, and a byte order mark before the first is left out (WHATWG HTML, 9.2.5). Work and memory are
+ * linear in the bytes, however small the pieces.
  */
-export function createFramer(): Framer {
-  return new EventFramer();
-}
-
-class EventFramer implements Framer {
+export class Framer {
   /** The first bytes while they may be a byte order mark; null afterwards. */
   #start: Buffer | null = EMPTY;
   /** The incomplete event, copied, so that one-byte pieces take no more memory than their bytes. */
   #buffer = EMPTY;
+  /** Length of the incomplete event. */
   pendingBytes = 0;
   #atLineStart = true;
   /** The previous byte if it ended a line, otherwise 0. */
@@ -58,6 +48,7 @@ class EventFramer implements Framer {
   /** A blank line's CR has arrived, its LF has not. */
   #awaitsLf = false;
 
+  /** Null while no event is complete. */
   push(piece: Buffer): Frames | null {
     const chunk = this.#start === null ? piece : this.#unmarked(this.#start, piece);
     const ends = this.#findEnds(chunk);
@@ -76,6 +67,7 @@ class EventFramer implements Framer {
     return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
   }
 
+  /** Removes and returns the incomplete event. */
   takePending(): Buffer {
     const rest = this.#buffer.subarray(0, this.pendingBytes);
     this.#buffer = EMPTY;

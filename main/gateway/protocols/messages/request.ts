@@ -1,7 +1,8 @@
 import {
-  createConversation,
   type ChatPart,
   type Conversation,
+  createConversation,
+  textPart,
 } from '../translation/conversation.ts';
 import {
   bodyReader,
@@ -234,21 +235,20 @@ function readSystem(reader: FieldReader, key: string, conversation: Conversation
 
 function systemTexts(block: FieldReader): string[] {
   block.dropOthers(BLOCK);
-  const type = block.text('type') ?? 'text';
-  switch (type) {
-    case 'text':
-      return [block.requiredText('text')];
+  const readers = {
+    text: () => [block.requiredText('text')],
     // Claude Code names tools here that `tools` defines (juspay/neurolink#1717), which are offered from the start.
-    case 'tool_addition':
-      if (block.inner('tool')?.text('type') !== 'tool_reference') refuse(block, type);
+    tool_addition() {
+      if (block.inner('tool')?.text('type') !== 'tool_reference')
+        block.unsupported('type', NO_COUNTERPART);
       return [];
-    case 'tool_removal':
-      block.dropWhole(type);
+    },
+    tool_removal() {
+      block.dropWhole('tool_removal');
       return [];
-    default:
-      refuse(block, type);
-      return [];
-  }
+    },
+  };
+  return block.byType('a block', readers, block.text('type') ?? 'text') ?? [];
 }
 
 const MESSAGE = fieldNames('role content');
@@ -288,27 +288,15 @@ function readUser(message: FieldReader, conversation: Conversation): void {
 /** A block that a user may send, in a message or in a tool's result. */
 function readUserBlock(block: FieldReader): ChatPart[] {
   block.dropOthers(BLOCK);
-  const type = block.requiredText('type');
-  switch (type) {
-    case 'text':
-      return [{ type: 'text', text: block.requiredText('text') }];
-    case 'image':
-      return readImage(block);
-    case 'document':
-      return readDocument(block);
-    case 'search_result':
-      return readSearchResult(block);
+  const readers = {
+    text: () => [textPart(block.requiredText('text'))],
+    image: () => readImage(block),
+    document: () => readDocument(block),
+    search_result: () => readSearchResult(block),
     // The result of a search for tools; here, all tools are offered from the start.
-    case 'tool_reference':
-      return [{ type: 'text', text: `Tool found: ${block.requiredText('tool_name')}` }];
-    default:
-      refuse(block, type);
-      return [];
-  }
-}
-
-function refuse(block: FieldReader, type: string): void {
-  block.unsupported('type', `a block of type '${type}' has no counterpart in chat completions.`);
+    tool_reference: () => [textPart(`Tool found: ${block.requiredText('tool_name')}`)],
+  };
+  return block.byType('a block', readers) ?? [];
 }
 
 /** Marks the result of a failed tool call; chat completions have no field for this. */
@@ -322,8 +310,8 @@ function readResult(block: FieldReader, conversation: Conversation): void {
 }
 
 function withFailure([first, ...rest]: readonly ChatPart[]): ChatPart[] {
-  if (first?.type === 'text') return [{ type: 'text', text: FAILED + first.text }, ...rest];
-  return [{ type: 'text', text: FAILED }, ...(first === undefined ? [] : [first]), ...rest];
+  if (first?.type === 'text') return [textPart(FAILED + first.text), ...rest];
+  return [textPart(FAILED), ...(first === undefined ? [] : [first]), ...rest];
 }
 
 function readAssistant(message: FieldReader, conversation: Conversation): void {
@@ -334,27 +322,18 @@ function readAssistant(message: FieldReader, conversation: Conversation): void {
 
 function readAssistantBlock(block: FieldReader, conversation: Conversation): void {
   block.dropOthers(BLOCK);
-  const type = block.requiredText('type');
-  switch (type) {
-    case 'text':
-      conversation.assistant(block.requiredText('text'));
-      return;
-    case 'thinking':
-      conversation.reasoning(block.requiredText('thinking'));
-      return;
+  block.byType('a block', {
+    text: () => conversation.assistant(block.requiredText('text')),
+    thinking: () => conversation.reasoning(block.requiredText('thinking')),
     // Encrypted, so no other provider can read it.
-    case 'redacted_thinking':
-      return;
-    case 'tool_use':
+    redacted_thinking: () => undefined,
+    tool_use: () =>
       conversation.call({
         id: block.requiredText('id'),
         name: block.requiredText('name'),
         arguments: JSON.stringify(block.object('input') ?? {}),
-      });
-      return;
-    default:
-      refuse(block, type);
-  }
+      }),
+  });
 }
 
 function readImage(block: FieldReader): ChatPart[] {
@@ -379,11 +358,11 @@ function readDocument(block: FieldReader): ChatPart[] {
   refuseCitations(block);
   const title = block.text('title');
   const head = [title, block.text('context')].filter((text) => text !== undefined).join('\n');
-  const intro: ChatPart[] = head === '' ? [] : [{ type: 'text', text: head }];
+  const intro: ChatPart[] = head === '' ? [] : [textPart(head)];
   const source = block.requiredInner('source');
   switch (source.requiredText('type')) {
     case 'text':
-      return [...intro, { type: 'text', text: source.requiredText('data') }];
+      return [...intro, textPart(source.requiredText('data'))];
     case 'content':
       return [...intro, ...source.parts('content').flatMap(readInnerPart)];
     case 'base64': {
@@ -398,16 +377,14 @@ function readDocument(block: FieldReader): ChatPart[] {
 
 /** The content of a document: text and images. */
 const readInnerPart = (block: FieldReader): ChatPart[] =>
-  block.text('type') === 'image'
-    ? readImage(block)
-    : [{ type: 'text', text: block.requiredText('text') }];
+  block.text('type') === 'image' ? readImage(block) : [textPart(block.requiredText('text'))];
 
 /** As one text, with its title and source. */
 function readSearchResult(block: FieldReader): ChatPart[] {
   refuseCitations(block);
   const texts = block.elements('content').map((each) => each.requiredText('text'));
   const text = [block.requiredText('title'), block.requiredText('source'), ...texts].join('\n');
-  return [{ type: 'text', text }];
+  return [textPart(text)];
 }
 
 function refuseCitations(block: FieldReader): void {

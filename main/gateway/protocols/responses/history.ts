@@ -1,5 +1,5 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import { type BodyChange, editedObjects, topLevelMembers } from '../json-edit.ts';
+import { editedObjects, topLevelMembers } from '../json-edit.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -90,11 +90,8 @@ export const itemId = (kind: 'rs' | 'msg' | 'fc', exchangeId: string, place: num
   `${kind}_${exchangeId}_${place}`;
 
 /** Hosts write no hyphens in theirs. */
-export function isOwnItemId(id: unknown): boolean {
-  return (
-    typeof id === 'string' && /^(rs|msg|fc)_[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}_\d+$/.test(id)
-  );
-}
+const OWN_ID = /^(rs|msg|fc)_[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}_\d+$/;
+const isOwnItemId = (id: unknown): boolean => typeof id === 'string' && OWN_ID.test(id);
 
 /**
  * The body for an upstream that speaks the Responses API, without what only the gateway's translation understands:
@@ -108,7 +105,8 @@ export function withoutOwnItems(
 ): Buffer {
   if (!MARKS.some((mark) => bytes.includes(mark))) return bytes;
   const kept = isLocal ? unencrypted : withoutId;
-  return editedInput((item) => own(item, items, kept))(bytes, topLevelMembers(bytes)) ?? bytes;
+  const edited = editedObjects('input', ['"id"', '"reasoning"'], (item) => own(item, items, kept));
+  return edited(bytes, topLevelMembers(bytes)) ?? bytes;
 }
 
 function unencrypted(item: Json): Json {
@@ -119,10 +117,9 @@ function unencrypted(item: Json): Json {
 /** A thought that is not encrypted, and the beginnings of items' ids. */
 const MARKS = [`"${NOT_ENCRYPTED}"`, '"rs_', '"msg_', '"fc_'].map((mark) => Buffer.from(mark));
 
-/** An empty list if nothing is left of it. */
-type Edit = (item: Json) => Json | readonly Json[];
+type Edit = Parameters<typeof editedObjects>[2];
 
-function own(item: Json, items: ItemSource | null, kept: Edit): ReturnType<Edit> {
+function own(item: Json, items: ItemSource | null, kept: (item: Json) => ReturnType<Edit>) {
   const { id, type, encrypted_content: encrypted } = item;
   if (!isOwnItemId(id) && encrypted !== NOT_ENCRYPTED) return item;
   if ((type ?? 'item_reference') !== 'item_reference' || 'role' in item) return kept(item);
@@ -131,15 +128,6 @@ function own(item: Json, items: ItemSource | null, kept: Edit): ReturnType<Edit>
 }
 
 /** Reasoning has no place without its id. */
-function withoutId(item: Json): ReturnType<Edit> {
-  return item['type'] === 'reasoning' ? [] : sansId(item);
-}
-
-function sansId(item: Json): Json {
-  const { id: _id, ...left } = item;
-  return left;
-}
-
-function editedInput(edit: Edit): BodyChange {
-  return editedObjects('input', ['"id"', '"reasoning"'], edit);
+function withoutId({ id: _id, ...item }: Json): ReturnType<Edit> {
+  return item['type'] === 'reasoning' ? [] : item;
 }

@@ -1,8 +1,9 @@
 import { isObject } from '../../../platform/json.ts';
 import {
-  createConversation,
   type ChatPart,
   type Conversation,
+  createConversation,
+  textPart,
 } from '../translation/conversation.ts';
 import {
   bodyReader,
@@ -135,29 +136,22 @@ function responseFormat(text: FieldReader): object {
   const format = text.inner('format');
   if (format === null) return {};
   format.dropOthers(FORMAT);
-  const type = format.requiredText('type');
-  switch (type) {
-    case 'text':
-      return {};
-    case 'json_object':
-      return { response_format: { type } };
-    case 'json_schema': {
-      if (!format.has('schema')) format.bad('schema', 'must be a JSON schema');
-      const schema = {
-        name: format.requiredText('name'),
-        description: format.text('description'),
-        schema: format.object('schema'),
-        strict: format.flag('strict'),
-      };
-      return { response_format: { type, json_schema: schema } };
-    }
-    default:
-      format.unsupported(
-        'type',
-        `a format of type '${type}' has no counterpart in chat completions.`,
-      );
-      return {};
-  }
+  const asSchema = () => {
+    if (!format.has('schema')) format.bad('schema', 'must be a JSON schema');
+    const json_schema = {
+      name: format.requiredText('name'),
+      description: format.text('description'),
+      schema: format.object('schema'),
+      strict: format.flag('strict'),
+    };
+    return { response_format: { type: 'json_schema', json_schema } };
+  };
+  const formats: Record<string, () => object> = {
+    text: () => ({}),
+    json_object: () => ({ response_format: { type: 'json_object' } }),
+    json_schema: asSchema,
+  };
+  return format.byType('a format', formats) ?? {};
 }
 
 /** Adds `input`: a text, or messages, calls, their outputs and reasoning in order. */
@@ -170,7 +164,7 @@ export function readInput(
   // What is kept elsewhere may be all of it; `refuseState` has said that it is not kept here.
   if (isAbsent(input) && Object.keys(STATE).some((key) => reader.has(key))) return;
   if (typeof input === 'string') {
-    conversation.user([{ type: 'text', text: input }]);
+    conversation.user([textPart(input)]);
     return;
   }
   if (!Array.isArray(input) || input.length === 0) {
@@ -190,45 +184,40 @@ const DONE_BY_THE_HOST = fieldNames('web_search_call tool_search_call tool_searc
 
 function readItem(item: FieldReader, conversation: Conversation, items: ItemSource | null): void {
   const type = item.text('type') ?? (item.has('role') ? 'message' : 'item_reference');
-  if (DONE_BY_THE_HOST.has(type)) {
-    item.dropWhole(type);
-    return;
-  }
+  if (DONE_BY_THE_HOST.has(type)) return item.dropWhole(type);
   item.dropOthers(ITEM);
-  switch (type) {
-    case 'message':
-      return readMessage(item, conversation);
-    case 'reasoning':
-      return readReasoning(item, conversation);
-    case 'function_call':
-      return readCall(item, conversation);
-    case 'custom_tool_call':
-      return readCustomCall(item, conversation);
-    case 'function_call_output':
-    case 'custom_tool_call_output':
-      conversation.toolResult(item.requiredText('call_id'), readParts(item, 'output'));
-      return;
-    case 'item_reference':
-      return readReference(item, conversation, items);
-    default:
-      item.unsupported('type', `an item of type '${type}' has no counterpart in chat completions.`);
-  }
+  const readOutput = () =>
+    conversation.toolResult(item.requiredText('call_id'), readParts(item, 'output'));
+  const readers = {
+    message: () => readMessage(item, conversation),
+    reasoning: () => readReasoning(item, conversation),
+    function_call: () => conversation.call(calledIn(item, item.requiredText('arguments'))),
+    // Codex's patch, in a conversation that began at OpenAI (MetaFARS/codex-relay#39).
+    custom_tool_call: () =>
+      conversation.call(calledIn(item, JSON.stringify({ input: item.requiredText('input') }))),
+    function_call_output: readOutput,
+    custom_tool_call_output: readOutput,
+    item_reference: () => readReference(item, conversation, items),
+  };
+  item.byType('an item', readers, type);
 }
 
+const calledIn = (item: FieldReader, json: string) => ({
+  id: item.requiredText('call_id'),
+  name: flatName({ name: item.requiredText('name'), namespace: item.text('namespace') }),
+  arguments: json,
+});
+
 function readMessage(item: FieldReader, conversation: Conversation): void {
-  const role = item.requiredText('role');
-  switch (role) {
+  switch (item.requiredText('role')) {
     case 'user':
-      conversation.user(readParts(item, 'content'));
-      return;
+      return conversation.user(readParts(item, 'content'));
     // Few chat templates know `developer`.
     case 'developer':
     case 'system':
-      conversation.system(textsOf(item, readParts(item, 'content')).join('\n\n'));
-      return;
+      return conversation.system(textsOf(item).join('\n\n'));
     case 'assistant':
-      conversation.assistant('');
-      for (const text of textsOf(item, readParts(item, 'content'))) conversation.assistant(text);
+      for (const text of ['', ...textsOf(item)]) conversation.assistant(text);
       return;
     default:
       item.bad('role', 'must be user, assistant, system or developer');
@@ -242,23 +231,6 @@ function readReasoning(item: FieldReader, conversation: Conversation): void {
   for (const part of parts) conversation.reasoning(part.requiredText('text'));
 }
 
-function readCall(item: FieldReader, conversation: Conversation): void {
-  conversation.call({
-    id: item.requiredText('call_id'),
-    name: flatName({ name: item.requiredText('name'), namespace: item.text('namespace') }),
-    arguments: item.requiredText('arguments'),
-  });
-}
-
-/** Codex's patch, in a conversation that began at OpenAI (MetaFARS/codex-relay#39). */
-function readCustomCall(item: FieldReader, conversation: Conversation): void {
-  conversation.call({
-    id: item.requiredText('call_id'),
-    name: item.requiredText('name'),
-    arguments: JSON.stringify({ input: item.requiredText('input') }),
-  });
-}
-
 function readReference(
   item: FieldReader,
   conversation: Conversation,
@@ -266,14 +238,9 @@ function readReference(
 ): void {
   const id = item.requiredText('id');
   const found = items?.find(id);
-  if (!isObject(found)) {
-    item.unsupported(
-      'id',
-      `item '${id}' is not kept here; send the item itself, as clients do with "store": false.`,
-    );
-    return;
-  }
-  readItem(item.replacedBy(found), conversation, null);
+  if (isObject(found)) return readItem(item.replacedBy(found), conversation, null);
+  const why = `item '${id}' is not kept here; send the item itself, as clients do with "store": false.`;
+  item.unsupported('id', why);
 }
 
 /** The parts of a message's `content` or of a call's `output`. */
@@ -288,36 +255,24 @@ const PART = fieldNames(
 
 function readPart(part: FieldReader): ChatPart | null {
   part.dropOthers(PART);
-  const type = part.requiredText('type');
-  switch (type) {
-    case 'input_text':
-    case 'output_text':
-    case 'text':
-      return { type: 'text', text: part.requiredText('text') };
-    case 'refusal':
-      return { type: 'text', text: part.requiredText('refusal') };
-    case 'input_image':
-      return readImage(part);
-    case 'input_file':
-      return readFile(part);
-    case 'input_audio':
-      return { type: 'input_audio', input_audio: part.object('input_audio') };
-    default:
-      part.unsupported('type', `a part of type '${type}' has no counterpart in chat completions.`);
-      return null;
-  }
+  const asText = () => textPart(part.requiredText('text'));
+  const readers: Record<string, () => ChatPart | null> = {
+    input_text: asText,
+    output_text: asText,
+    text: asText,
+    refusal: () => textPart(part.requiredText('refusal')),
+    input_image: () => readImage(part),
+    input_file: () => readFile(part),
+    input_audio: () => ({ type: 'input_audio', input_audio: part.object('input_audio') }),
+  };
+  return part.byType('a part', readers) ?? null;
 }
 
 const DETAILS = fieldNames('auto low high original');
 
 function readImage(part: FieldReader): ChatPart | null {
-  if (part.has('file_id')) {
-    part.unsupported(
-      'file_id',
-      'this upstream keeps no files; send image_url, as a URL or base64.',
-    );
-    return null;
-  }
+  const refused = 'this upstream keeps no files; send image_url, as a URL or base64.';
+  if (part.has('file_id')) return refusedPart(part, 'file_id', refused);
   const url = part.requiredText('image_url');
   const detail = part.oneOf('detail', DETAILS) ?? 'auto';
   // Chat completions have no detail above "high".
@@ -326,18 +281,21 @@ function readImage(part: FieldReader): ChatPart | null {
 }
 
 function readFile(part: FieldReader): ChatPart | null {
-  for (const key of ['file_id', 'file_url']) {
-    if (!part.has(key)) continue;
-    part.unsupported(key, 'this upstream fetches and keeps no files; send file_data.');
-    return null;
-  }
+  const key = ['file_id', 'file_url'].find((each) => part.has(each));
+  const refused = 'this upstream fetches and keeps no files; send file_data.';
+  if (key !== undefined) return refusedPart(part, key, refused);
   const data = part.requiredText('file_data');
   return { type: 'file', file: { filename: part.text('filename') ?? 'file', file_data: data } };
 }
 
+function refusedPart(part: FieldReader, key: string, why: string): null {
+  part.unsupported(key, why);
+  return null;
+}
+
 /** The texts of a message that may contain only text. */
-function textsOf(item: FieldReader, parts: readonly ChatPart[]): string[] {
-  return parts.flatMap((part) => {
+function textsOf(item: FieldReader): string[] {
+  return readParts(item, 'content').flatMap((part) => {
     if (part.type === 'text') return part.text;
     item.unsupported('content', 'only user messages may contain images, files or audio.');
     return [];

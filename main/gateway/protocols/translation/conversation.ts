@@ -42,7 +42,7 @@ interface Turn {
   readonly calls: ToolCall[];
 }
 
-const textPart = (text: string): ChatPart => ({ type: 'text', text });
+export const textPart = (text: string): ChatPart => ({ type: 'text', text });
 
 /**
  * Text alone as one string: NIM refuses lists (earendil-works/pi#1528), mlx-vlm kept the last part only
@@ -66,9 +66,13 @@ export function createConversation() {
   let turn: Turn | null = null;
   let afterResults: ChatPart[] = [];
 
-  function add(message: ChatMessage): void {
+  function open(): void {
     if (opening.length > 0)
       messages.push({ role: 'system', content: opening.splice(0).join('\n\n') });
+  }
+
+  function add(message: ChatMessage): void {
+    open();
     messages.push(message);
   }
 
@@ -132,8 +136,7 @@ export function createConversation() {
     messages(): readonly ChatMessage[] {
       endTurn();
       endResults();
-      if (opening.length > 0)
-        messages.push({ role: 'system', content: opening.splice(0).join('\n\n') });
+      open();
       return messages;
     },
   };

@@ -167,6 +167,17 @@ export class FieldReader {
     }
   }
 
+  /** Reads the object by its type; undefined for one that chat completions have nothing like. @param what as in "an item" */
+  byType<T>(
+    what: string,
+    readers: Readonly<Record<string, () => T>>,
+    type = this.requiredText('type'),
+  ): T | undefined {
+    if (Object.hasOwn(readers, type)) return readers[type]?.();
+    this.unsupported('type', `${what} of type '${type}' has no counterpart in chat completions.`);
+    return undefined;
+  }
+
   /** One of the values that chat completions know; another is left out, where the answer stays what was asked for. */
   oneOf(key: string, known: ReadonlySet<string>): string | undefined {
     const value = this.text(key);
