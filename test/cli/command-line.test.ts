@@ -55,7 +55,7 @@ test.each([
   ['get'],
   ['set', 'agent.onlyWhenIdle', 'true'],
 ])(
-  'the command "%s" ends with code 3 and one sentence where nothing runs, and writes nothing',
+  'the command "%s" ends with code 3 and one sentence if nothing runs, and writes nothing',
   async (...args) => {
     const directory = temporaryDirectory();
     const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
@@ -67,7 +67,7 @@ test.each([
   },
 );
 
-test('the command "leave" says so where nothing runs and nothing was joined', async () => {
+test('the command "leave" says so if nothing runs and nothing was joined', async () => {
   const result = await sayHere({ DATA_DIR: temporaryDirectory() }, 'leave');
   expect(result).toMatchObject({
     code: 0,

@@ -27,7 +27,7 @@ test('keys limit sets and lifts limits, keys add takes them, and keys list shows
   );
 });
 
-test('a command that sets no limit, or one where none belongs, is refused', async () => {
+test('a command that sets no limit, or one for an action without limits, is refused', async () => {
   const keys = await startKeys();
   await keys('add laptop');
   for (const line of [

@@ -30,7 +30,7 @@ test('the log settings count wherever the gateway runs', () => {
   }
 });
 
-test('the log in a container is what process 1 writes, also where that is an init', () => {
+test('the log in a container is what process 1 writes, even if that is an init', () => {
   const at = (stderr: string, firstStderr: string | null) =>
     stderrReaderOf({ env: {}, pid: 7, stderr, firstStderr });
   expect(at('8:4711', '8:4711')).toBe('container');
@@ -39,7 +39,7 @@ test('the log in a container is what process 1 writes, also where that is an ini
   expect(at('8:42', null)).toBe('other');
 });
 
-test('the journal counts only where it reads our own standard error', () => {
+test('the journal counts only if it reads our own standard error', () => {
   const at = (env: Record<string, string>, pid = 100) =>
     stderrReaderOf({ env, pid, stderr: '8:4711', firstStderr: null });
   expect(at({ JOURNAL_STREAM: '8:4711' })).toBe('journal');

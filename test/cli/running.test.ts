@@ -135,7 +135,7 @@ test('reset closes a circuit, and an unknown id is refused', async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining('hosted_aa')]);
 });
 
-test('a setting of another section is answered with its path, and any wrong one with where all are listed', async () => {
+test('a setting of another section is answered with its path, and an unknown one with the place where all are listed', async () => {
   const { run } = await startRunning();
   const expected = [
     ['routing.forceZreo', 1, null],
@@ -297,7 +297,7 @@ test('logs prints the last lines for people, or as they are', async () => {
   expect(await run('logs', '-n', 'x')).toMatchObject({ code: 2 });
 });
 
-test('logs -f goes on over a rotation, whether a gateway runs or not', async () => {
+test('logs -f continues over a rotation, whether a gateway runs or not', async () => {
   const DATA_DIR = temporaryDirectory();
   const none = await sayHere({ DATA_DIR }, 'logs', '-f');
   expect(none.code).toBe(1);

@@ -202,7 +202,7 @@ test('the command "open" opens the page of a gateway of another version', async 
   expect(await runHere(DATA_DIR, 'open --print')).toMatchObject({ text: link });
 });
 
-test('the process id shows whether a gateway runs where its directory cannot be locked', async () => {
+test('the process id shows whether a gateway runs if its directory cannot be locked', async () => {
   const gateway = await startGateway({});
   mkdirSync(join(gateway.dataDirectory, 'lock'));
   own(gateway.dataDirectory, gateway.url);

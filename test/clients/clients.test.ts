@@ -38,7 +38,7 @@ describe.each(cases)('$named of $way.place, $way.way', ({ client, way, named }) 
     expect(pieces.join('')).toBe('Hello.');
   });
 
-  test(`${named} of ${way.place}, ${way.way}, for a tool, and goes on after its result`, async () => {
+  test(`${named} of ${way.place}, ${way.way}, for a tool, and continues after its result`, async () => {
     const speaker = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
     const cities: string[] = [];
     const weather = (city: string) => {
@@ -81,7 +81,7 @@ const thrownBy = (asked: Promise<unknown>) =>
   );
 
 describe.each(CLIENTS)('$name that asks $api', (client) => {
-  test(`${client.name} that asks ${client.api} throws where a stream breaks off`, async () => {
+  test(`${client.name} that asks ${client.api} throws if a stream breaks off`, async () => {
     const { base } = await startChat(cut(ROLE, chunk({ content: 'half' })));
     const pieces: string[] = [];
     const read = async () => {

@@ -36,7 +36,7 @@ test('each secret may come from a file that a variable names, and counts as set 
   expect(warnings).toEqual([]);
 });
 
-test('a setting that is no secret has no file', () => {
+test('a setting that is not a secret has no file', () => {
   expect(configOf({ INGLENOOK_PORT_FILE: fileWith('1') }).warnings).toEqual([
     'INGLENOOK_PORT_FILE is not a setting of this version and is ignored',
   ]);

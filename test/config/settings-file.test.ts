@@ -54,7 +54,7 @@ test.each<[name: string, text: string, says: RegExp]>([
   ['ports that are none', '{"agent":{"ports":[70000]}}', /agent\.ports must be ports/],
   ['a framing header', '{"hosted_a":{"headers":{"Host":"x"}}}', /hosted_a\.headers must be/],
 ])(
-  'a settings file that is %s is set aside with a warning, and the start goes on with defaults',
+  'a settings file that is %s is set aside with a warning, and the gateway starts with defaults',
   (_title, text, says) => {
     const directory = directoryWith(text);
     const { tree, warnings } = readSettings(directory, NOW);
@@ -102,13 +102,13 @@ test('a settings file with a byte order mark, as Windows writes it, is read', ()
   expect([tree, warnings]).toEqual([{ circuit: { failThreshold: 7 } }, []]);
 });
 
-test('a setting of a newer version is no reason to set a file aside', () => {
+test('a setting of a newer version does not set a file aside', () => {
   const text = '{"circuit":{"newKey":"x"},"newSection":{"a":1},"routing":{"hedge":null}}';
   expect(readSettings(directoryWith(text), NOW).warnings).toEqual([]);
 });
 
 test.runIf(hasModes)(
-  'a write replaces the settings file as a whole, and whoever has it open reads the old one',
+  'a write replaces the settings file as a whole, and a program that has it open reads the old one',
   () => {
     const before = '{"circuit":{"failThreshold":7}}';
     const directory = directoryWith(before);

@@ -102,7 +102,7 @@ test('the variables and their defaults are those of the table, no more and no fe
   expect(byVariable(loaded({}))).toEqual(TABLE);
 });
 
-test('every setting has its default, without a warning, where nothing is set', () => {
+test('every setting has its default, without a warning, if nothing is set', () => {
   const { sources, warnings } = loaded({});
   expect(new Set(sources.values())).toEqual(new Set(['default']));
   expect(sources.size).toBe(Object.keys(TABLE).length);

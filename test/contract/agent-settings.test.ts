@@ -21,7 +21,7 @@ async function newLine() {
   return { url: gateway.url, token };
 }
 
-test('another engine URL is in force at once: the former engine is forgotten and asked no more', async () => {
+test('another engine URL takes effect at once: the agent forgets the former engine and asks it no more', async () => {
   const [first, second] = [await startModelServer(), await startModelServer(answers('second'))];
   const gateway = await start();
   const served = async () => (await viewOf(gateway)).engine;
@@ -51,7 +51,7 @@ test('an engine URL that cannot be used is a problem with its remedy, and no oth
   await expect.poll(async () => (await viewOf(gateway)).engine?.health.status).toBe('ok');
 });
 
-test('another gateway to report to, with its token, is in force at once and as after a restart', async () => {
+test('another gateway to report to takes effect at once with its token, as after a restart', async () => {
   const other = await newLine();
   const gateway = await start();
   const standing = async () => (await viewOf(gateway)).registry;
@@ -80,7 +80,7 @@ test('a smaller limit of requests applies to the agent too', async () => {
   expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('100 bytes')]);
 });
 
-test('other ports are in force at once', async () => {
+test('other ports take effect at once', async () => {
   const gateway = await startControlled({ AGENT: 'true', AGENT_HOST: '127.0.0.1' });
   await gateway.set({ agent: { ports: [0] } });
   const { server } = await viewOf(gateway);

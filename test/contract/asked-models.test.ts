@@ -55,7 +55,7 @@ test('every name that apps asked for is listed, with where it went', async () =>
   ]);
 });
 
-test('a name that nobody answered is listed, too', async () => {
+test('a name that got no answer is listed, too', async () => {
   const { url, local, hosted } = await started();
   await Promise.all([local.close(), hosted.close()]);
   await chat(url, { ...HELLO, model: 'gpt-4o' });

@@ -172,7 +172,7 @@ describe('POST /api/v1/warmup', () => {
     expect(machine.gets).toHaveLength(0);
   });
 
-  test('a warm-up starts at once, whatever routing may do, and a second one is the same', async () => {
+  test('a warm-up starts at once, whatever routing may do, and a second request joins it', async () => {
     const clock = createManualClock();
     const machine = await startUpstream(hang);
     machine.answerGet = () => {};

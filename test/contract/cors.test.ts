@@ -72,7 +72,7 @@ test('the log names each refused origin once, and at most 100 of them', async ()
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(120);
 });
 
-test('an allowed public page may reach this machine where the browser asks for that too', async () => {
+test('an allowed public page may reach this machine if the browser asks for that too', async () => {
   const origin = 'https://chat.example.com';
   const { url } = await startGateway({ ALLOWED_ORIGINS: origin });
   const more = { 'access-control-request-private-network': 'true' };

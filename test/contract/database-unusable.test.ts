@@ -34,19 +34,22 @@ function newerSchema(path: string): void {
 test.each<[name: string, spoil: (path: string) => void, says: RegExp]>([
   ['is of a newer version', newerSchema, /newer/],
   ['is no file', (path) => mkdirSync(path), /is a folder/],
-])('a database that %s stops no request, and enrols nobody', async (_title, spoil, says) => {
-  const { url, notices, enrol, read } = await start(spoil);
-  expect(await chat(url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
-  expect(notices).toEqual([expect.stringMatching(says)]);
-  const refused = await enrol();
-  expect(refused.status).toBe(503);
-  expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'registry_unwritten' } });
-  // What is in memory is listed, and the pages say why there is no more.
-  const [problem] = notices;
-  expect(await read('requests')).toMatchObject({ data: [{ state: 'done' }] });
-  expect(await read('models/asked')).toMatchObject({ names: [], problem });
-  expect(await read('history?range=day')).toMatchObject({ parts: [], problem });
-});
+])(
+  'a gateway whose database %s answers requests, but enrols no machine',
+  async (_title, spoil, says) => {
+    const { url, notices, enrol, read } = await start(spoil);
+    expect(await chat(url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+    expect(notices).toEqual([expect.stringMatching(says)]);
+    const refused = await enrol();
+    expect(refused.status).toBe(503);
+    expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 'registry_unwritten' } });
+    // What is in memory is listed, and the pages say why there is no more.
+    const [problem] = notices;
+    expect(await read('requests')).toMatchObject({ data: [{ state: 'done' }] });
+    expect(await read('models/asked')).toMatchObject({ names: [], problem });
+    expect(await read('history?range=day')).toMatchObject({ parts: [], problem });
+  },
+);
 
 test('a damaged database is set aside, and the registry begins again', async () => {
   const { url, notices, enrol } = await start((path) => writeFileSync(path, 'no database'));

@@ -140,7 +140,7 @@ test.runIf(HAS_SETSID)(
 );
 
 test.runIf(HAS_SETSID)(
-  'the installer still says how to start where no service can be installed',
+  'the installer still says how to start if no service can be installed',
   () => {
     const { command, run } = machine(1);
     const { status, said } = run('--service');
@@ -156,7 +156,7 @@ test.runIf(process.getuid?.() === 0)('the installer refuses to run as root unles
   expect(install([TOKEN])).toEqual([1, expect.stringContaining('not as root')]);
 });
 
-test.runIf(process.platform !== 'win32')('half of an installer does nothing', () => {
+test.runIf(process.platform !== 'win32')('half of an installer script does nothing', () => {
   const half = INSTALLER.slice(0, INSTALLER.lastIndexOf('main "$@"'));
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-s', '--', TOKEN], {
     input: half,

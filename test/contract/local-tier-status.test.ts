@@ -176,7 +176,7 @@ describe('machines in the status report', () => {
     ['nobody is verified', [{ verification: { state: 'failed', address: null } }], 'unavailable'],
     ['the verified one is paused', [{ record: { status: 'paused' } }], 'degraded'],
     ['the verified one has lost its engine', [{ record: { status: 'degraded' } }], 'degraded'],
-  ])('the status report calls local unable where %s', async (_says, given, health) => {
+  ])('the status report calls local unable if %s', async (_says, given, health) => {
     const tier = await startTier(await Promise.all(given.map(machineThat)));
     const report = await tier.status();
     expect(report).toMatchObject({ ok: false, local: { health } });

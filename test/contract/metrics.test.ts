@@ -268,7 +268,7 @@ test('a figure that a GPU does not report is missing from the metrics, not zero'
   expect(names).toEqual(['inglenook_gpu_memory_total_bytes']);
 });
 
-test('the metrics show the spent share of a budget, where there is one', async () => {
+test('the metrics show the spent share of a budget, if there is one', async () => {
   const upstream = await startUpstream(answers('one two three'));
   const { url } = await startGateway({
     HOSTED_A_BASE_URL: upstream.url,

@@ -161,7 +161,7 @@ test('an upstream with a new address has a new list', async () => {
   await expect.poll(() => idsOf(url)).toEqual([of(after, 'new')]);
 });
 
-test('a body that is no list of models, or too long, is not taken', async () => {
+test('a body that is not a list of models, or is too long, is not used', async () => {
   const odd = await startListing(
     { id: 7 },
     { id: '' },

@@ -154,7 +154,7 @@ const WRITES = ROUTES.filter(([path]) => hasJson(path)).flatMap(([path, ...metho
 );
 
 test.each(WRITES)(
-  'a $method of $path refuses a body that is no JSON, is too large or is coded as nobody knows',
+  'a $method of $path refuses a body that is not JSON, is too large or has an unknown coding',
   async ({ path, method }) => {
     const { url, control } = withControl(refusing());
     const json = { 'content-type': 'application/json', ...control };
@@ -241,7 +241,7 @@ test('every error on a chat path says that no upstream was called, and which req
   expect(ids.size).toBe(refused.length);
 });
 
-test('the gateway answers /healthz while it runs, and /readyz with 200 where an upstream could serve', async () => {
+test('the gateway answers /healthz while it runs, and /readyz with 200 if an upstream could serve', async () => {
   const bare = await started();
   expect(await send(`${bare.url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
   expect((await send(`${bare.url}/readyz`)).status).toBe(503);

@@ -94,7 +94,7 @@ const BAD: [name: string, headers: Record<string, string>, code: string][] = [
 ];
 
 test.each(BAD)(
-  '%s is a 401 for callers and readers where keys are set, on loopback too',
+  '%s is a 401 for callers and readers if keys are set, on loopback too',
   async (...row) => {
     const [, headers, code] = row;
     const { local, hosted, gateway } = await started({ API_KEYS: `${KEY},${OTHER_KEY}` });
@@ -172,7 +172,7 @@ test('a gateway key that came as Authorization is stripped: no upstream gets it'
   expect(seen.everything).not.toContain(KEY);
 });
 
-test('the header X-Gateway-Key opens nothing, harms nothing and is not forwarded where no keys are set', async () => {
+test('the header X-Gateway-Key opens nothing, harms nothing and is not forwarded if no keys are set', async () => {
   const seen = await forwarded({}, { ...own(KEY), ...bearer('sk-caller') });
   expect(seen.local).toBe('Bearer sk-caller');
   expect([...seen.names].filter((name) => name.startsWith('x-gateway'))).toEqual([
@@ -267,7 +267,7 @@ test.each([
   expect(expectError(answer, 401, 'invalid_code')).toContain('inglenook open');
 });
 
-test('a code is no session, and a session token no code', async () => {
+test('a code does not work as a session, nor a session token as a code', async () => {
   const gateway = await startGateway({});
   const sessions = `${gateway.url}/api/v1/sessions`;
   const token = await redeem(gateway, gateway.host.controlLink());

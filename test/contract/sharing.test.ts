@@ -68,7 +68,7 @@ test('a host that the environment sets stays', async () => {
 });
 
 test.skipIf(OUTER_ADDRESS === undefined)(
-  'a shared gateway is open to nobody with its last key revoked while it waits to be closed',
+  'a shared gateway refuses everybody once its last key is revoked, even before it is closed',
   async () => {
     const { url, call } = await started();
     const { text } = await call('POST', '/api/v1/keys', { name: 'network' });

@@ -30,7 +30,7 @@ const chatsOf = (upstream: Upstream) => upstream.calls.length;
 const lists = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
 
 describe('upstreams that nobody has asked', () => {
-  test('an upstream that nobody has asked is untested, and gets no request while nobody watches', async () => {
+  test('an upstream that was never called is untested, and gets no request while nobody watches', async () => {
     const clock = createManualClock();
     const up = await startWell();
     const gateway = await startControlled(at({ hosted_a: up.url }), clock);
@@ -193,7 +193,7 @@ test('an engine that dies while it is idle is seen to be down when its models ar
   reader.leave();
 });
 
-test('a machine that fails the test of Local counts as failed, as the pool does if it has no other', async () => {
+test('a machine that fails the test of local counts as failed, and so does the pool if it has no other', async () => {
   const clock = createManualClock();
   const machine = await startMachine(error(500, 'broken'));
   const gateway = await startTier([machine], {}, clock);

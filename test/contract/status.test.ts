@@ -195,7 +195,7 @@ test.each([
   expect([other?.hasKey, other?.apiKeyPreview]).toEqual([false, null]);
 });
 
-test('headers are listed by name with their values masked, and left out where there are none', async () => {
+test('headers are listed by name with their values masked, and left out if there are none', async () => {
   const gateway = await startGateway({ HOSTED_A_HEADERS: '{"X-Org":"blue","X-Api":"hunter2"}' });
   const [, a, b] = (await statusOf(gateway)).upstreams;
   expect(a?.headers).toEqual({ 'X-Org': '…', 'X-Api': '…' });

@@ -78,7 +78,7 @@ describe('tests of an upstream', () => {
     expect(result).toMatchObject({ message: expect.stringMatching(/ECONNREFUSED|refused/) });
   });
 
-  test('the test of an upstream uses the newer name of the limit where the older is refused', async () => {
+  test('the test of an upstream uses the newer name of the limit if the older is refused', async () => {
     const words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
     const up = await startUpstream(error(400, words), answers('OK'));
     const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
@@ -124,7 +124,7 @@ describe('tests of an upstream', () => {
     expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
   });
 
-  test('the test of an upstream, twice at once, is one call, and ends with the upstream’s timeout', async () => {
+  test('two tests of an upstream at the same time are one call, which ends with the upstream’s timeout', async () => {
     const up = await startUpstream(hang);
     const gateway = await startControlled({
       ...at({ hosted_a: up.url }),

@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test('a caller that asks before it sends two megabytes, as those in Java do, is told to go on', async () => {
+test('a caller that asks before it sends two megabytes, as those in Java do, may continue', async () => {
   const upstream = await startUpstream(answers('hi'));
   const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   const headers = { 'content-type': 'application/json', expect: '100-continue' };

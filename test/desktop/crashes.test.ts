@@ -25,7 +25,7 @@ describe('uncaught errors', () => {
     expect(host.calls).toEqual(['start']);
   });
 
-  test('a restart after an uncaught error brings back the tray alone where no window was open', async () => {
+  test('a restart after an uncaught error brings back the tray alone if no window was open', async () => {
     const { app, crash } = await startDesktop({
       prepare: (fake) => void fake.app.switches.add('hidden'),
     });

@@ -50,7 +50,7 @@ describe('the keychain', () => {
     expect(await open()).toBeNull();
   });
 
-  test('a desktop without a keyring of its own is asked nothing', async () => {
+  test('the app asks nothing of a desktop without a keyring of its own', async () => {
     const { open, safeStorage } = keychainOf('linux');
     safeStorage.backend = 'basic_text';
     expect([await open(), safeStorage.questions]).toEqual([null, []]);

@@ -138,7 +138,7 @@ test.runIf(isPosix)(
 );
 
 test.runIf(isPosix)(
-  'npm start runs headless where Chromium dies at once, and says what allows its sandbox where Ubuntu does not',
+  'npm start runs headless if Chromium dies at once, and says what allows its sandbox if Ubuntu does not',
   () => {
     const tree = makeTree('process.exit(0)', 'kill -TRAP $$');
     const lines = ['Electron could not start here (SIGTRAP); running headless.', 'headless true'];

@@ -102,7 +102,7 @@ describe('npm run dist', () => {
     ['darwin', /Signed ad hoc: it opens after[\s\S]*Not notarised: set APPLE_API_KEY \(the path/],
     ['win32', /Not signed: set AZURE_SIGNING_ENDPOINT/],
     ['linux', /name no real page: set INGLENOOK_HOMEPAGE[^]*No rpm package[^]*--linux deb\n$/],
-  ])('npm run dist on %s says what is missing, and goes on', (platform, words) => {
+  ])('npm run dist on %s says what is missing, and continues', (platform, words) => {
     expect(plan(platform)).toMatch(words);
     expect(plan(platform)).toMatch(/No updates: set INGLENOOK_UPDATE_URL/);
     expect(plan(platform)).toContain('electron-builder --publish never');

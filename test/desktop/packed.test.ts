@@ -148,7 +148,7 @@ describe('the packed app', () => {
     ['database-thread', 'better-sqlite3'],
     ['systeminformation-helper', 'systeminformation'],
   ])(
-    'the packed app has %s beside what starts it, and that knows nothing of Electron',
+    'the packed app has %s besides its starter, and that knows nothing of Electron',
     (thread, its) => {
       const found = scriptsIn().find(({ name }) => name === `${thread}.js`);
       expect(found?.code).toContain(its);

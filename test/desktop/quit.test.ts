@@ -82,7 +82,7 @@ describe('the end of the session', () => {
     expect(app.calls.at(-1)).toBe('exit 0');
   });
 
-  test('the end of the session reaches the app on Windows even where no window was opened', async () => {
+  test('the end of the session reaches the app on Windows even if no window was opened', async () => {
     const { host, windows, sessionWindows } = await startDesktop({
       platform: 'win32',
       prepare: ({ app }) => void app.switches.add('hidden'),

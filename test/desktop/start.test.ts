@@ -124,7 +124,7 @@ describe('starts of the app', () => {
     expect(app.calls.at(-1)).toBe('exit 1');
   });
 
-  test('a start that failed is tried again after a minute, because nobody may be there', async () => {
+  test('the app tries a failed start again after a minute, because nobody may be there', async () => {
     const clock = createManualClock();
     const host = createFakeHost();
     const start = host.start.bind(host);

@@ -64,7 +64,7 @@ describe('icons and their panel', () => {
     expect(trays).toHaveLength(2);
   });
 
-  test('an icon that never comes leaves a minimised window where the app was started hidden', async () => {
+  test('an icon that never comes leaves a minimised window if the app was started hidden', async () => {
     const { windows, window, wait } = await started({ isThere: false }, hidden);
     await wait(30);
     expect(windows).toEqual([]);

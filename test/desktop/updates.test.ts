@@ -69,7 +69,7 @@ describe('updates', () => {
     expect(updater.calls).toEqual(['look', 'look']);
   });
 
-  test('updates are not looked for where the owner has switched that off', async () => {
+  test('the app does not look for updates if the owner has switched that off', async () => {
     const preferences = memoryFile();
     const { updater, clock, click } = await started('install', preferences);
     await click('Check for updates every day');

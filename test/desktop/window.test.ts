@@ -77,7 +77,7 @@ describe('closing and opening the window', () => {
     expect(app.calls).not.toContain('quit');
   });
 
-  test('a closed window is minimised where no panel shows the tray', async () => {
+  test('a closed window is minimised if no panel shows the tray', async () => {
     const { window, app } = await startDesktop({ panel: { isThere: false } });
     window().show();
     window().close();
@@ -126,7 +126,7 @@ describe('closing and opening the window', () => {
     expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
   });
 
-  test('a reload during the first load is no failure', async () => {
+  test('a reload during the first load does not count as a failure', async () => {
     const aborted = Object.assign(new Error('ERR_ABORTED'), { code: 'ERR_ABORTED' });
     const { window } = await startDesktop({
       prepare: ({ seen }) => void (seen.nextLoadError = aborted),

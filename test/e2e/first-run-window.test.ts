@@ -64,7 +64,7 @@ test('a first start leads to an answered message over a hosted API in four click
   expect(service.calls.at(-1)?.headers.authorization).toBe('Bearer sk-pasted');
 });
 
-test('a first start offers the engine of a machine without a GPU, and Enter goes on from there', async () => {
+test('a first start offers the engine of a machine without a GPU, and Enter continues from there', async () => {
   const engine = await startModelServer(answers('Hello from the engine'));
   const settings = { INGLENOOK_AGENT: 'true', INGLENOOK_ENGINE_URL: engine.url };
   const page = await openPage((await startWindow(settings)).controlLink());

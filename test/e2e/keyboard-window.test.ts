@@ -62,7 +62,7 @@ test('the keyboard skips the tabs by one link, shows what a state means, and goe
   await page.waitForFunction(() => document.activeElement?.matches('.try-it input'));
 });
 
-test('the keyboard walks through the list of requests, opens one, goes on and comes back to its row', async () => {
+test('the keyboard walks through the list of requests, opens one, moves to the next and returns to its row', async () => {
   const { demo, page } = await openOverview();
   for (let n = 0; n < 3; n += 1) await askDemo(demo);
   await go(page, '#/requests');

@@ -82,7 +82,7 @@ describe.skipIf(SERVER === null)(`conversations with real engines${WHY}`, () => 
     }
   });
 
-  test('conversations with real engines go on elsewhere with the next turn when their machine is killed', async () => {
+  test('conversations with real engines continue elsewhere with the next turn when their machine is killed', async () => {
     const { tier, homes } = await startHomes(2);
     const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
     const firsts: string[] = [];

@@ -52,7 +52,7 @@ describe('the machine of a conversation', () => {
       for (const [at, each] of all.entries()) expect(await each.turn(tier)).toBe(homes[at]);
   });
 
-  test('a conversation goes by load and speed alone where affinity is off', async () => {
+  test('a conversation goes by load and speed alone if affinity is off', async () => {
     const tier = await startThree({ AFFINITY: 'off' });
     // The constant chance of the tests: nothing else tells the machines apart.
     const homes = new Set<string>();
@@ -60,7 +60,7 @@ describe('the machine of a conversation', () => {
     expect(homes.size).toBe(1);
   });
 
-  test('a conversation goes on at its machine when its last message is edited or it branches', async () => {
+  test('a conversation stays at its machine when its last message is edited or it branches', async () => {
     const tier = await startThree();
     const [first, other] = [conversation('first'), conversation('other')];
     const home = await first.turn(tier);
@@ -73,7 +73,7 @@ describe('the machine of a conversation', () => {
     expect(await branch.turn(tier)).toBe(home);
   });
 
-  test('a conversation is recognised by the session that its app names, where earlier messages have changed', async () => {
+  test('a conversation is recognised by the session that its app names even if earlier messages have changed', async () => {
     const tier = await startThree();
     const named = conversation('named', { 'x-session-id': 's1' });
     await conversation('another').turn(tier);

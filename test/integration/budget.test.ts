@@ -95,7 +95,7 @@ test('the use of a money budget outlasts a restart', async () => {
   expect(paid.calls).toHaveLength(2);
 });
 
-test('a money budget stays used up where the clock is wrong at the start and put right later', async () => {
+test('a money budget stays used up even if the clock is wrong at the start and put right later', async () => {
   const paid = await startUpstream(costly);
   const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
   const directory = temporaryDirectory();

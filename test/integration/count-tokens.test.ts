@@ -12,7 +12,7 @@ const ask = (url: string, more = {}, headers = {}) => {
   return startCall(`${url}/v1/messages/count_tokens`, body, headers).answer;
 };
 
-test('the number of tokens is estimated where an upstream does not count', async () => {
+test('the number of tokens is estimated if an upstream does not count', async () => {
   const a = await startUpstream(chatOnly(404));
   const gateway = await startGateway(at({ hosted_a: a.url }));
   const answer = await ask(gateway.url);

@@ -116,7 +116,7 @@ describe('an answer that began before its first token', () => {
     expect(row).toMatchObject({ upstream: 'hosted_a', fallbackReason: 'local=timeout' });
   });
 
-  test('needs no trailers for a caller of HTTP/1.0, as nginx is one', async () => {
+  test('an early answer needs no trailers for a caller of HTTP/1.0, such as nginx', async () => {
     const { url, untilSigns } = await startReading();
     const wire = await openWire(url);
     wire.send(chatBytes(PLAIN).replace('HTTP/1.1', 'HTTP/1.0'));
@@ -129,7 +129,7 @@ describe('an answer that began before its first token', () => {
   test.each([
     ['with KEEP_ALIVE_MS=0', { KEEP_ALIVE_MS: '0' }, 'local'],
     ['for a hosted upstream', { HOSTED_A_TIMEOUT_MS: '90000' }, 'hosted_a'],
-  ] as const)('does not begin %s', async (_says, settings, id) => {
+  ] as const)('no early answer begins %s', async (_says, settings, id) => {
     const scene = await startScene({ [id]: hang } as Record<typeof id, typeof hang>, settings);
     const { pending } = await ask(scene, scene.up[id], STREAM);
     scene.clock.advance(2 * KEEP_ALIVE_MS - 1);

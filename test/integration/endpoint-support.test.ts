@@ -37,7 +37,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
       },
     );
 
-    test('a caller gets a 404 that says so where no upstream has the endpoint', async () => {
+    test('a caller gets a 404 that says so if no upstream has the endpoint', async () => {
       const a = await startUpstream(error(404, 'Not Found'));
       const gateway = await startGateway(at({ hosted_a: a.url }));
       for (let n = 0; n < 2; n += 1) {

@@ -118,7 +118,7 @@ describe('an upstream whose circuit is open', () => {
   test.each([
     ['there is no such route', 404],
     ['a key is asked for', 401],
-  ])('a health check passes where %s (%i)', async (_says, status) => {
+  ])('a health check passes if %s (%i)', async (_says, status) => {
     const { clock, up, gateway } = await startOpened('local');
     up.answerGet = ({ res }) => void res.writeHead(status).end('{}');
     // A jump leaves no time for the engine's list of models either, and its engine is checked for that as well.
@@ -156,7 +156,7 @@ describe('an upstream whose circuit is open', () => {
     expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
-  test('an upstream waits for its cool-down where health checks are switched off', async () => {
+  test('an upstream waits for its cool-down if health checks are switched off', async () => {
     const { clock, up, gateway, checks } = await startOpened('hosted_a', {
       HEALTH_CHECKS: 'false',
     });
@@ -177,7 +177,7 @@ describe('an upstream whose circuit is open', () => {
     expect(checks()).toHaveLength(1);
   });
 
-  test('an upstream is not checked where that might wake up a paid machine', async () => {
+  test('an upstream is not checked if that might wake up a paid machine', async () => {
     const clock = createManualClock();
     const up = await startUpstream(reset);
     up.answerGet = well;

@@ -52,7 +52,7 @@ test('the next machine is called alongside a slow one by default', async () => {
   expect(circuits[fast.id]).toMatchObject({ open: false, fails: 0, successes });
 });
 
-test('the local pool has failed once where both machines fail, and the paid upstream is called', async () => {
+test('the local pool has failed once if both machines fail, and the paid upstream is called', async () => {
   const tier = await startTierScene({ slow: hang, other: hang }, PAID);
   const { slow, other } = tier.own;
   const { pending, call } = await askSlow(tier, slow);

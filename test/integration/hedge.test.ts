@@ -38,7 +38,7 @@ describe.each([
     expect(await pending.answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
   });
 
-  test('the slow call wins the race where its content is first, and the hedged call is aborted at once', async () => {
+  test('the slow call wins the race if its content is first, and the hedged call is aborted at once', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
     const took = await fastest(async () => {
@@ -62,7 +62,7 @@ describe.each([
     expect(circuits['hosted_b']).toMatchObject({ fails: 0, successes: 0, consecutiveSlow: 0 });
   });
 
-  test('the hedged call wins the race where its content is first, and the slow call is aborted at once', async () => {
+  test('the hedged call wins the race if its content is first, and the slow call is aborted at once', async () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
     const took = await fastest(async () => {

@@ -169,7 +169,7 @@ describe.each<
   });
 });
 
-test('sound, video and a file without a name reach an engine as they came', async () => {
+test('audio, video and a file without a name reach an engine unchanged', async () => {
   const parts =
     '[{"type":"audio_url","audio_url":{"url":"data:audio/wav;base64,AA=="}},{"type":"video_url","video_url":{"url":"https://x/v.mp4"}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}},{"type":"file","file":{"file_data":"data:application/pdf;base64,AA=="}}]';
   const upstream = await startUpstream(answers('x'));

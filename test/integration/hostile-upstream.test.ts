@@ -108,7 +108,7 @@ describe.each<[name: string, status: number, type: string, body: object]>([
   ['a stream', 200, 'text/event-stream', STREAM],
   ['an error', 400, 'application/json', STREAM],
 ])('a gzip bomb as %s', (_name, status, type, body) => {
-  test('a gzip bomb is refused before it is unpacked whole', async () => {
+  test('a gzip bomb is refused before it is unpacked completely', async () => {
     const zeros = Buffer.alloc(8 * MEBIBYTE);
     const bomb: Script = async ({ res, socket, gone }) => {
       res.writeHead(status, { 'content-type': type, 'content-encoding': 'gzip' });

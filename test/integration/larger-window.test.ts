@@ -92,7 +92,7 @@ test('a copy is not made if nobody needs it, it cannot be named, or Ollama refus
   expect(await aliases()).toEqual([]);
 });
 
-test('removing a copy removes nothing that is no copy', async () => {
+test('removing a copy removes nothing but copies', async () => {
   const gateway = await started(262_144);
   const { ollama, post } = gateway;
   await gateway.set({ routing: { modelAliases: [`mine=${MODEL}`] } });

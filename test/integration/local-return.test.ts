@@ -52,7 +52,7 @@ describe('waiting for a local that has room again in 2 seconds', () => {
     },
   );
 
-  test('a full local is not waited for with HEDGE=all where another upstream may be called', async () => {
+  test('a request does not wait for a full local with HEDGE=all if another upstream may be called', async () => {
     const scene = await startScene(
       { local: limitedFor('2'), hosted_a: answers('paid') },
       { HEDGE: 'all' },
@@ -78,7 +78,7 @@ describe('the length of the wait', () => {
     expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
   });
 
-  test('a request that comes meanwhile waits as well where no other upstream is left', async () => {
+  test('a request that comes meanwhile waits as well if no other upstream is left', async () => {
     const { url, clock, up } = await startScene({ local: [limitedFor('2'), answers('hi')] });
     const first = chatStream(url);
     await clock.timer(2000, 2000);
@@ -103,7 +103,7 @@ describe('the length of the wait', () => {
   });
 });
 
-test('where all machines are full, the last one is waited for', async () => {
+test('a request waits for the last machine if all of them are full', async () => {
   const slow = await startMachine(limitedFor('2'));
   // A length that no other timer has.
   const quick = await startMachine(

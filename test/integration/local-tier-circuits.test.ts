@@ -40,7 +40,7 @@ describe('the circuit of a machine', () => {
 });
 
 describe('the circuit of the local pool', () => {
-  test('the circuit of the local pool stays closed where three machines have failed and a fourth could serve', async () => {
+  test('the circuit of the local pool stays closed if three machines have failed and a fourth could serve', async () => {
     const dead = [error(503), error(502), error(504)].map((script) => startMachine(script));
     const [fourth, hosted] = [await startMachine(answers('hi')), await startUpstream(answers('$'))];
     const tier = await startTier(
@@ -57,7 +57,7 @@ describe('the circuit of the local pool', () => {
     });
   });
 
-  test('the circuit of the local pool opens where all machines have failed', async () => {
+  test('the circuit of the local pool opens if all machines have failed', async () => {
     const dead = [await startMachine(error(503)), await startMachine(error(503))];
     const hosted = await startUpstream(answers('paid for'));
     const tier = await startTier(dead, at({ hosted_a: hosted.url }));
@@ -110,7 +110,7 @@ describe('a local pool whose machines are all out', () => {
     expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
   });
 
-  test('the machine that comes back first is called where no other upstream is left, without a fallback reason', async () => {
+  test('the machine that comes back first is called if no other upstream is left, without a fallback reason', async () => {
     const { tier, first, second } = await startOut();
     first.script = answers('well again');
     expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });

@@ -141,7 +141,7 @@ describe('machines that take no requests now', () => {
     },
   );
 
-  test('a local pool of busy machines gives a 503 with a time to come back where no other upstream is left', async () => {
+  test('a local pool of busy machines gives a 503 with a time to come back if no other upstream is left', async () => {
     const machines = [
       await startMachine(error(503, 'busy')),
       await startMachine(error(503, 'busy')),

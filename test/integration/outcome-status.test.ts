@@ -215,7 +215,7 @@ describe('a refusal of the request', () => {
     ['refuses as well', 422, 0],
     ['fails', 503, 1],
   ])(
-    'an unexplained 400 is passed on byte for byte where the next upstream %s',
+    'an unexplained 400 is passed on byte for byte if the next upstream %s',
     async (_says, second, thirdCalls) => {
       const a = await startUpstream(json(400, tooHigh, { 'x-ratelimit-remaining': '3' }));
       const b = await startUpstream(error(second));

@@ -54,7 +54,7 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
       expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
     });
 
-    test('a caller gets an answer that visibly ends, never a doubled one, where all upstreams begin it again', async () => {
+    test('a caller gets an answer that visibly ends, never a doubled one, if all upstreams begin it again', async () => {
       const restart = sse(...told('b'));
       const { gateway } = await startHandover([cut(...BEGUN), restart, restart], settings);
       const { content, dones } = heard(endedInError((await chatStream(gateway.url)).text).before);

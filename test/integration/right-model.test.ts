@@ -77,7 +77,7 @@ test('a model name that the engine does not have goes to the model that it has l
   expect(modelsAt(engine)).toEqual([QWEN.name, QWEN.name, QWEN.name]);
 });
 
-test('a model name that the engine has goes there as it is, loaded or not', async () => {
+test('a model name that the engine has goes there unchanged, loaded or not', async () => {
   const { url, engine } = await started([NOMIC, GEMMA, QWEN], [QWEN.name]);
   await chat(url, { ...HELLO, model: GEMMA.name });
   await chat(url, { ...HELLO, model: 'nomic-embed-text' });
@@ -93,7 +93,7 @@ test('a model name in other letters goes to the model of that name, and an exact
   expect(modelsAt(engine)).toEqual([GEMMA.name, NOMIC.name, QWEN.name, upper.name]);
 });
 
-test('a model name goes to the model that answered last where none is loaded, and first to one that runs', async () => {
+test('a model name goes to the model that answered last if none is loaded, and first to one that runs', async () => {
   const { url, engine } = await started([CLOUD, NOMIC, QWEN, GEMMA], []);
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   await chat(url, { ...HELLO, model: GEMMA.name });

@@ -19,7 +19,7 @@ function wake({ host }: TestGateway): void {
   power.emit('resume');
 }
 
-test('a connection that was idle during a sleep is closed and not used again, and a running request goes on', async () => {
+test('a connection that was idle during a sleep is closed and not used again, and a running request continues', async () => {
   const up = await startUpstream(hang, answers('well'));
   const gateway = await startGateway(at({ hosted_a: up.url }));
   const running = startChat(gateway.url);

@@ -81,7 +81,7 @@ test('a caller that does not read stops the upstream, fills no memory, and start
   await call.gone;
 });
 
-test('a caller that reads nothing loses its upstream call with its connection, which counts as no failure', async () => {
+test('a caller that reads nothing loses its upstream call with its connection, which is not a failure', async () => {
   const { clock, gateway, caller, call } = await startFlooded(flood(() => {}));
   clock.advance(590_000);
   await turns(gateway);

@@ -167,7 +167,7 @@ test('a request that the protocol itself does not allow gets a 400, and no upstr
   });
 });
 
-test('a stored prompt without an input is no bad request where the host that keeps it is only busy', async () => {
+test('a stored prompt without an input is not a bad request if the host that keeps it is only busy', async () => {
   const a = await startUpstream(error(503));
   const b = await startUpstream(answers('b'));
   const gateway = await startGateway({
@@ -244,7 +244,7 @@ test('a number of 64 bits in a tool call stays exact, in the answer and in the h
   ]);
 });
 
-test('llama.cpp gets responses and messages as chat completions, and as they are what only it can do', async () => {
+test('llama.cpp gets responses and messages as chat completions, except for what only it can do', async () => {
   const engine = await startUpstream(answers('hi'));
   engine.answerGet = ({ res }) => {
     const data = [{ id: 'm', object: 'model', owned_by: 'llamacpp' }];

@@ -75,7 +75,7 @@ const isRunning = ({ host }: Pair) =>
 
 describe('an unresponsive engine whose port is open', () => {
   test.each(['own', 'off'])(
-    'an unresponsive engine is given up after two health checks without an answer (HEDGE=%s)',
+    'a call to an unresponsive engine ends after two health checks without an answer (HEDGE=%s)',
     async (hedge) => {
       const scene = await startWedged('llamacpp', { HEDGE: hedge });
       const { pending, call } = await askLocal(scene);
@@ -128,7 +128,7 @@ describe('engines that keep their whole timeout', () => {
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
   });
 
-  test('an engine that tells its progress keeps a prompt as long as it goes on, and its app gets the answer alone', async () => {
+  test('an engine that reports progress keeps a prompt as long as it makes any, and the app gets only the answer', async () => {
     const scene = await startWedged('llamacpp', { HEALTH_CHECKS: 'false' });
     for (const isWell of [true, false]) {
       const { pending, call } = await askLocal(scene);
@@ -193,7 +193,7 @@ describe('engines that keep their whole timeout', () => {
   );
 });
 
-test('a machine that no longer answers is given up for the next upstream', async () => {
+test('a request leaves a machine that no longer answers for the next upstream', async () => {
   const tier = await startTierScene({ machine: hang }, { hosted_a: answers('paid') });
   const { machine } = tier.own;
   machine.answerGet = silent;

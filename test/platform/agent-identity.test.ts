@@ -76,7 +76,7 @@ test.each([
   expect(parsePublicKey(Buffer.from(hex, 'hex').toString('base64url'))).toBeNull();
 });
 
-test('a public key that is no point on the curve verifies nothing', () => {
+test('a public key that is not a point on the curve verifies nothing', () => {
   const key = keyOf(Buffer.from(`02${'00'.repeat(31)}`, 'hex').toString('base64url'));
   const signature = Buffer.alloc(64).toString('base64');
   expect(verifyHealth(key, { nonce: '00', id: RFC_ID, signature })).toBe(false);

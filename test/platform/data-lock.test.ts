@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { claimDataDirectory } from '../../main/platform/data-lock.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
-test('a data directory is given back also where its owner file cannot be removed', () => {
+test('a data directory is given back even if its owner file cannot be removed', () => {
   const directory = temporaryDirectory();
   const claim = claimDataDirectory(directory, 0);
   if (claim.kind === 'taken') throw new Error('the data directory has another owner');

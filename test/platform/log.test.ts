@@ -78,7 +78,7 @@ const openFull = () =>
   }).length;
 
 test.runIf(process.platform === 'linux')(
-  'a log file goes on once a disk that was full has space again',
+  'a log file continues once a disk that was full has space again',
   async () => {
     const directory = temporaryDirectory();
     const file = logFile(directory);

@@ -75,7 +75,7 @@ function restored(saved: unknown) {
   return memory;
 }
 
-test('what is saved of an upstream is read and saved again as it is', () => {
+test('what is saved of an upstream is read back and saved unchanged', () => {
   expect(JSON.parse(JSON.stringify(restored(SAVED).save(SAVED_TOPICS)))).toEqual(SAVED);
 });
 

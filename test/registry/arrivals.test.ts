@@ -50,7 +50,7 @@ test('the oldest of too many bodies that are waited for gives way, and a whole m
   expect(await oldest.closed).toMatch(/^HTTP\/1\.1 503 [^]*\r\nretry-after: 1\r\n/i);
 });
 
-test('a sender that goes on after a refusal is cut off', async () => {
+test('a sender that continues after a refusal is cut off', async () => {
   const { clock, url } = await startMessages();
   const agent = await openWire(url);
   agent.send(head(ENROLL, 'transfer-encoding: chunked'));

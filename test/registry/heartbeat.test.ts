@@ -39,7 +39,7 @@ describe('heartbeats', () => {
 });
 
 describe('the sequence of heartbeats', () => {
-  test('only one of many copies of a heartbeat counts that come at the same time', async () => {
+  test('of many copies of a heartbeat that come at the same time, only one counts', async () => {
     const { join, registry, store } = startRegistry();
     const agent = await join();
     const message = agent.heartbeat(recordOf());

@@ -40,7 +40,7 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
   ['the order of the models', { models: ['llama-8b', 'qwen3-32b'] }],
   ['the agent version', { agent_version: '9.9.9' }],
   ['the model that answers, of two in memory', { current_model: 'llama-8b' }],
-])('a change of %s is no news', (_what, change) => {
+])('a change of %s is not news', (_what, change) => {
   const model_facts = ['qwen3-32b', 'llama-8b'].map((id) => modelFacts(id, { loaded: true }));
   expect(newsOf(heard({ model_facts }), heard({ model_facts, ...change }))).toEqual([]);
 });

@@ -21,7 +21,7 @@ test('idle power is shown with its cost in a day, and a token with the price fro
   ]);
 });
 
-test('electricity is shown without amounts where there is no price, and not at all before a measurement', () => {
+test('electricity is shown without amounts if there is no price, and not at all before a measurement', () => {
   expect(electricityFacts({ ...ENERGY, priceKwh: null }).map(({ value }) => value)).toEqual([
     '28 W: 0.67 kWh a day',
     '2.9 J',

@@ -43,7 +43,7 @@ describe('the registry as the dashboard reads it', () => {
     expect(providers.lastList()).toEqual(MACHINES);
   });
 
-  test('a machine is read without its history where that fails, which is told apart from an empty history', async () => {
+  test('a machine is read without its history if that fails, which is told apart from an empty history', async () => {
     const { providers } = setUp((path) =>
       path.endsWith('/history') ? new Response('', { status: 500 }) : Response.json(LIST.data[0]),
     );

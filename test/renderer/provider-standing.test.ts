@@ -82,7 +82,7 @@ describe('the state of a machine', () => {
     expect(standingOf(both, undefined).kind).toBe('unreachable');
   });
 
-  test('a failed check is not blamed where the engine is down', () => {
+  test('the page does not blame a failed check if the engine is down', () => {
     const both = { ...down, verification: failedWith(slow).verification };
     expect(standingOf(both, undefined).kind).toBe('engine-down');
   });

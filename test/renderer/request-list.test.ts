@@ -59,7 +59,7 @@ test('a request and its filter are kept in the address', () => {
   expect(routeOf(hashOf(route))).toEqual(route);
 });
 
-test('a request has its neighbours, also where the list does not hold it', () => {
+test('a request has its neighbours even if the list does not hold it', () => {
   const list = [at('c', 3), at('b', 2), at('a', 0)];
   const around = (id: string, seconds: number | null) =>
     neighboursOf(list, seconds === null ? null : NOW + seconds * 1_000, id);
@@ -126,7 +126,7 @@ test('the newest requests, read again, join up with the earlier ones, and rows s
   expect(after.rows[60]).toBe(before.rows[10]);
 });
 
-test('the list begins again, rather than with a gap, where more requests came than a page holds', () => {
+test('the list begins again, rather than with a gap, if more requests came than a page holds', () => {
   const before = readNewest(NOTHING_READ, rowsTo(449));
   const after = readNewest(before, rowsTo(949));
   expect(idsOf(after)).toEqual(rowsTo(949, 750).map(({ id }) => id));

@@ -146,7 +146,7 @@ describe('the app of a request', () => {
     expect(appName({ caller: { key: null, address: null, userAgent } })).toBe(name);
   });
 
-  test('a request is shown with the name of its key, and with the model that answered where it named none', () => {
+  test('a request is shown with the name of its key, and with the model that answered if it named none', () => {
     const attempts = [attempt({ model: 'qwen3', firstContentMs: 100, endMs: 300 })];
     const row = request('a', { model: null, key: 'Open WebUI', attempts });
     expect(whatOf(row)).toEqual({ model: 'qwen3', app: 'Open WebUI' });
@@ -161,7 +161,7 @@ describe('the tokens of a call', () => {
     expect(usageText(streamed)).toBe('12 tokens in, 51 out · 25 tokens/s');
   });
 
-  test('the tokens of a call have no rate where the answer came whole, and are marked where estimated', () => {
+  test('the tokens of a call have no rate if the answer came whole, and are marked if estimated', () => {
     const whole = attempt({ tokens: { ...tokens, estimated: true }, endMs: 2600 });
     expect(usageText(whole)).toBe('≈ 12 tokens in, 51 out');
     expect(usageText(attempt())).toBe(null);

@@ -47,7 +47,7 @@ const key = fieldAt('hosted_a.apiKey');
 const address = fieldAt('hosted_a.baseUrl');
 
 describe('drafts of settings', () => {
-  test('a draft that equals the saved value is no draft', () => {
+  test('a value that equals the saved one is not a draft', () => {
     expect(withDraft({}, saved(label, 'Groq'), 'Groq')).toEqual({});
     expect(withDraft({}, saved(fieldAt('ondemand.warmup'), true), true)).toEqual({});
     expect(withDraft({}, saved(key, 'abc…wxyz'), '')).toEqual({});
@@ -94,7 +94,7 @@ describe('what is sent', () => {
     expect(valueOf(fieldAt('circuit.failThreshold'), '30 s')).toBe('30 s');
   });
 
-  test('headers are sent as the object that they spell, and as text where they spell none', () => {
+  test('headers are sent as the object that they spell, and as text if they spell none', () => {
     const headers = fieldAt('hosted_a.headers');
     expect(valueOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
     expect(valueOf(headers, '{"X-Team":')).toBe('{"X-Team":');
@@ -148,7 +148,7 @@ test('only a change to a setting that is read at the start waits for a restart',
 });
 
 describe('the words of the settings page', () => {
-  test('Local without an address is served by machines where any serves, and otherwise not set up', () => {
+  test('machines serve local without an address if any can, and otherwise it is not set up', () => {
     const local = SECTIONS.find(({ upstream }) => upstream === 'local');
     if (local === undefined) throw new Error('no section of Local');
     expect(sectionSummary(local, viewOf(), 0)).toBe('not set up');

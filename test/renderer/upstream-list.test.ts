@@ -43,7 +43,7 @@ describe('the upstreams in order', () => {
     expect(upstreams.map(({ flow }) => flow)).toEqual(['round', 'through', 'ends', 'none', 'none']);
   });
 
-  test('a cool-down goes on between reports and ends as a probe', () => {
+  test('a cool-down continues between reports and ends as a probe', () => {
     const kind = (afterMs: number) =>
       line([tripped('local', 9_000)], {}, afterMs).upstreams[0]?.condition;
     expect(kind(4_000)).toMatchObject({ kind: 'cooling', remainingMs: 5_000 });
@@ -245,7 +245,7 @@ describe('sightings of an upstream', () => {
     expect(problems[0]?.todo === 'Start the engine.').toBe(cause === 'engine');
   });
 
-  test('machines that their owner paused are no problem while another upstream serves', () => {
+  test('machines that their owner paused are not a problem while another upstream serves', () => {
     const found = line([upstream('hosted_a')], { standing: absent('paused') });
     expect(headlineOf(found, false).problems).toEqual([]);
     expect(headlineOf(found, false).tone).toBe('green');
@@ -266,7 +266,7 @@ describe('sightings of an upstream', () => {
     }
   });
 
-  test('every cause is shown where nothing can answer, even one that passes by itself', () => {
+  test('every cause is shown if nothing can answer, even one that passes by itself', () => {
     const found = line([
       failing,
       skipped('hosted_a', 'rate_limited', 16_000),

@@ -65,7 +65,7 @@ test.each(CASES.flatMap((each) => [true, false].map((isStream) => ({ ...each, is
   },
 );
 
-test('a tool name that hosts refuse stays as it is for an upstream that speaks the protocol', async () => {
+test('a tool name that hosts refuse stays unchanged for an upstream that speaks the protocol', async () => {
   const { more } = messages(LONG);
   const native = { HOSTED_A_PROTOCOLS: 'native' };
   const { url, system } = await startBetween('hosted_a', ({ res }) => void res.end(DONE), native);

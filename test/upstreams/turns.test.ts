@@ -107,7 +107,7 @@ test.each([
     turnOf: ({ output }: Answered) => output,
   },
 ])(
-  'a conversation with a local engine at $path goes on at a hosted API that checks its own thoughts',
+  'a conversation with a local engine at $path continues at a hosted API that checks its own thoughts',
   async ({ path, placeholder, refusal, whole, asks, turnOf }) => {
     const engine = await startUpstream(saying({ ...SAID, reasoning: 'Hm.' }, {}));
     const host = await startUpstream((call) =>
@@ -171,7 +171,7 @@ describe('upstreams that speak the Messages API', () => {
   );
 
   test.each([true, false])(
-    'a message that says it calls a tool, and calls none, is no answer (streamed: %s)',
+    'a message that says it calls a tool, and calls none, is not an answer (streamed: %s)',
     async (isStream) => {
       const events = [
         typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),

@@ -85,7 +85,7 @@ async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]>
   return devices;
 }
 
-/** In bytes, from all tiles with the driver xe, or from one file with i915 (AlexsJones/llmfit#733); null without both. */
+/** In bytes, from all tiles with the driver xe, or from one file with i915 (AlexsJones/llmfit#733); null if none. */
 async function ownMemory(files: KernelFiles, { path }: SysfsCard): Promise<number | null> {
   const tiles = (await files.names(path)).filter((name) => /^tile\d+$/.test(name));
   let sum = 0;

@@ -114,7 +114,7 @@ describe('freed memory', () => {
     expect(under({}, afterTime(paused, 1000)).mode()).toBe('paused');
   });
 
-  test('an owner rule frees memory only where the owner allows it, and only when others need the GPU', () => {
+  test('an owner rule frees memory only if the owner allows it and others need the GPU', () => {
     const wishOf = (rules: Partial<OwnerRules>, seen: Partial<Observation>, rulesFree: boolean) =>
       memoryGoalOf(
         afterObservation(INITIAL_STATE, { ...NO_RULES, ...rules }, { ...QUIET, ...seen }),

@@ -238,7 +238,7 @@ test.each<[string, FakeEngine['routes']]>([
   expect((await look(await startEngine(routes))).kind).toBe('stranger');
 });
 
-test('a server that never answers is given up after one request', async () => {
+test('the agent gives up a server that never answers after one request', async () => {
   const engine = await startEngine({ '*': { body: '', hangs: true } });
   expect(await look(engine)).toEqual({ kind: 'silent', isLate: true });
   expect(engine.asked).toHaveLength(1);
@@ -281,7 +281,7 @@ test.each([
     { kind: 'tps', tps: 0.8371284457403783 },
   ],
 ] as const)(
-  'metrics of %s are read from %s as far as they are there, and nothing is made up',
+  'the metrics of %s are read from %s as far as they exist, and none is made up',
   (kind, page, told, decode) => {
     const metrics = { ...NOTHING, ...told };
     expect(parseMetrics(kind, fixture(page))).toEqual({ metrics, decode });

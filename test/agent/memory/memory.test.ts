@@ -131,7 +131,7 @@ test('memory that is freed for a time comes back when it is over, also after a r
   expect([...first.engine.loaded].toSorted()).toEqual(['large', 'small']);
 });
 
-test('a model that nobody uses is unloaded where the engine does not do it itself', async () => {
+test('the agent unloads a model that nobody uses if the engine does not do it itself', async () => {
   const given = { idleUnloadMin: 0.5 };
   const swap = await startWith('llama-swap', ['small'], given);
   const ollama = await startWith('ollama', ['small'], given);

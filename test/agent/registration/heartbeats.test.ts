@@ -85,7 +85,7 @@ describe('machines at a real registry', () => {
     expect(wire.registry.get(id)?.status).toBe('offline');
   });
 
-  test('a machine is the same after a restart, and its heartbeat count goes on', async () => {
+  test('a machine is the same after a restart, and its heartbeat count continues', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const first = await startAgent({ clock });
@@ -111,7 +111,7 @@ describe('machines at a real registry', () => {
     expect(second.agent.view().registry.problem).toBeNull();
   });
 
-  test('a machine that leaves a registry goes back to that of its own process', async () => {
+  test('a machine that leaves a registry returns to that of its own process', async () => {
     const clock = createManualClock();
     const wire = await startWire({ clock });
     const ownRegistry = hearingRegistry();
@@ -159,7 +159,7 @@ describe('registries that fail', () => {
     expect(agent.view().problems.some(({ tool }) => tool === 'registry')).toBe(true);
   });
 
-  test('a registry that never answers is given up after 10 s, and at a stop after 1 s', async () => {
+  test('the agent gives up a registry that never answers after 10 s, and at a stop after 1 s', async () => {
     const registry = await scriptedRegistry(() => {});
     const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
     await until(() => registry.beats.length === 1);

@@ -90,7 +90,7 @@ test('a gateway without its database is skipped, and its answer stands if no oth
   expect(await beat()).toMatchObject({ kind: 'unwritten' });
 });
 
-test('a joining machine asks the next gateway where one is silent or has no database, and reports there', async () => {
+test('a joining machine asks the next gateway if one is silent or has no database, and reports there', async () => {
   const [a, b, c] = [await gateway(), await gateway(), await gateway()];
   const { enroll, beat, link } = await agentOf(a, [b.url, c.url]);
   a.mode = 'away';

@@ -19,7 +19,7 @@ const ASK = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 
 const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code;
 
-test('a request whose engine hangs has it checked after 5 s, and is given up', async () => {
+test('a request to a hung engine has it checked after 5 s, and then fails', async () => {
   const registry = hearingRegistry();
   const engine = await startUpstream(hang);
   let asked = 0;

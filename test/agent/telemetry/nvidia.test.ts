@@ -71,7 +71,7 @@ test.each([
   'a, b, c, d, e, f, g, h, i, j, k, l',
   '1, 2, 3',
   '\u0000\u0001\u0002',
-])('the line %j is no row of nvidia-smi', (line) => {
+])('the line %j is not a row of nvidia-smi', (line) => {
   expect(parse(line)).toBeNull();
 });
 
@@ -134,7 +134,7 @@ test('a value that systeminformation leaves out is asked once, and again when an
   expect(asked(2)).toBe(`${IDENTITY},utilization.memory`);
 });
 
-test('every round asks nvidia-smi for everything where systeminformation sees no card, or not all', async () => {
+test('every round asks nvidia-smi for everything if systeminformation sees no card, or not all', async () => {
   const { tools, clock, collector, library, round, asked } = started(smi(CARD, SECOND));
   await round();
   expect(asked(1)).toMatch(/memory\.total,.+power\.draw,name$/);
@@ -204,7 +204,7 @@ test.each([
   expect(problem?.remedy).toMatch(remedy);
 });
 
-test('an nvidia-smi that keeps failing is started less and less often, and is well again at once', async () => {
+test('an nvidia-smi that keeps failing is started less and less often, and trusted again once it answers', async () => {
   const { tools, clock, collector, round } = started('exit 1');
   await tools.run(1);
   const isPausing = () => clock.pending() === 1;
@@ -222,7 +222,7 @@ test('an nvidia-smi that keeps failing is started less and less often, and is we
   expect(collector.read()).toMatchObject({ state: 'reading', problems: [] });
 });
 
-test('an older nvidia-smi is asked for less, at once', async () => {
+test('the agent asks an older nvidia-smi for less without a pause', async () => {
   const { collector, round, asked } = started(
     `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${smi({ ...CARD, name: 'Tesla P100-PCIE-16GB' })}`,
   );

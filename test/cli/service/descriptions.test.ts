@@ -103,7 +103,7 @@ test.runIf(has('python3'))(
 );
 
 test.runIf(has('python3'))(
-  'the task for Windows is XML, without an end of its own and with its user',
+  'the task for Windows is XML that names its user and has no time limit',
   () => {
     const script = `import sys, xml.etree.ElementTree as tree
 root = tree.fromstring(sys.stdin.buffer.read().decode('utf-16'))

@@ -99,24 +99,21 @@ test.runIf(isLinux)('a complaint of systemctl is printed with its command line',
   expect(stderr).toContain('"systemctl --user daemon-reload" failed (1): Failed to connect to bus');
 });
 
-test.runIf(isLinux)(
-  'service install leaves nothing behind where systemd does not run',
-  async () => {
-    const { unit, run, endsWith } = home();
-    endsWith(1);
-    const { code, stdout, stderr } = await run('install');
-    expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
-    expect(stderr).toContain('No service was installed, because systemd cannot be reached here.');
-    expect(stderr).toContain('Failed to connect to bus');
-    endsWith(0);
-    await run('install');
-    endsWith(1);
-    expect(await run('remove')).toMatchObject({ code: 0, stderr: '' });
-    expect(existsSync(unit)).toBe(false);
-  },
-);
+test.runIf(isLinux)('service install leaves nothing behind if systemd does not run', async () => {
+  const { unit, run, endsWith } = home();
+  endsWith(1);
+  const { code, stdout, stderr } = await run('install');
+  expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
+  expect(stderr).toContain('No service was installed, because systemd cannot be reached here.');
+  expect(stderr).toContain('Failed to connect to bus');
+  endsWith(0);
+  await run('install');
+  endsWith(1);
+  expect(await run('remove')).toMatchObject({ code: 0, stderr: '' });
+  expect(existsSync(unit)).toBe(false);
+});
 
-test.runIf(isLinux)('service install --print installs nothing', async () => {
+test.runIf(isLinux)('the command "service install --print" installs nothing', async () => {
   const { unit, run, calls } = home();
   const { code, stdout } = await run('install', '--print');
   expect([code, stdout]).toEqual([0, expect.stringContaining('KillMode=mixed')]);

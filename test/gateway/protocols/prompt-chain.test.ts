@@ -35,7 +35,7 @@ const message = fc.record({
 const messages = fc.array(message, { minLength: 1, maxLength: 12 });
 
 describe('the chain of a prompt', () => {
-  test('the chain of a prompt differs where what an engine keys its cache by differs', () => {
+  test('the chain of a prompt differs if what an engine keys its cache by differs', () => {
     const head = { model: 'm', messages: [user('hi')] };
     const plain = of(head);
     expect(common(plain, of({ ...head, cache_salt: 'a' }))).toBe(0);

@@ -53,7 +53,7 @@ test.for([
 const USAGE = { prompt_tokens: 237, completion_tokens: 35 };
 const TIMINGS = { cache_n: 236, prompt_n: 1, prompt_ms: 30.958, predicted_n: 35 };
 
-test('the timings of llama.cpp give the cached tokens where its usage does not', () => {
+test('the timings of llama.cpp give the cached tokens if its usage does not', () => {
   expect(tokens({ choices: [], usage: USAGE, timings: TIMINGS })).toEqual(counted(237, 35, 236));
   expect(tokens({ timings: TIMINGS, choices: [], usage: USAGE })).toEqual(counted(237, 35, 236));
   const told = { ...USAGE, prompt_tokens_details: { cached_tokens: 100 } };
@@ -69,7 +69,7 @@ test('a usage at the beginning or at the end of a long answer is found', () => {
   expect(tokens({ filler, usage })).toEqual(counted(7, 2));
 });
 
-test('of a last count that is none, the first one is not believed either', () => {
+test('usage is not believed at all if its last count is invalid', () => {
   const meter = new UsageMeter(false);
   for (const usage of [{ input_tokens: 7, output_tokens: 1 }, { output_tokens: -5 }])
     meter.take({ bytes: Buffer.from(`data: ${JSON.stringify({ usage })}\n\n`), ends: [] });

@@ -56,7 +56,7 @@ test.each<[EngineKind | null, string]>([
   ['sglang', '--context-length 65536'],
   ['lmstudio', '--context-length 65536'],
   [null, 'larger context window'],
-])('for a small window of %s the owner is told what to set', (kind, setting) => {
+])('the owner learns what to set for a small window of %s', (kind, setting) => {
   expect(remedyAt(kind)).toEqual({
     kind: 'setting',
     text: expect.stringContaining(setting) as string,

@@ -59,7 +59,7 @@ describe('machines that would have to load the model', () => {
     expect(called([cold, warm], 'qwen', { busy: ['warm'] }).first).toEqual(['warm', 'cold']);
   });
 
-  test('machines without any model in memory come last where no machine has the one that was asked for', () => {
+  test('machines without any model in memory come last if no machine has the one that was asked for', () => {
     const idle = machine('idle', { qwen: false });
     for (const targets of [
       [idle, warm],
@@ -75,7 +75,7 @@ describe('machines that would have to load the model', () => {
     expect(called([cold, warm], 'qwen', { busy: ['cold', 'warm'] }).first).toEqual(['warm']);
   });
 
-  test('busy machines are called for embeddings all the same, and where they do not report what is loaded', () => {
+  test('busy machines are called for embeddings all the same, and if they do not report what is loaded', () => {
     expect(called([cold], 'qwen', { busy: ['cold'], keepsModel: true }).first).toEqual(['cold']);
     const silent = machine('silent', { qwen: null });
     expect(called([silent], 'qwen', { busy: ['silent'] }).first).toEqual(['silent']);

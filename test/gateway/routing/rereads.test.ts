@@ -116,7 +116,7 @@ test('a first turn is one without an answer in it, and a conversation that came 
   });
 });
 
-test('few tokens that are read again are no loss, as engines keep whole blocks', () => {
+test('a few tokens that are read again are not a loss, because engines keep whole blocks', () => {
   const { read } = machines();
   read(TURN);
   expect(read(next(), { cached: 9700, input: 12_000 })).toBeNull();

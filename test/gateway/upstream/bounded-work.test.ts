@@ -67,7 +67,7 @@ const WORST: readonly [name: string, unit: string, inEvent: number][] = [
 
 describe('the worst input of each kind', () => {
   test.each(WORST)(
-    'the worst stream is never parsed at once, however long: %s',
+    'the worst stream is never parsed in one piece, however long: %s',
     (_name, unit, inEvent) => {
       const body = () =>
         inEvent === 0
@@ -91,7 +91,7 @@ describe('the worst input of each kind', () => {
     ['empty lists', '[],'],
     ['empty objects', '{},'],
     ['names', '"k":{"a":1},'],
-  ])('the worst plain answer is never parsed at once, however long: %s', (_name, unit) => {
+  ])('the worst plain answer is never parsed in one piece, however long: %s', (_name, unit) => {
     const seen = watchParsing();
     const open = unit === 'x' ? '"' : unit.startsWith('"') ? '{' : '[';
     const close = { '"': '"', '{': '"z":0}', '[': '0]' }[open];
@@ -112,7 +112,7 @@ describe('the worst input of each kind', () => {
     ['lists', delta({ content: 'a', annotations: [{ a: [1, 2] }] })],
     ['tool calls', delta({ tool_calls: [{ index: 0, function: { arguments: 'xy' } }] })],
     ['usage', event({ usage: { x: 'y'.repeat(10_000) }, choices: [{ delta: { content: 'a' } }] })],
-  ])('the worst assembled stream is never parsed at once, however long: %s', (_name, unit) => {
+  ])('the worst assembled stream is never parsed in one piece, however long: %s', (_name, unit) => {
     const seen = watchParsing();
     const whole = fed(
       createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),

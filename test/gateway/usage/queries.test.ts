@@ -36,7 +36,7 @@ const KINDS = [
   {},
 ] as const;
 
-test('of first choices, fallbacks, failures and cancelled requests each keeps its own last thousand', () => {
+test('the last thousand of each are kept: first choices, fallbacks, failures and cancelled requests', () => {
   const queries = open();
   const rows = Array.from({ length: 3000 }, (_, n) =>
     request(`r${n}`, { state: 'done', ...KINDS[n % KINDS.length] }),

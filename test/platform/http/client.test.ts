@@ -134,7 +134,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(fresh.status).toBe(408);
   });
 
-  test(`an upstream over ${protocol} that sends interim heads without end is given up`, async () => {
+  test(`a call over ${protocol} ends if its upstream sends interim heads without end`, async () => {
     const server = await startByteServer(protocol, (socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101) + HI);
     });
@@ -189,7 +189,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(heard.text.length).toBe(bytes);
   });
 
-  test(`idle ${protocol} connections are dropped on request, and running requests go on`, async () => {
+  test(`idle ${protocol} connections are dropped on request, and running requests continue`, async () => {
     let whole = () => {};
     const server = await startByteServer(protocol, (socket, _n, head) => {
       if (!head.startsWith('GET /slow')) socket.write(HI);

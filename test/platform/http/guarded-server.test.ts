@@ -90,7 +90,7 @@ test.each([
   ['a body never ends', CHUNKED, '1\r\na\r\n', /^HTTP\/1\.1 408 /],
   ['a head is huge', `${GET_BEGUN}x: ${'y'.repeat(40_000)}`, '', /^HTTP\/1\.1 431 /],
 ])(
-  'a connection on which %s is closed, however busily it goes on',
+  'a connection on which %s is closed, however busy it stays',
   async (_what, sent, more, answer) => {
     const { url } = await serve(readWhole, { headMs: 60, requestMs: 120 });
     const slow = await openWire(url);

@@ -49,7 +49,7 @@ const problemsOf = (...all: readonly PooledRegistry[]) =>
 const UNWRITTEN = { kind: 'refused', code: 'registry_unwritten', status: 503 };
 
 describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
-  test('routing goes on without the database, heartbeats count here but are not acknowledged, and the next ones are written', async () => {
+  test('routing continues without the database; heartbeats count here but are not acknowledged, and the next ones are written', async () => {
     const { a, b, agent } = await scene();
     await postgres.kill();
     await expect.poll(() => problemsOf(a, b)).toEqual([true, true]);

@@ -128,7 +128,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(targetsAt(a)).toEqual([id]);
   });
 
-  test('a verification result is dropped where the machine has changed at the other gateway meanwhile', async () => {
+  test('a verification result is dropped if the machine has changed at the other gateway meanwhile', async () => {
     const [a, b] = await twoGateways();
     const agent = await joined(a, b);
     const { verifierHost: host } = a.registry;

@@ -69,7 +69,7 @@ describe('addresses', () => {
   });
 
   test.each(['127.0.0.1', '127.255.255.254', '::1', '0:0:0:0:0:0:0:1'])(
-    'the address %s is allowed only where loopback is',
+    'the address %s is allowed only if loopback is',
     (address) => {
       expect(refusalOf(address, { loopback: false })).toBe('loopback');
       expect(refusalOf(address, { loopback: true })).toBeNull();
@@ -83,7 +83,7 @@ describe('addresses', () => {
     '::127.0.0.1',
     '64:ff9b::127.0.0.1',
     '2002:7f00:1::',
-  ])('the address %s is not even allowed where loopback is', (address) => {
+  ])('the address %s is not even allowed if loopback is', (address) => {
     expect(refusalOf(address, { loopback: true })).not.toBeNull();
     expect(isLoopback(address)).toBe(false);
   });

@@ -43,7 +43,7 @@ const RAN: RunMemory = {
 const plan = (verification: StoredVerification, memory: RunMemory = RAN, nowTicks = 0) =>
   planOf(verification, memory, nowTicks);
 
-test('a test inference is left out where no model is loaded, and is due again with the next light run', () => {
+test('a test inference is left out if no model is loaded, and is due again with the next light run', () => {
   expect(plan(VERIFIED, RAN, 31 * MINUTE).inference).toBe('if_loaded');
   const run = {
     deferred: false,

@@ -232,7 +232,7 @@ describe('addresses that an agent gives', () => {
     });
   });
 
-  test('an address of a name that nobody resolves is given up after 5 s', async () => {
+  test('a check of a name that does not resolve ends after 5 s', async () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     const lookup = () => new Promise<never>(() => {});
@@ -278,14 +278,14 @@ describe('verification over TLS', () => {
     ['certificate is for another name', 'tower.test', { cert: CERT, ca: CERT }],
     ['certificate is self-signed', 'agent.test', { cert: CERT, ca: EXPIRED }],
     ['certificate expired', 'agent.test', { cert: EXPIRED, ca: EXPIRED }],
-  ])('a machine over TLS is refused where its %s', async (error, host, { cert, ca }) => {
+  ])('a machine over TLS is refused if its %s', async (error, host, { cert, ca }) => {
     const provider = await startFakeProvider({ tls: { key: KEY, cert } });
     const { subject } = at(provider, host);
     expect(health(await run(provider, { subject, edges: { ca } }))?.error).toBe(error);
     expect(provider.calls).toEqual([]);
   });
 
-  test('a TLS connection that does not come about is given up after 3 s', async () => {
+  test('a check ends after 3 s if its TLS connection does not come about', async () => {
     const clock = createManualClock();
     const provider = await startFakeProvider();
     const silent = createServer(() => {});

@@ -122,6 +122,6 @@ test.each<[why: string, body: string]>([
   ['there is more than one choice', `{"n":2,"messages":[${USER}]}`],
   ['the answer is to be JSON', `{"response_format":{"type":"json_object"},"messages":[${USER}]}`],
   ['the text is constrained', `{"guided_regex":"a","messages":[${USER}]}`],
-])('a continuation is not possible where %s', (_why, body) => {
+])('a continuation is not possible if %s', (_why, body) => {
   expect(continued(body)).toBeNull();
 });

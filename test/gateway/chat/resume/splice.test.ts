@@ -64,7 +64,7 @@ test.each([
   },
 );
 
-test('an echo is dropped only where it is the first text of all and comes in one piece', async () => {
+test('an echo is dropped only if it is the very first text and comes in one piece', async () => {
   const echo = [chunkOf('2', { role: 'assistant', content: '' }), text(SENT), text(', and'), STOP];
   for (const plan of [ECHO, going('always')]) {
     expect((await heardOf(plan, echo)).content).toBe(`${SENT}, and`);

@@ -81,6 +81,6 @@ test.each<[why: string, reason: string, sent: readonly string[]]>([
   ['a chunk has two choices', 'several_choices', ['data: {"choices":[{},{}]}\n\n']],
   ['a finish reason was sent', 'finished', [A, chunkOf('1', {}, 'stop')]],
   ['[DONE] was sent', 'finished', [A, 'data: [DONE]\n\n']],
-])('a stream is not continued where %s: %s', async (_why, reason, sent) => {
+])('a stream is not continued if %s: %s', async (_why, reason, sent) => {
   expect(await reasonFor(...sent)).toBe(reason);
 });

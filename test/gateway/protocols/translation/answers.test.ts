@@ -140,7 +140,7 @@ describe('consistent usage', () => {
     };
   };
 
-  test('the usage of a translated answer is consistent where the upstream leaves cached tokens out of its input', () => {
+  test('the usage of a translated answer is consistent even if the upstream leaves cached tokens out of its input', () => {
     const usage = {
       prompt_tokens: 3,
       completion_tokens: 2,
@@ -153,7 +153,7 @@ describe('consistent usage', () => {
     expect(messages).toMatchObject({ usage: { input_tokens: 3, cache_read_input_tokens: 7 } });
   });
 
-  test('the usage of a translated answer is consistent where the upstream reports more reasoning than output', () => {
+  test('the usage of a translated answer is consistent even if the upstream reports more reasoning than output', () => {
     const usage = {
       prompt_tokens: 3,
       completion_tokens: 2,
