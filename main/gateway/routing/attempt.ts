@@ -64,8 +64,8 @@ export class Attempt {
   readonly #known: Knowledge;
   /** When the last call was sent, in clock ticks. */
   #sentAt: number;
-  /** Whether the upstream may know of it. */
-  #hasLeft: () => boolean;
+  /** As it was first sent; null once it was sent again, or its answer is being sent. */
+  #first: Sending | null;
   hasEnded = false;
   #ttftMs: number | null = null;
   #tokens: Tokens | null = null;
@@ -83,7 +83,7 @@ export class Attempt {
     this.target = target;
     this.#permits = permits;
     this.#sentAt = sending.sentAt;
-    this.#hasLeft = () => sending.hasLeft();
+    this.#first = sending;
     this.#deps = deps;
     this.#known = deps.memory.of(own.id);
     const ids = pool === null ? [own.id] : [own.id, pool.id];
@@ -96,13 +96,13 @@ export class Attempt {
   /** Sent once more: changed, as the upstream asked for it, or because it is still starting. */
   sentAgain({ sentAt }: Sending): void {
     this.#sentAt = sentAt;
-    this.#hasLeft = () => true;
+    this.#first = null;
   }
 
   /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
   answering(contentAt: number | null): void {
     // The request must not stay in memory for as long as the answer goes on.
-    this.#hasLeft = () => true;
+    this.#first = null;
     this.observer.answering(contentAt);
     const { prefix, model } = this.target;
     if (prefix !== null)
@@ -141,7 +141,7 @@ export class Attempt {
     const endedAt = end.kind === 'failed' ? end.endedAt : dualTimeOf(clock);
     const ms = endedAt.ticks - this.#sentAt;
     const isAborted = end.kind === 'cancelled' || end.kind === 'outrun';
-    const isRecalled = isAborted && !this.#hasLeft();
+    const isRecalled = isAborted && this.#first?.hasLeft() === false;
     const latencyMs = end.kind === 'served' && this.#own !== null ? ms : null;
     if (end.kind === 'outrun') this.#outrun(ms, isRecalled);
     const [call, tokens] = [this.target, this.#tokens];

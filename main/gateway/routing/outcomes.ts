@@ -72,8 +72,8 @@ export function hasRefusal(outcomes: readonly UpstreamOutcome[]): boolean {
 export function isSettled(outcomes: readonly UpstreamOutcome[]): boolean {
   const failures = outcomes.filter(wasAttempted);
   const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
-  const refusedBy = new Set(refusals.map(({ upstream }) => upstream));
-  return refusedBy.size > 1 || failures.some(({ failure }) => failure.fallBack === 'never');
+  const isRepeated = refusals.some(({ upstream }) => upstream !== refusals[0]?.upstream);
+  return isRepeated || failures.some(({ failure }) => failure.fallBack === 'never');
 }
 
 /**

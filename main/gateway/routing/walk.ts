@@ -101,8 +101,8 @@ export class Walk {
 
   /** Upstreams whose turn may still come. */
   ahead(): readonly UpstreamId[] {
-    const candidates = this.#ahead().map(({ candidate }) => candidate);
-    return candidates.flatMap(({ kind, upstream }) => (kind === 'skipped' ? [] : upstream));
+    const callable = this.#ahead().filter(({ candidate }) => candidate.kind !== 'skipped');
+    return callable.map(({ candidate }) => candidate.upstream);
   }
 
   /** Whether any call is left, in routing order or forced. */
@@ -144,6 +144,8 @@ export class Walk {
 
   /** In routing order, of those before the call that answers; null: of all whose turn came. */
   outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
+    // Most requests call the first upstream alone.
+    if (outcomesOf(this.#steps).length === 0) return [];
     const called = this.#steps.flatMap(({ turn }) => turn?.call.upstream ?? []);
     // A call stands in place of an exclusion.
     const shown = this.#steps
@@ -259,4 +261,5 @@ export class Walk {
 const withoutMachines = (candidate: Candidate, called: readonly string[]): Candidate =>
   candidate.kind === 'pool' ? { ...candidate, pool: candidate.pool.without(called) } : candidate;
 
-const outcomesOf = (steps: readonly Step[]) => steps.flatMap(({ outcome }) => outcome ?? []);
+const outcomesOf = (steps: readonly Step[]) =>
+  steps.map(({ outcome }) => outcome).filter((outcome) => outcome !== null);
