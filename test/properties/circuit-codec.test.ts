@@ -8,7 +8,7 @@ import { dualTimeOf, remainingMs } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import { check } from './circuit-histories.ts';
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: 1000 };
 
 /** Something saved with one part of it replaced by anything. */
 const tampered = (saved: fc.JsonValue): fc.Arbitrary<unknown> => {
