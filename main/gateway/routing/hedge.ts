@@ -12,19 +12,6 @@ export interface HedgeDeps extends CallDeps {
   readonly budget: ReturnType<typeof createHedgeBudget>;
 }
 
-/** Calls an upstream, and the next one beside it if that may help and the first is slow. */
-export function callOrHedge(
-  turn: Turn,
-  walk: Walk,
-  request: RoutedRequest,
-  deps: HedgeDeps,
-): Promise<CallOutcome> {
-  const ahead = walk.ahead();
-  return canHedge(turn.call, ahead, request.config.routing.hedge)
-    ? race(turn, walk, request, deps)
-    : callUpstream(turn, request, deps, { waitsForRoom: mayWait(turn, ahead, request) });
-}
-
 type Hedge = Config['routing']['hedge'];
 
 /** Own machines must not read a longer prompt twice, as it takes long because it is long. */
@@ -41,24 +28,10 @@ function mayHedge(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
   return hedge === 'all' || from.upstream !== 'local' || to === 'local';
 }
 
-/** An answer that comes as a whole shows no first token, so its duration does not tell whether it is slow. */
-function showsContent({ mode }: UpstreamCall): boolean {
-  return mode !== 'whole';
-}
-
-/** Whether one of the upstreams `ahead` might be called while this call is slow. */
-function canHedge(call: UpstreamCall, ahead: readonly UpstreamId[], hedge: Hedge): boolean {
-  return showsContent(call) && ahead.some((to) => mayHedge(hedge, call, to));
-}
-
 /** Whether a short wait that it asks for is waited out: for `local` if no other machine is left, before money is spent. */
-function mayWait(
-  { call: { upstream } }: Turn,
-  ahead: readonly UpstreamId[],
-  { config }: RoutedRequest,
-): boolean {
+function mayWait(hedge: Hedge, upstream: UpstreamId, ahead: readonly UpstreamId[]): boolean {
   if (upstream !== 'local') return true;
-  return !ahead.includes('local') && (config.routing.hedge !== 'all' || ahead.length === 0);
+  return !ahead.includes('local') && (hedge !== 'all' || ahead.length === 0);
 }
 
 interface Contender {
@@ -71,7 +44,7 @@ interface Contender {
  * beside it. The first content wins and the other call is aborted at once; never more than two run. Failures but the
  * last are told to the walk here.
  */
-function race(
+export function callOrHedge(
   first: Turn,
   walk: Walk,
   request: RoutedRequest,
@@ -90,7 +63,7 @@ function race(
     armTimer();
     if (signal.aborted) contender.cancellation.abort();
     const options = {
-      waitsForRoom: mayWait(turn, walk.ahead(), request),
+      waitsForRoom: mayWait(config.routing.hedge, turn.call.upstream, walk.ahead()),
       signal: contender.cancellation,
       onContent() {
         if (running.includes(contender)) keepOnly(contender);
@@ -99,11 +72,12 @@ function race(
     void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
   }
 
-  /** Runs only while there is one call: two are the limit. */
+  /** Runs only while there is one call: two are the limit. What comes as a whole shows no first token to be late. */
   function armTimer(): void {
     cancelTimer();
     const [only, second] = running;
-    if (only === undefined || second !== undefined || !showsContent(only.turn.call)) return;
+    if (only === undefined || second !== undefined || only.turn.call.mode === 'whole') return;
+    if (!walk.ahead().some((to) => mayHedge(config.routing.hedge, only.turn.call, to))) return;
     const dueMs = only.turn.at + config.circuit.ttftThresholdMs - clock.ticks();
     cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(only.turn.call));
   }
