@@ -5,31 +5,19 @@ interface Alias {
   readonly model: string;
 }
 
-interface Aliases {
-  readonly exact: ReadonlyMap<string, string>;
-  /** The longest first. */
-  readonly patterns: readonly Alias[];
-}
-
 export function aliasOf(pair: string): Alias {
   const at = pair.indexOf('=');
   return { name: pair.slice(0, at), model: pair.slice(at + 1) };
 }
 
-/** Read once for each list, which is the same while the settings are. */
-const read = new WeakMap<readonly string[], Aliases>();
-
-function aliasesIn(pairs: readonly string[]): Aliases {
-  const known = read.get(pairs);
-  if (known !== undefined) return known;
+/** Of the patterns the longest first. */
+function aliasesIn(pairs: readonly string[]) {
   const all = pairs.map(aliasOf);
   const isPattern = ({ name }: Alias) => name.includes('*');
-  const aliases = {
+  return {
     exact: new Map(all.filter((each) => !isPattern(each)).map(({ name, model }) => [name, model])),
     patterns: all.filter(isPattern).toSorted((a, b) => b.name.length - a.name.length),
   };
-  read.set(pairs, aliases);
-  return aliases;
 }
 
 interface AliasRequest {

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isHeavyJson, isObject, listOf, parseExactJson, parseJson } from '../../platform/json.ts';
 import { answerAsChunk } from './assembly.ts';
+import { repairedAnswer } from './chat/repair.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
 import type { BegunBlocks } from './messages/events.ts';
 import type { ItemMemory } from './responses/history.ts';
@@ -53,17 +54,16 @@ export function chatFormOf(
 export async function chatFormInTurns(
   request: ChatRequest,
   facts: ExchangeFacts,
-  nextTurn: () => Promise<unknown> = () => setImmediate(),
 ): Promise<ReturnType<typeof chatFormOf>> {
   const { translation } = request.endpoint;
   if (translation === undefined) return null;
   const body = parsedOf(request);
-  await nextTurn();
+  await setImmediate();
   const asked = translated(body, translation, facts);
   if ('kind' in asked) return () => asked;
-  await nextTurn();
+  await setImmediate();
   const bytes = written(asked);
-  await nextTurn();
+  await setImmediate();
   const form = formOf(asked, await parseInTurns(bytes));
   return () => form;
 }
@@ -206,7 +206,8 @@ function createAnswerTranslator(
       // Its syntax was checked as it arrived, so it is too heavy to be parsed.
       if (parsed === undefined) return { kind: 'bad', detail: TOO_MANY_VALUES };
       if (asStream) return asEvents(completion, createStream());
-      const answer = translation.answer(withLongNames(parsed, longNames), exchange);
+      const right = isObject(parsed) ? repairedAnswer(parsed) : parsed;
+      const answer = translation.answer(withLongNames(right, longNames), exchange);
       return answer.kind === 'answer'
         ? { kind: 'answer', body: Buffer.from(JSON.stringify(answer.body)) }
         : UNTRANSLATABLE;

@@ -1,9 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { isObject, isTooDeep, parseExactJson, parseJson } from '../../platform/json.ts';
+import { parseJson } from '../../platform/json.ts';
 
 /* Bodies are changed as bytes: parse and stringify would change the order of keys, how numbers are written, escapes and blanks. */
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Position of a value in the bytes of a JSON text. */
 export interface Span {
@@ -213,77 +211,20 @@ export function withoutMembers(
 ): Buffer {
   const kept = members.filter((member) => !isDropped(member));
   if (kept.length === members.length) return bytes;
-  return joined(
+  return enclosed(
     ['{', '}'],
     kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end)),
   );
 }
 
-/** The elements of a list; none if it is no list. */
-export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
-  const scan = new JsonScan();
-  scan.push(bytes.subarray(start, end));
-  return scan.members.map((each) => ({ start: start + each.start, end: start + each.end }));
-}
-
-/**
- * A list whose elements `edit` changes, each parsed: it returns the same value to keep the element's bytes, another
- * to replace it, or a list of those to stand in its place, of which an empty one drops it. Only elements with one of the
- * `words` in them are parsed, and only those that are not too heavy. Null if nothing changes.
- */
-export function editedList(
-  bytes: Buffer,
-  list: Span,
-  words: readonly string[],
-  edit: (element: unknown, at: number, isLast: boolean) => unknown,
-): Buffer | null {
-  let isChanged = false;
-  const parts: Buffer[] = [];
-  const elements = elementsOf(bytes, list);
-  for (const [at, { start, end }] of elements.entries()) {
-    const own = bytes.subarray(start, end);
-    const before = words.some((word) => own.includes(word))
-      ? parseExactJson(own.toString('utf8'))
-      : undefined;
-    const isEdited = before !== undefined && !isTooDeep(before);
-    const after = isEdited ? edit(before, at, at === elements.length - 1) : before;
-    if (after !== before) isChanged = true;
-    if (after === before) parts.push(own);
-    else for (const each of [after].flat()) parts.push(Buffer.from(JSON.stringify(each)));
-  }
-  return isChanged ? joined(['[', ']'], parts) : null;
-}
-
 /** A change of a body; null if there is nothing to change. */
 export type BodyChange = (bytes: Buffer, members: readonly Member[]) => Buffer | null;
 
-/** As `editedList`, of the objects in the list that the body has as `key`. */
-export function editedObjects(
-  key: string,
-  words: readonly string[],
-  edit: (element: Json, at: number, isLast: boolean) => Json | readonly Json[],
-): BodyChange {
-  return (bytes, members) => {
-    const list = members.find((member) => member.key === key);
-    if (list === undefined) return null;
-    const edited = editedList(bytes, list, words, (each, at, isLast) =>
-      isObject(each) ? edit(each, at, isLast) : each,
-    );
-    return edited === null ? null : withMembers(bytes, members, { [key]: edited });
-  };
-}
-
-/** `edit` on each object in a list; the list itself if nothing changes. */
-export function editedEach<T>(
-  list: readonly T[],
-  edit: (element: Json) => Json,
-): readonly (T | Json)[] {
-  const edited = list.map((each) => (isObject(each) ? edit(each) : each));
-  return edited.every((each, at) => each === list[at]) ? list : edited;
-}
-
 /** Elements or members within brackets or braces. */
-function joined([open, close]: readonly [string, string], parts: readonly Buffer[]): Buffer {
+export function enclosed(
+  [open, close]: readonly [string, string],
+  parts: readonly Buffer[],
+): Buffer {
   const list = parts.flatMap((part, at) => [Buffer.from(at === 0 ? open : ','), part]);
   return Buffer.concat([...(list.length === 0 ? [Buffer.from(open)] : list), Buffer.from(close)]);
 }

@@ -1,11 +1,78 @@
 import { createHash } from 'node:crypto';
-import { isObject, listOf, memberOf } from '../../platform/json.ts';
-import { type BodyChange, editedEach, editedObjects, topLevelMembers } from './json-edit.ts';
+import { isObject, isTooDeep, listOf, memberOf, parseExactJson } from '../../platform/json.ts';
+import {
+  type BodyChange,
+  enclosed,
+  JsonScan,
+  type Span,
+  topLevelMembers,
+  withMembers,
+} from './json-edit.ts';
 
-/* Changes of a conversation, in whichever protocol, as hosts and engines ask for them. */
+/* Changes of lists in a body: of the turns of a conversation, in whichever protocol, as hosts and engines ask for them. */
 
 type Json = Readonly<Record<string, unknown>>;
 type Edit = Parameters<typeof editedObjects>[2];
+
+/** The elements of a list; none if it is no list. */
+export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
+  const scan = new JsonScan();
+  scan.push(bytes.subarray(start, end));
+  return scan.members.map((each) => ({ start: start + each.start, end: start + each.end }));
+}
+
+/**
+ * A list whose elements `edit` changes, each parsed: it returns the same value to keep the element's bytes, another
+ * to replace it, or a list of those to stand in its place, of which an empty one drops it. Only elements with one of the
+ * `words` in them are parsed, and only those that are not too heavy. Null if nothing changes.
+ */
+export function editedList(
+  bytes: Buffer,
+  list: Span,
+  words: readonly string[],
+  edit: (element: unknown, at: number, isLast: boolean) => unknown,
+): Buffer | null {
+  let isChanged = false;
+  const parts: Buffer[] = [];
+  const elements = elementsOf(bytes, list);
+  for (const [at, { start, end }] of elements.entries()) {
+    const own = bytes.subarray(start, end);
+    const before = words.some((word) => own.includes(word))
+      ? parseExactJson(own.toString('utf8'))
+      : undefined;
+    const isEdited = before !== undefined && !isTooDeep(before);
+    const after = isEdited ? edit(before, at, at === elements.length - 1) : before;
+    if (after !== before) isChanged = true;
+    if (after === before) parts.push(own);
+    else for (const each of [after].flat()) parts.push(Buffer.from(JSON.stringify(each)));
+  }
+  return isChanged ? enclosed(['[', ']'], parts) : null;
+}
+
+/** As `editedList`, of the objects in the list that the body has as `key`. */
+export function editedObjects(
+  key: string,
+  words: readonly string[],
+  edit: (element: Json, at: number, isLast: boolean) => Json | readonly Json[],
+): BodyChange {
+  return (bytes, members) => {
+    const list = members.find((member) => member.key === key);
+    if (list === undefined) return null;
+    const edited = editedList(bytes, list, words, (each, at, isLast) =>
+      isObject(each) ? edit(each, at, isLast) : each,
+    );
+    return edited === null ? null : withMembers(bytes, members, { [key]: edited });
+  };
+}
+
+/** `edit` on each object in a list; the list itself if nothing changes. */
+export function editedEach<T>(
+  list: readonly T[],
+  edit: (element: Json) => Json,
+): readonly (T | Json)[] {
+  const edited = list.map((each) => (isObject(each) ? edit(each) : each));
+  return edited.every((each, at) => each === list[at]) ? list : edited;
+}
 
 /** Edits the turns of a conversation that have one of the words in them. */
 const edited =

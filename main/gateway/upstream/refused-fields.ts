@@ -1,7 +1,6 @@
 import { isObject, isTooDeep, listOf, memberOf, parseJson } from '../../platform/json.ts';
 import {
   type BodyChange,
-  editedObjects,
   smallValueOf,
   withMembers,
   withoutMembers,
@@ -9,6 +8,7 @@ import {
   topLevelMembers,
 } from '../protocols/json-edit.ts';
 import { withThinkingOff } from '../protocols/messages/history.ts';
+import { editedObjects } from '../protocols/turns.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
 /* The general rule: a field that a refusal names, in whatever words, is left out; of a limit of tokens, another is asked for. */

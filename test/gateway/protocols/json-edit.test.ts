@@ -4,13 +4,13 @@ import { ByteBuffer } from '../../../main/platform/byte-buffer.ts';
 import { isObject } from '../../../main/platform/json.ts';
 import { createMemberScan } from '../../../main/gateway/protocols/endpoint.ts';
 import {
-  editedList,
   membersOf,
   topLevelMembers,
   withMembers,
   withoutMembers,
 } from '../../../main/gateway/protocols/json-edit.ts';
 import { characters } from '../../support/characters.ts';
+import { editedList } from '../../../main/gateway/protocols/turns.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */

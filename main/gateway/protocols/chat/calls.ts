@@ -81,7 +81,7 @@ const MIXED_UP: CallPlace = { kind: 'mixed_up' };
  * sends no index (THU-MAIC/OpenMAIC#1556). A new id without a name does not begin a call: older vLLM invented one for
  * each piece. Work is linear in the arguments.
  */
-export function createCallOrder(newId: (place: number) => string = newCallId) {
+export function createCallOrder() {
   const byId = new Map<string, KnownCall>();
   const byIndex = new Map<number | string, KnownCall>();
   const all: KnownCall[] = [];
@@ -107,7 +107,7 @@ export function createCallOrder(newId: (place: number) => string = newCallId) {
   }
 
   function begun({ id: given, name }: CallPiece): KnownCall {
-    const id = given === '' || byId.has(given) ? newId(all.length) : given;
+    const id = given === '' || byId.has(given) ? newCallId() : given;
     const progress = createJsonProgress();
     const call: KnownCall = { place: all.length, given, name, id, text: '', progress };
     all.push(call);
@@ -191,35 +191,21 @@ interface AddedPiece {
   readonly added: string;
 }
 
-/** @param exchangeId used for the ids of calls to which the upstream gave no id, or one that it used before */
-export function createPartialCalls(exchangeId: string) {
-  const calls: PartialCall[] = [];
-  // As short as in `newCallId`.
-  const own = exchangeId.replaceAll('-', '').slice(0, 24);
-  const order = createCallOrder((place) => `call_${own}_${place}`);
-
-  function begin(id: string, { name }: CallPiece): PartialCall {
-    const call = { id, name, arguments: new TextBuilder(), isClosed: false };
-    calls.push(call);
-    return call;
-  }
-
+/** The calls of an answer that was repaired: their pieces are numbered, and the first has the id and the name. */
+export function createPartialCalls() {
+  const calls = new Map<unknown, PartialCall>();
   return {
-    /** A text is the reason to fail the answer. */
-    add(piece: CallPiece): AddedPiece | string {
-      const at = order.placeOf(piece);
-      if (at.kind !== 'place') return 'The upstream sent tool calls that cannot be told apart.';
-      const call = calls[at.place] ?? begin(at.id, piece);
-      if (call.name === '') return 'The upstream called a tool without its name.';
+    add({ index, id, name, arguments: json }: CallPiece): AddedPiece {
+      const known = calls.get(index);
+      const call = known ?? { id, name, arguments: new TextBuilder(), isClosed: false };
+      calls.set(index, call);
       // Whitespace may follow the end of a JSON text.
-      const added = call.isClosed ? '' : piece.arguments;
-      if (added === '' && piece.arguments.trim() !== '')
-        return 'The upstream added arguments to a tool call that was complete.';
+      const added = call.isClosed ? '' : json;
       call.arguments.add(added);
-      return { call, isNew: at.isNew, added };
+      return { call, isNew: known === undefined, added };
     },
     get size() {
-      return calls.length;
+      return calls.size;
     },
   };
 }

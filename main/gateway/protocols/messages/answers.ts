@@ -33,7 +33,7 @@ const NO_ARGUMENTS = 'The upstream called a tool with arguments that are not a J
  */
 export class MessageSteps implements AnswerSteps {
   readonly #answer: BegunAnswer;
-  readonly #calls;
+  readonly #calls = createPartialCalls();
   /** Calls that began while the open one was incomplete. */
   readonly #waiting = new Set<PartialCall>();
   #open: Open | null = null;
@@ -45,7 +45,6 @@ export class MessageSteps implements AnswerSteps {
 
   constructor(answer: BegunAnswer) {
     this.#answer = answer;
-    this.#calls = createPartialCalls(answer.exchange.id);
     this.#index = answer.blocks?.next ?? 0;
   }
 
@@ -122,12 +121,11 @@ export class MessageSteps implements AnswerSteps {
   }
 
   #addCall(delta: CallPiece): void {
-    const piece = this.#calls.add(delta);
-    if (typeof piece === 'string') {
-      this.#problem = piece;
+    const { call, isNew, added } = this.#calls.add(delta);
+    if (call.name === '') {
+      this.#problem = 'The upstream called a tool without its name.';
       return;
     }
-    const { call, isNew, added } = piece;
     if (isNew) this.#beginOrQueue(call);
     if (added === '' || this.#waiting.has(call)) return;
     this.#delta({ type: 'input_json_delta', partial_json: added });

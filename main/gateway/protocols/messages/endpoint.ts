@@ -10,7 +10,7 @@ import {
   type TokenCount,
   wholeAnswer,
 } from '../endpoint.ts';
-import type { ChatPart } from '../translation/conversation.ts';
+import { type ChatPart, textPart } from '../translation/conversation.ts';
 import { createTranslation } from '../translation/translated-answer.ts';
 import { anthropicError } from '../translation/translation.ts';
 import { type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
@@ -122,16 +122,13 @@ export function countTokens(body: unknown): TokenCount {
   const translated = toCountedChat(body);
   if (translated.kind !== 'chat') return translated;
   const { messages, tools } = translated.body;
-  const tokens = messages.map((message) => {
-    const { content, ...rest } = message;
-    const parts = Array.isArray(content) ? (content as readonly ChatPart[]) : [];
-    const text = typeof content === 'string' ? content : '';
-    return parts.reduce(
-      (sum, part) => sum + tokensOfPart(part),
-      TOKENS_PER_MESSAGE + tokensOfText(text) + tokensOfCalls(rest),
-    );
+  const tokens = messages.flatMap((message) => {
+    const { content } = message;
+    const calls = [memberOf(message, 'tool_calls'), memberOf(message, 'reasoning_content')];
+    const parts = typeof content === 'string' ? [textPart(content)] : (content ?? []);
+    return [TOKENS_PER_MESSAGE, ...calls.map(tokensOfValue), ...parts.map(tokensOfPart)];
   });
-  const total = tokens.reduce((sum, each) => sum + each, 0) + tokensOfValue(tools);
+  const total = [...tokens, tokensOfValue(tools)].reduce((sum, each) => sum + each, 0);
   return { kind: 'counted', body: { input_tokens: Math.ceil(total) } };
 }
 
@@ -146,9 +143,4 @@ function tokensOfPart(part: ChatPart): number {
   if (part.type === 'file')
     return Math.ceil((part.file.file_data.length * 0.75) / BYTES_PER_PAGE) * TOKENS_PER_PAGE;
   return part.type === 'image_url' ? TOKENS_PER_IMAGE : tokensOfValue(part);
-}
-
-function tokensOfCalls(message: object): number {
-  if (!isObject(message)) return 0;
-  return tokensOfValue(message['tool_calls']) + tokensOfValue(message['reasoning_content']);
 }

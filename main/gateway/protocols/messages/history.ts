@@ -1,16 +1,13 @@
 import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 import { SIGNATURE } from './answers.ts';
 import {
-  editedEach,
-  editedList,
-  editedObjects,
-  elementsOf,
-  smallValueOf,
-  withMembers,
   type Member,
+  smallValueOf,
   type Span,
   topLevelMembers,
+  withMembers,
 } from '../json-edit.ts';
+import { editedEach, editedList, editedObjects, elementsOf } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -8,7 +8,6 @@ import {
   bodyReader,
   type ChatTool,
   chatTool,
-  createFindings,
   fieldNames,
   type FieldReader,
   NO_COUNTERPART,
@@ -19,23 +18,17 @@ import {
 } from '../translation/field-reader.ts';
 import type { TranslationResult } from '../translation/translation.ts';
 
-const TRANSLATED = fieldNames(
-  'messages system max_tokens stop_sequences metadata thinking output_config output_format tools tool_choice',
-);
-
-/** These change the answer. */
-const REFUSED = fieldNames('container mcp_servers compaction thread');
-
-/** These only concern Anthropic's own caches, tiers, accounts and statistics; Claude Code sends some with each request. */
-const LEFT_OUT = fieldNames(
-  'cache_control context_management diagnostics service_tier speed user_profile_id workspace_id',
-);
-
 const KNOWN: ReadonlySet<string> = new Set([
   ...PASSED_FIELDS,
-  ...TRANSLATED,
-  ...REFUSED,
-  ...LEFT_OUT,
+  ...fieldNames(
+    'messages system max_tokens stop_sequences metadata thinking output_config output_format tools tool_choice',
+  ),
+  // These change the answer.
+  ...fieldNames('container mcp_servers compaction thread'),
+  // These only concern Anthropic's own caches, tiers, accounts and statistics; Claude Code sends some with each request.
+  ...fieldNames(
+    'cache_control context_management diagnostics service_tier speed user_profile_id workspace_id',
+  ),
 ]);
 
 const METADATA = fieldNames('user_id');
@@ -49,9 +42,7 @@ export const toChat = (body: unknown): TranslationResult => translate(body, true
 export const toCountedChat = (body: unknown): TranslationResult => translate(body, false);
 
 function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
-  const findings = createFindings();
-  const reader = bodyReader(body, findings);
-  reader.dropOthers(KNOWN);
+  const { reader, result } = bodyReader(body, KNOWN);
   refuseState(reader);
 
   const conversation = createConversation();
@@ -67,7 +58,7 @@ function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
   metadata?.dropOthers(METADATA);
   const output = reader.inner('output_config');
   output?.dropOthers(OUTPUT);
-  return findings.result({
+  return result({
     ...passedFields(reader),
     messages: conversation.messages(),
     max_tokens: maxTokens,

@@ -123,7 +123,7 @@ export class ResponseSteps implements AnswerSteps {
   /** Functions in namespaces, by the names that the upstream calls them by. */
   readonly #functions;
   readonly #items: OutputItem[] = [];
-  readonly #calls;
+  readonly #calls = createPartialCalls();
   /** In order of their places. */
   readonly #openCalls = new Map<PartialCall, OpenCall>();
   #open: OpenReasoning | OpenMessage | null = null;
@@ -133,12 +133,11 @@ export class ResponseSteps implements AnswerSteps {
   #problem: string | null = null;
 
   constructor(answer: BegunAnswer) {
-    const { request, id } = answer.exchange;
+    const { request } = answer.exchange;
     const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
     this.#answer = answer;
     this.#encrypted = isAsked ? { encrypted_content: NOT_ENCRYPTED } : {};
     this.#functions = namespacedFunctions(request);
-    this.#calls = createPartialCalls(id);
   }
 
   begin(): void {
@@ -265,12 +264,11 @@ export class ResponseSteps implements AnswerSteps {
   }
 
   #addCall(delta: CallPiece): void {
-    const piece = this.#calls.add(delta);
-    if (typeof piece === 'string') {
-      this.#problem = piece;
+    const { call, isNew, added } = this.#calls.add(delta);
+    if (call.name === '') {
+      this.#problem = 'The upstream called a tool without its name.';
       return;
     }
-    const { call, isNew, added } = piece;
     const open = isNew ? this.#openCall(call) : this.#openCalls.get(call);
     if (open === undefined || added === '') return;
     this.#send('function_call_arguments.delta', open, { delta: added });

@@ -1,5 +1,6 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import { editedObjects, topLevelMembers } from '../json-edit.ts';
+import { topLevelMembers } from '../json-edit.ts';
+import { editedObjects } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,6 @@ import {
 } from '../translation/conversation.ts';
 import {
   bodyReader,
-  createFindings,
   fieldNames,
   type FieldReader,
   isAbsent,
@@ -21,32 +20,24 @@ import type { TranslationResult } from '../translation/translation.ts';
 import type { ItemSource } from './history.ts';
 import { readTools, flatName } from './tools.ts';
 
-const TRANSLATED = fieldNames(
-  'input instructions store user safety_identifier prompt_cache_key max_output_tokens reasoning text tools tool_choice parallel_tool_calls service_tier include',
-);
-
-/** These change the answer, most of them with some of their values only. */
-const REFUSED = fieldNames(
-  'previous_response_id conversation prompt background generate truncation context_management moderation top_logprobs',
-);
-
-/** These only concern stored answers, built-in tools, caches, or a client's own statistics; Codex sends some each time. */
-const LEFT_OUT = fieldNames(
-  'metadata max_tool_calls stream_options client_metadata prompt_cache_retention prompt_cache_options',
-);
-
 const KNOWN: ReadonlySet<string> = new Set([
   ...PASSED_FIELDS,
-  ...TRANSLATED,
-  ...REFUSED,
-  ...LEFT_OUT,
+  ...fieldNames(
+    'input instructions store user safety_identifier prompt_cache_key max_output_tokens reasoning text tools tool_choice parallel_tool_calls service_tier include',
+  ),
+  // These change the answer, most of them with some of their values only.
+  ...fieldNames(
+    'previous_response_id conversation prompt background generate truncation context_management moderation top_logprobs',
+  ),
+  // These only concern stored answers, built-in tools, caches, or a client's own statistics; Codex sends some each time.
+  ...fieldNames(
+    'metadata max_tool_calls stream_options client_metadata prompt_cache_retention prompt_cache_options',
+  ),
 ]);
 
 /** Translates the body of a Responses API request to chat completions. */
 export function toChat(body: unknown, items: ItemSource | null): TranslationResult {
-  const findings = createFindings();
-  const reader = bodyReader(body, findings);
-  reader.dropOthers(KNOWN);
+  const { reader, result } = bodyReader(body, KNOWN);
   refuseState(reader);
   refuseOtherAnswers(reader);
 
@@ -56,7 +47,7 @@ export function toChat(body: unknown, items: ItemSource | null): TranslationResu
   if (instructions !== undefined && instructions !== '') conversation.system(instructions);
   readInput(reader, conversation, items);
 
-  return findings.result({
+  return result({
     ...passedFields(reader),
     messages: conversation.messages(),
     max_tokens: reader.number('max_output_tokens'),

@@ -109,8 +109,11 @@ function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
     if (citation !== null) deltas.push({ kind: 'citation', citation });
   }
   add('refusal', said['refusal']);
-  for (const call of callsIn(said['tool_calls']))
-    deltas.push({ kind: 'call', call: callPieceOf(call) });
+  for (const [index, call] of callsIn(said['tool_calls']).entries()) {
+    const piece = callPieceOf(call);
+    // Those of a whole answer have no index.
+    deltas.push({ kind: 'call', call: { ...piece, index: piece.index ?? index } });
+  }
   return deltas;
 }
 

@@ -4,7 +4,7 @@ import type { ChatBody } from './conversation.ts';
 import type { TranslationResult } from './translation.ts';
 
 /** Collects what is wrong with a request, of which the first of each kind is reported, and what is left out. */
-export type Findings = ReturnType<typeof createFindings>;
+type Findings = ReturnType<typeof createFindings>;
 
 /** The others are counted: a header is no place for more, and a caller can send any number. */
 const MAX_NAMED = 20;
@@ -13,7 +13,7 @@ const MAX_NAME_CHARS = 80;
 /** A path that may stand in a header and in a list. */
 const safe = (path: string) => path.slice(0, MAX_NAME_CHARS).replaceAll(/[^\w.[\]=-]/g, '?');
 
-export function createFindings() {
+function createFindings() {
   let wrong: TranslationResult | null = null;
   let unsupported: TranslationResult | null = null;
   const named: string[] = [];
@@ -44,10 +44,13 @@ export const NO_COUNTERPART =
 /** @param list names of fields, between blanks */
 export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-export function bodyReader(body: unknown, findings: Findings): FieldReader {
-  if (!isTooDeep(body)) return new FieldReader(body, '', findings);
-  findings.bad('', 'must not be nested so deeply');
-  return new FieldReader({}, '', findings);
+/** @param known what is read, or left out in silence */
+export function bodyReader(body: unknown, known: ReadonlySet<string>) {
+  const findings = createFindings();
+  if (isTooDeep(body)) findings.bad('', 'must not be nested so deeply');
+  const reader = new FieldReader(isTooDeep(body) ? {} : body, '', findings);
+  reader.dropOthers(known);
+  return { reader, result: findings.result };
 }
 
 export type Json = Readonly<Record<string, unknown>>;
