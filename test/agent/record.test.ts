@@ -61,7 +61,7 @@ const STATE: AgentState = {
   energy: undefined,
 };
 
-test('a record is exactly what the registry takes', () => {
+test('a record is exactly what the registry accepts', () => {
   const record = agentRecord(machine(CARD), ENGINE, STATE);
   expect(agentRecordSchema.strict().parse(record)).toEqual(record);
   expect(record).toMatchObject({
@@ -138,7 +138,7 @@ test.each([
   expect(agentRecord(machine(CARD), engine, { ...STATE, lastModel }).current_model).toBe(expected);
 });
 
-test('readings that no card can have are put right in a record', () => {
+test('a record corrects readings that no card can have', () => {
   const record = agentRecord(machine({ ...CARD, utilGpu: 101, memoryUsedMb: 1.5 }), ENGINE, STATE);
   expect(record.gpu.devices[0]).toMatchObject({ util_gpu: 100, memory_used_mb: 2 });
 });

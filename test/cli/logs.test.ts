@@ -17,7 +17,7 @@ test.each<[StderrReader, to: string, format: string]>([
   expect(logTarget({ logTo: 'auto', logFormat: 'auto' }, reader)).toEqual({ to, format });
 });
 
-test('the log settings count wherever the gateway runs', () => {
+test('the log settings apply wherever the gateway runs', () => {
   for (const reader of ['journal', 'container', 'other'] as const) {
     expect(logTarget({ logTo: 'stdout', logFormat: 'json' }, reader)).toEqual({
       to: 'stdout',

@@ -34,7 +34,7 @@ describe('the keychain', () => {
   });
 
   test.each(['locked', 'absent'] as const)(
-    'a Linux keyring that is %s at the first start is none, because Chromium seals with a public password then',
+    'the app does not use a Linux keyring that is %s at the first start, because Chromium would seal with a public password',
     async (mode) => {
       const { open, safeStorage, file } = keychainOf('linux');
       safeStorage.mode = mode;
@@ -61,7 +61,7 @@ describe('the keychain', () => {
     ['darwin', 'locked'],
     ['darwin', 'absent'],
   ])(
-    'a keychain of %s that is %s for now writes nothing over the key, and opens later',
+    'a keychain of %s that is %s for now leaves the key as it was, and opens later',
     async (platform, mode) => {
       const { open, safeStorage, file } = keychainOf(platform);
       await open();
@@ -123,7 +123,7 @@ describe('API keys and the keychain', () => {
   });
 
   test.each(['locked', 'silent'] as const)(
-    'API keys are put in force when a keyring opens that was %s at the start, and nothing is written over',
+    'API keys take effect when a keyring opens that was %s at the start, and nothing is overwritten',
     async (mode) => {
       const { safeStorage, clock, host, file, item, notifications } = await started(mode, true);
       expect(notifications[0]?.options.body).toContain(
@@ -141,7 +141,7 @@ describe('API keys and the keychain', () => {
     },
   );
 
-  test('API keys that a locked keyring holds are asked for again by the owner’s click, and never given up by it', async () => {
+  test('a click of the owner asks a locked keyring for its API keys again, and never drops them', async () => {
     const { safeStorage, clock, host, file, item, click, boxes } = await started('locked', true);
     for (const wait of [10_000, 60_000]) {
       clock.advance(wait);

@@ -261,7 +261,7 @@ describe('the licences in the packed app', () => {
   });
 });
 
-test('the package for Debian takes the login items along when it is removed', () => {
+test('the package for Debian removes the login items when it is removed', () => {
   expect(packed.deb).toContain('--before-remove=deploy/desktop/before-remove.sh');
   expect(packed.deb).toContain(`${packed.folder}/=/opt/Inglenook`);
 });

@@ -78,7 +78,7 @@ describe('the tray', () => {
     expect(tray().menus).toHaveLength(2);
   });
 
-  test('the tray replaces no menu for a count, asks for no login item, and changes its tooltip once a second', async () => {
+  test('for a new count the tray keeps its menu, does not ask for the login item, and changes its tooltip once a second', async () => {
     const clock = createManualClock();
     let reads = 0;
     const loginItem = { isOn: () => ++reads > 0, set: () => undefined };

@@ -154,7 +154,7 @@ describe('the place of the window', () => {
     expect(window().options).toMatchObject({ name: 'main', windowStatePersistence: true });
   });
 
-  test('a hidden window is centred when a screen is unplugged, and no other', async () => {
+  test('only a hidden window is centred when a screen is unplugged', async () => {
     const { window, screen } = await startDesktop();
     window().show();
     screen.emit('display-removed');

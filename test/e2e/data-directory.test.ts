@@ -31,7 +31,7 @@ test('a file in the place of the folder of logs is reported in one line', async 
 });
 
 test.runIf(process.platform === 'linux')(
-  'a disk that takes nothing at the first start is reported in one line',
+  'a full disk at the first start is reported in one line',
   async () => {
     // No process may mount a full disk here; with this limit every write of a file fails, as there.
     const line = `trap '' XFSZ; ulimit -f 0; exec "$0" ${PROGRAM}`;

@@ -15,7 +15,7 @@ async function openDemo(): Promise<{ demo: RunningDemo; page: Page }> {
   return { demo, page };
 }
 
-test('a reader who has opened the link is signed in in every tab, the link works again, and a stranger is told of it', async () => {
+test('the link of the demo signs its reader in in every tab and works again, and others learn of it', async () => {
   const { demo, page } = await openDemo();
   const second = await page.context().newPage();
   await second.goto(new URL(demo.link).origin);

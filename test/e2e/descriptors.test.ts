@@ -12,7 +12,7 @@ const FILES = 120;
 const CALLERS = 50;
 
 test.skipIf(process.platform === 'win32')(
-  'a process without a descriptor takes no engine, machine, name or upstream for gone',
+  'a process without a file descriptor does not think that an engine, machine, name or upstream has gone',
   async () => {
     const models = { data: [{ id: 'm', object: 'model', owned_by: 'vllm' }] };
     const port = await listening(createServer((_req, res) => void res.end(JSON.stringify(models))));

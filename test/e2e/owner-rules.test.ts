@@ -14,7 +14,7 @@ async function follows(host: RuledHost, rule: object, standing: readonly string[
   expect([upstream, reason]).toEqual(standing.slice(1));
 }
 
-test('a changed owner rule takes effect in list and routing, and one of the environment is named and cannot be changed', async () => {
+test('a changed owner rule takes effect in list and routing, and one that the environment sets is named and cannot be changed', async () => {
   const host = await startRuledHost({
     env: { INGLENOOK_AGENT_ONLY_WHEN_IDLE: 'true' },
     hostActivity: {

@@ -90,7 +90,7 @@ test('counters, circuits and skips outlast a stop, the next request fails nowher
   expect(stats.totalRequests).toBe(2);
 });
 
-test('what was learned a moment before a kill is known after it', async () => {
+test('what was learned just before a kill is known after it', async () => {
   const { settings } = await learning();
   const gateway = await startProcess(settings);
   await learn(gateway);

@@ -178,7 +178,7 @@ test('a machine without a host name is named after its chip', () => {
 });
 
 describe('a machine whose engine Local calls without the agent', () => {
-  test('a machine that Local calls directly is shown so, whatever the check of its agent says', () => {
+  test('a machine that local calls directly is shown so, whatever the check of its agent says', () => {
     const standing = standingOf(failedWith(slow), undefined, true);
     expect(standing).toEqual({ kind: 'direct' });
     expect(groupOf(standing.kind)).toBe('ready');
@@ -187,7 +187,7 @@ describe('a machine whose engine Local calls without the agent', () => {
     expect(isRechecked(again, standingOf(again, undefined, true))).toBe(false);
   });
 
-  test('a machine that Local calls directly keeps a problem of its engine, and a better state', () => {
+  test('a machine that local calls directly keeps a problem of its engine, and a better state', () => {
     for (const machine of [down, provider({}, { status: 'paused' }), provider()]) {
       expect(standingOf(machine, undefined, true)).toEqual(standingOf(machine, undefined));
     }

@@ -29,7 +29,7 @@ test('held rows of the list keep their order and number and are updated, and new
   expect(held.waiting).toBe(2);
 });
 
-test('each ended request is under one filter besides All, and a continued one under Fell back', () => {
+test('each ended request is under one filter besides All, and a continued one under By a fallback', () => {
   const filters = ['first-choice', 'fell-back', 'failed'] as const;
   const under = (row: ReturnType<typeof request>) =>
     filters.filter((name) => matchesFilter(row, name));
@@ -70,7 +70,7 @@ test('a request has its neighbours even if the list does not hold it', () => {
   expect(around('unknown', null)).toEqual({ newer: null, older: null });
 });
 
-test('an answer that stalled and was given up is shown as answering, then silent, then ended', () => {
+test('an answer that stalled and was aborted is shown as answering, then silent, then ended', () => {
   const stalled = attempt({
     firstContentMs: 400,
     lastContentMs: 900,
@@ -118,7 +118,7 @@ test('pages of requests have no gap between those that began at the same time', 
   expect(new Set(idsOf(kept)).size).toBe(301);
 });
 
-test('the newest requests, read again, join up with the earlier ones, and rows stay the same objects', () => {
+test('the newest requests, read again, are merged with the earlier ones, and rows stay the same objects', () => {
   const rows = rowsTo(449);
   const before = readOlder(readNewest(NOTHING_READ, rows), rows);
   const after = readNewest(before, rowsTo(499));

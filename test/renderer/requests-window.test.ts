@@ -40,7 +40,7 @@ test('the Requests page shows its filters only if there are requests, even at th
   expect(shown).toEqual([0, 1]);
 });
 
-test('a second call changes the height of no row, no words leave their row, and the details fit each window', async () => {
+test('a second call changes no row’s height, no text leaves its row, and the details fit each window', async () => {
   const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
   const page = await open([...ALL, plain]);
   for (const size of SIZES) {

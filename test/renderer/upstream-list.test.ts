@@ -93,7 +93,7 @@ describe('money budgets', () => {
     headlineOf(line([report]), false).problems.map(({ what }) => what);
   const budget = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
 
-  test('a money budget is warned about from 80 %', () => {
+  test('a money budget causes a warning from 80 % on', () => {
     expect(problemsOf(upstream('hosted_a', { budget: budget(7.9) }))).toEqual([]);
     expect(problemsOf(upstream('hosted_a', { budget: budget(8) }))).toEqual([
       'Groq has spent over 80% of its budget for the day.',
@@ -152,7 +152,7 @@ describe('the verdict', () => {
     );
   });
 
-  test('a cold start shows how long it has gone on, and how long one usually takes', () => {
+  test('a cold start shows how long it has lasted, and how long it usually takes', () => {
     const detail = (elapsedMs: number, usualMs: number | null) => {
       const { ondemand_warmup_detail: before } = status([]);
       const report = {
@@ -251,7 +251,7 @@ describe('sightings of an upstream', () => {
     expect(headlineOf(found, false).tone).toBe('green');
   });
 
-  test('the advice is not to start an engine while a machine of Local is verified', () => {
+  test('the advice is not to start an engine while a machine of local is verified', () => {
     const error = 'unreachable: connect ECONNREFUSED';
     for (const report of [
       upstream('local', { circuit: circuit({ consecutiveFails: 2, lastError: error }) }),
@@ -282,7 +282,7 @@ describe('sightings of an upstream', () => {
     expect(firstBack(found)).toEqual({ label: 'Groq', remainingMs: 16_000, isPromised: true });
   });
 
-  test('a rejected key is not shown as coming back, and an upstream after failures only as tried again', () => {
+  test('a rejected key is not said to come back, and an upstream that failed only to be tried again', () => {
     const rejected = skipped('hosted_a', 'credentials', 16_000);
     expect(firstBack(line([rejected]))).toBeNull();
     expect(firstBack(line([rejected, tripped('local', 41_000)]))).toMatchObject({

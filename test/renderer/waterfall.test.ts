@@ -94,7 +94,7 @@ describe('the marks of a waterfall', () => {
     expect(laned(rows.hedgeLost())).toEqual(['0 waiting', '0 answering', '1 outrun']);
   });
 
-  test('a continuation is a joint where its call begins', () => {
+  test('a continuation is drawn as a joint where its call begins', () => {
     const row = rows.handedOver();
     expect(marks(row)).toEqual([{ kind: 'handover', attempt: 1, lane: 1, at: startOf(row, 1) }]);
   });

@@ -11,7 +11,7 @@ describe('the state of the window', () => {
     expect(lost.data).toBe(connected.data);
   });
 
-  test('a failed reconnection does not make old data younger', () => {
+  test('a failed reconnection does not make old data look newer', () => {
     const lost = reduceWindow(connected, { kind: 'lost', now: NOW + 10 });
     expect(reduceWindow(lost, { kind: 'lost', now: NOW + 999 })).toBe(lost);
   });

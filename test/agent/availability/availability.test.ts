@@ -91,7 +91,7 @@ test('switching a machine on overrules a broken owner rule until that rule has b
   expect(overruled.see({ isOnBattery: false }, { isOnBattery: true }).mode()).toBe('paused');
 });
 
-test('a pause goes before all owner rules, and no rule ends it', () => {
+test('a pause takes precedence over all owner rules, and no rule ends it', () => {
   const held = under({ notOnBattery: true }).choice('paused').see({ isOnBattery: false });
   expect(held.mode()).toBe('paused');
 });
@@ -137,7 +137,7 @@ test('the owner’s choice is kept over a restart, and owner rules are those of 
   });
 });
 
-test('an owner rule that cannot be judged here is named, set or not, and pauses nothing', async () => {
+test('an owner rule that this machine cannot judge is named, set or not, and pauses nothing', async () => {
   const { agent, telemetry, set } = await startAgent();
   const byHost = OWNER_RULES.filter(({ senses }) => senses in UNKNOWN_HOST_ACTIVITY);
   await until(() => agent.view().owner.unjudgeable.length === byHost.length);

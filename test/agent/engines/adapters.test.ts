@@ -188,7 +188,7 @@ test.each([
   expect(await look(engine)).toMatchObject({ found: { kind: 'mlx', detail: { loaded } } });
 });
 
-test('a llama.cpp with a key is reported as wanting one, although health and models answer without', async () => {
+test('a llama.cpp with a key is reported as needing one, although health and models answer without it', async () => {
   const refused = { status: 401, body: { error: { message: 'Invalid API Key', code: 401 } } };
   const routes = { '/props': refused, '/metrics': refused, '/health': ok({ status: 'ok' }) };
   const engine = await startEngine({ ...routes, '/v1/models': listed('llamacpp', 'gemma') });
@@ -197,7 +197,7 @@ test('a llama.cpp with a key is reported as wanting one, although health and mod
   });
 });
 
-test('a llama.cpp router is asked about a model that is loaded, and about none that is not', async () => {
+test('the agent asks a llama.cpp router only about models that are loaded', async () => {
   const entry = (id: string, value: string) => ({ id, owned_by: 'llamacpp', status: { value } });
   const data = [entry('a', 'unloaded'), entry('b/c', 'loaded')];
   const engine = await startEngine({
@@ -216,7 +216,7 @@ test('a llama.cpp router is asked about a model that is loaded, and about none t
   expect(engine.asked.filter((asked) => asked.includes('model='))).toEqual([]);
 });
 
-test('a vLLM that wants a key is recognised, and its list of models makes it unhealthy', async () => {
+test('a vLLM that needs a key is recognised, and its refused list of models makes it unhealthy', async () => {
   const engine = await startEngine({
     ...SAMPLES['vllm']?.routes,
     '/v1/models': { status: 401, body: { error: 'Unauthorized' } },

@@ -131,7 +131,7 @@ test('the agent’s own ports are never searched for engines', async () => {
   expect(world.watch.engine()).toBeNull();
 });
 
-test('the engine that can answer is served of two, and stays in service when both can', async () => {
+test('of two engines the one that can answer serves, and it stays when both can', async () => {
   const [first, second] = [await startEngine(VLLM), await startEngine(LLAMA)];
   first.routes = { ...VLLM, '/health': { status: 503, body: '' } };
   const world = started({ ports: [first.port, second.port] });
@@ -186,7 +186,7 @@ test.each([
   ['vllm', VLLM, true],
   ['mlx', { '/v1/models': listed(null, 'a'), '/health': ok({ status: 'ok' }) }, false],
 ])(
-  'an engine that is silent for ten seconds is stuck, unless it computes and answers by turns (%s)',
+  'an engine that is silent for ten seconds is stuck, unless it cannot answer while it computes (%s)',
   async (_kind, routes, isStuck) => {
     const engine = await startEngine(routes);
     const world = started({ pinned: addressOf(engine.url) });
@@ -214,7 +214,7 @@ test('a pinned engine is the only one asked, with its key, which is shown nowher
   expect(JSON.stringify(world.watch.engines())).not.toContain('secret');
 });
 
-test('a new engine address makes the watch forget what it found, and ignore what was under way', async () => {
+test('a new engine address makes the watch forget what it found, and ignore running looks', async () => {
   const former = await startEngine(VLLM);
   const next = await startEngine(LLAMA);
   const { watch, clock, rested } = started({ ports: [former.port] });

@@ -184,7 +184,7 @@ describe('registries that fail', () => {
     await until(() => registry.beats.length === 2);
   });
 
-  test('a registry whose clock differs has its time adopted, and the difference is reported', async () => {
+  test('a machine adopts the time of a registry whose clock differs, and reports the difference', async () => {
     const now = Date.UTC(2027, 0, 1);
     const registry = await scriptedRegistry((told, res) => {
       const created = Number(/created=(\d+)/.exec(String(told.headers['signature-input']))?.[1]);

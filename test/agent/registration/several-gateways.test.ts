@@ -81,7 +81,7 @@ test('heartbeats go to the next gateway while their own does not answer, and com
   expect(link.url).toBe(a.url);
 });
 
-test('a gateway without its database is skipped, and its answer stands if no other takes the heartbeat', async () => {
+test('a gateway without its database is skipped, and its answer is final if no other accepts the heartbeat', async () => {
   const [a, b] = [await gateway(), await gateway()];
   const { beat } = await agentOf(a, [b.url]);
   a.mode = 'unwritten';

@@ -166,7 +166,7 @@ describe('what can go wrong at the agent', () => {
     expect(engine.calls).toEqual([]);
   });
 
-  test('a body beyond the budget for bodies in flight gets the error that the machine is busy', async () => {
+  test('a body beyond the memory for all bodies gets the error that the machine is busy', async () => {
     const engine = await startModelServer(hang);
     const { url } = await startServing(engine);
     // The test's agent has room for two of these.

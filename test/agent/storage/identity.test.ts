@@ -20,7 +20,7 @@ test('a key is made once, for its owner only, and stays', () => {
 });
 
 test.each(['', 'no key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'])(
-  'a damaged key (%j) is set aside, a new one made, and the owner informed',
+  'a damaged key (%j) is set aside and replaced, and the owner learns of it',
   (text) => {
     const directory = temporaryDirectory();
     const { id } = open(directory).identity;

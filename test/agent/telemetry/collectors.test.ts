@@ -196,7 +196,7 @@ function cardOf(key: string, part: Partial<GpuDevice>): GpuDevice {
   return deviceOf({ key, vendor: 'amd', name: key, ...part });
 }
 
-test('a GPU inside an AMD processor counts alone, and next to a card it only drives a screen', async () => {
+test('a GPU inside an AMD processor is used if it is the only one; next to a card it only drives a screen', async () => {
   const device = '/sys/class/drm/card0/device';
   const inside = {
     [`${device}/vendor`]: '0x1002',

@@ -38,7 +38,7 @@ const rows = (name: string, columns = FULL) =>
     .split('\n')
     .map((line) => parse(line, columns));
 
-test('a lost NVIDIA card has a fault and no readings, and the other card is well', () => {
+test('a lost NVIDIA card has a fault and no readings, and the other card keeps its own', () => {
   const [well, lost] = rows('nvidia-lost.csv');
   expect(well?.fault).toBeNull();
   expect(lost).toMatchObject({
@@ -196,7 +196,7 @@ test.each([
     'exit 255',
     /Restart this machine.*Xid/,
   ],
-])('the output %j of nvidia-smi is reported with what to do', async (words, then, remedy) => {
+])('a problem of nvidia-smi that prints %j comes with its remedy', async (words, then, remedy) => {
   const { collector } = started(prints(words, then));
   await until(() => collector.read().state === 'failing');
   const [problem] = collector.read().problems;
@@ -236,7 +236,7 @@ const fallen = (address: string) => `case "$*" in --id=*) ;; *)
 ${prints(`Unable to determine the device handle for GPU${address}: Unknown Error`, 'exit 255')};; esac
 ${smi(CARD)}`;
 
-test('a card off the bus, for which nvidia-smi tells nothing at all, does not take the others along', async () => {
+test('a card off the bus, for which nvidia-smi reports nothing at all, does not hide the others', async () => {
   const { tools, clock, collector, round } = started(smi(CARD, SECOND));
   await round();
   tools.install('nvidia-smi', fallen('0000:02:00.0'));

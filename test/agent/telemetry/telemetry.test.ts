@@ -66,7 +66,7 @@ describe('readings by systeminformation', () => {
     expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
   });
 
-  test('systeminformation is asked once on Windows, and the live values of then are not kept', async () => {
+  test('systeminformation is asked once on Windows, and its live values are not kept', async () => {
     const { clock, runs, round, gpus } = library(answer(GRAPHICS), 'win32');
     await round();
     clock.advance(INTERVAL_MS);

@@ -17,7 +17,7 @@ function createTally() {
   return { clock, tally: createMoves(clock, () => 'EUR') };
 }
 
-test('what moves on three times in an hour for the same unexplained words is noticed, with its cost', () => {
+test('requests that move on three times in an hour for the same unexplained words cause a notice with their cost', () => {
   const { clock, tally } = createTally();
   for (const id of [17, 18]) tally.ended(moved(`HTTP 400: no field "a${id}" at ${id}`), 5);
   expect(tally.view()).toEqual([]);
@@ -37,7 +37,7 @@ test('what moves on three times in an hour for the same unexplained words is not
   expect(tally.view()).toEqual([]);
 });
 
-test('refusals that are explained, that end a request, or that differ in words are no notice', () => {
+test('refusals that are explained, that end a request, or that differ in words cause no notice', () => {
   const { tally } = createTally();
   for (const words of ['one', 'two', 'three']) {
     tally.ended(moved(words), 0);

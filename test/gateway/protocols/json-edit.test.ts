@@ -171,7 +171,7 @@ const json = fc
   .tuple(fc.oneof(fc.object(), fc.array(fc.jsonValue())), fc.nat(3))
   .map(([parsed, by]) => JSON.stringify(parsed, null, by));
 
-test('an object or list is taken, and none that ends early or goes on, wherever the bytes are cut', () => {
+test('an object or list is accepted unless it ends early or continues, wherever the bytes are cut', () => {
   fc.assert(
     fc.property(json, places, fc.nat(), (whole, at, end) => {
       expect(isTaken(whole, at)).toBe(true);
@@ -196,11 +196,11 @@ test.each([
   '{1:2}',
   '{,}',
   '{"a":1}}',
-])('what is no object with named values has no members: %s', (text) => {
+])('a text that is not an object with named values has no members: %s', (text) => {
   expect(membersOf(Buffer.from(text))).toBeNull();
 });
 
-test('a JSON text nested a million deep is not taken, and one a hundred thousand deep is', () => {
+test('a JSON text nested a hundred thousand deep is accepted, and one nested a million deep is not', () => {
   expect(isTaken('['.repeat(2_000_000) + ']'.repeat(2_000_000))).toBe(false);
   expect(isTaken('['.repeat(100_000) + ']'.repeat(100_000))).toBe(true);
 });

@@ -63,7 +63,7 @@ test.each<[EngineKind | null, string]>([
   });
 });
 
-test('an Ollama whose GPU has no room for a larger window is told what to set, and nothing is said of a model that has its most', () => {
+test('the owner of an Ollama without memory for a larger window learns what to set, but of a model at its maximum nothing', () => {
   expect(remedyAt('ollama', 8)).toMatchObject({ kind: 'setting' });
   expect(remedyAt('ollama', null, { ...FACTS, max_context_length: 4096 })).toBeUndefined();
 });

@@ -14,7 +14,7 @@ function seenStart(warmup: Warmup, at: number, ms: number): Warmup {
   return used(now, at + ms);
 }
 
-test('a cold start shows how long it has gone on and, from the second on, how long one usually takes', () => {
+test('a cold start shows how long it has lasted and, from the second one on, how long it usually takes', () => {
   const first = seenStarting(COLD, 1000);
   expect(coldStartAt(first, 41_000 - 30_000)).toEqual({ elapsedMs: 10_000, usualMs: null });
   const starts = [60_000, 90_000, 70_000];

@@ -240,7 +240,7 @@ test('a host that refuses a stream is asked for a whole answer only if one will 
   expect(askedBy(says, CHAT, { mayBeWhole: false })).toEqual([]);
 });
 
-test('no field of embeddings is left out but how they are written: each says what they are to be', () => {
+test('of embeddings only the encoding is left out, because every other field says what they have to be', () => {
   const sent = { dimensions: 256, encoding_format: 'base64' };
   expect(askedBy("Unknown parameter: 'dimensions'.", '/embeddings', { sent })).toEqual([]);
   // github.com/BerriAI/litellm/pull/17150
@@ -275,7 +275,7 @@ const learnt = (...made: Adjustment[]) => {
   return { clock, known, at: (model: string) => [...knownRefusals(known, model)] };
 };
 
-test('what an upstream took is remembered for its model for an hour, but for what one conversation needed', () => {
+test('what an upstream accepted is remembered for its model for an hour, except for what one conversation needed', () => {
   const kept: Adjustment[] = ['without max_tokens', 'without reasoning_effort="none"'];
   const { clock, at } = learnt(...kept, 'without_thoughts', 'at_most_9');
   expect([at('o3'), at('o3-mini')]).toEqual([kept, []]);
@@ -300,7 +300,7 @@ test.each([
   ['a usual request', turns(100), 1],
   ['a request of 5 MiB', { ...turns(1), user: 'x'.repeat(5 * 1024 * 1024) }, 0],
   ['a request of a hundred thousand values', turns(10_000), 0],
-])('%s is looked through for what a refusal names, unless that takes long', (_, sent, changes) => {
+])('%s is searched for what a refusal names, unless that takes long', (_, sent, changes) => {
   const says = 'messages.0.tool_calls.0.index: Extra inputs are not permitted';
   expect(askedBy(says, CHAT, { sent })).toHaveLength(changes);
 });

@@ -59,7 +59,7 @@ const NOW = Date.UTC(2026, 5, 10, 12, 30);
 const DAY_MS = 24 * 3_600_000;
 const YEAR_MS = 365 * DAY_MS;
 
-test('a clock that is ten years ahead for a day deletes nothing and adds nothing to the days before', () => {
+test('a clock that is ten years ahead for a day neither deletes usage nor changes earlier days', () => {
   const queries = open();
   const writeAt = (at: number, name: string) => {
     const all = { at, upstream: '', provider: '', model: '', key: '' };

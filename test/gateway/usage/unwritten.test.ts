@@ -82,7 +82,7 @@ test('usage and requests that cannot be written are kept until they are, and cou
   await recorder.close();
 });
 
-test('what cannot be written is tried again although no request comes', async () => {
+test('a failed write is tried again even if no request comes', async () => {
   const path = join(temporaryDirectory(), DATABASE_FILE);
   const { recorder, clock, figures } = await recorderAt(path);
   const repair = refusing(path);

@@ -74,7 +74,7 @@ test('an echo is dropped only if it is the very first text and comes in one piec
   }
 });
 
-test('a text that has repeated itself may go on repeating itself, at any upstream', async () => {
+test('a text that has repeated itself may continue to do so at any upstream', async () => {
   const song = 'la la la la ';
   const first = [chunkOf('1', { content: song })];
   const plan = going('maybe', song.trimEnd(), ' ');

@@ -62,7 +62,7 @@ test('arguments of two tool calls that nothing tells apart break the answer off'
   expect(told[1]).toBe('tool calls that cannot be told apart');
 });
 
-test('a call that is told once more is dropped, unless it is too long to be kept and compared', () => {
+test('a repeated tool call is dropped, unless it is too long to be kept and compared', () => {
   const twice = (chars: number) => {
     const call = { index: 0, id: 'a', function: fn('f', `{"x":"${'y'.repeat(chars)}"}`) };
     return JSON.stringify(repaired(calls(call), calls(call))[1]);

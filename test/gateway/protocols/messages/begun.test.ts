@@ -31,6 +31,6 @@ test.each([
   ['a tool call', start(0, { type: 'tool_use', id: 't', name: 'look', input: {} })],
   ['a search of its provider’s', start(0, { type: 'server_tool_use' })],
   ['a citation', grown(0, { type: 'citations_delta' })],
-])('a begun message with %s has content that is no text', (_what, event) => {
+])('a begun message with %s has content that is not text', (_what, event) => {
   expect(createBegunMessage().read(event)).toEqual({ content: [{ type: 'unreadable' }] });
 });
