@@ -72,15 +72,14 @@ export async function callUpstream(
 ): Promise<CallOutcome> {
   const { clock, circuits, memory } = deps;
   const { signal = request.signal, call = turn.call } = options;
-  const { permits } = turn;
-  const { own } = permits;
+  const { own } = turn.permits;
   if (turn.waitMs > 0 && !(await sleep(clock, turn.waitMs, signal))) {
     circuits.record(own.id, own.permit, NEUTRAL);
     return CANCELLED;
   }
   const deadline = turn.at + turn.call.timeoutMs;
   const plan = { ...options, turn, request, deps, signal, deadline, known: memory.of(own.id) };
-  let next: Try | null = { ...FIRST, call, permits };
+  let next: Try | null = { ...FIRST, call, permits: turn.permits };
   for (;;) {
     const { pending, attempt } = send(next, plan);
     const seen = await pending.seen;
