@@ -35,7 +35,7 @@ export interface AgentModel {
   readonly engine: string;
   readonly baseUrl: string;
   readonly use: ModelUse | null;
-  /** In memory. */
+  /** Whether it is in memory; null if the engine does not say. */
   readonly loaded: boolean | null;
   /** When this agent first saw it loaded, in milliseconds since the epoch. */
   readonly loadedAt: number | null;
@@ -60,10 +60,10 @@ export interface AgentMemory {
 
 /** Electricity of this machine's GPUs, since the agent's start. */
 export interface AgentEnergy {
-  /** Of a kilowatt-hour; null if its owner has not set one. */
+  /** The price of a kilowatt-hour; null if its owner has not set one. */
   readonly priceKwh: number | null;
   readonly currency: string;
-  /** At the moment; null is unknown. */
+  /** The power at the moment; null if unknown. */
   readonly watts: number | null;
   /** When nothing is served: the lowest of the last hour. */
   readonly idleWatts: number | null;
@@ -146,7 +146,7 @@ export interface AgentView {
   /** The engine in use; null if none was found. */
   readonly engine: AgentEngine | null;
   readonly engines: readonly AgentEngine[];
-  /** Of all engines, loaded ones first. */
+  /** The models of all engines, loaded ones first. */
   readonly models: readonly AgentModel[];
   readonly memory: AgentMemory;
   readonly energy: AgentEnergy;

@@ -17,7 +17,7 @@ export type Condition =
     }
   /** The cool-down is over: the next request is the probe, unless one is running and keeps the others away. */
   | { readonly kind: 'probe'; readonly cause: CoolingCause; readonly isRunning: boolean }
-  /** Still called, but its last answers were failures. */
+  /** It is still called, but its last answers were failures. */
   | { readonly kind: 'failing'; readonly fails: number; readonly limit: number }
   | {
       readonly kind: 'on-demand';
@@ -29,7 +29,7 @@ export type Condition =
     }
   /** It was found down, though its circuit is closed; requests still try it. */
   | { readonly kind: 'down'; readonly reason: string; readonly by: 'request' | 'check' }
-  /** Not yet called by a request or a check. */
+  /** No request or check has called it yet. */
   | { readonly kind: 'untested' }
   | {
       readonly kind: 'closed';
@@ -39,7 +39,7 @@ export type Condition =
 
 /** What a request, a check that costs nothing, or a test last found of an upstream. */
 export type Sighting =
-  /** Not called since it was configured. */
+  /** Nothing has called it since it was configured. */
   | { readonly kind: 'untested' }
   | { readonly kind: 'answered'; readonly by: 'request' | 'check' }
   | { readonly kind: 'failed'; readonly by: 'request' | 'check'; readonly reason: string };
@@ -55,7 +55,7 @@ type CoolingCause = 'failures' | 'slow';
 export type Verdict =
   /** Nothing is set up. */
   | { readonly kind: 'bare' }
-  /** Only Local is set up, and it serves once its machine has passed its checks. */
+  /** Only `local` is set up, and it serves once its machine has passed its checks. */
   | { readonly kind: 'verifying' }
   /** It answers, as far as anybody has seen; `ondemand` may have to start first. */
   | { readonly kind: 'serving'; readonly by: UpstreamId }
@@ -80,7 +80,7 @@ interface Hindrance {
 export type LocalStanding =
   /** Its engine, or machines of the pool; `hindrance`: what keeps requests from every one of them. */
   | { readonly kind: 'present'; readonly hindrance: Hindrance | null }
-  /** Null: nothing is set up. */
+  /** Null if nothing is set up. */
   | { readonly kind: 'absent'; readonly cause: NoProviderCause | null };
 
 interface Evidence {
@@ -102,7 +102,7 @@ export function judge(evidence: Evidence): Judgement {
   return { conditions, verdict: verdictOf(found, evidence.status) };
 }
 
-/** In the order in which a request asks them. */
+/** The upstreams in the order in which a request asks them. */
 type Conditions = readonly (readonly [id: UpstreamId, condition: Condition])[];
 
 function verdictOf(found: Conditions, status: StatusReport): Verdict {
@@ -123,7 +123,7 @@ function admittedFirst(found: Conditions): UpstreamId | null {
   return found.find(([, condition]) => isAdmitted(condition))?.[0] ?? null;
 }
 
-/** Once no other is left, a request is sent to an upstream that is cooling down or busy: the one that is due first. */
+/** If no other is left, a request goes to an upstream that is cooling down or busy: to the one that is due first. */
 function forcedFirst({ upstreams }: StatusReport, found: Conditions): UpstreamId | null {
   const waits = found.flatMap(([id, condition]) => {
     const report = upstreams.find((each) => each.id === id);

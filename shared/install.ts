@@ -1,7 +1,7 @@
 /** A line that installs the gateway's version on another machine; `<token>` in it stands for a token. */
 export interface InstallLine {
   readonly line: string;
-  /** Of the installer that the line runs; the installer checks the package's. */
+  /** The digest of the installer that the line runs; the installer checks the package's. */
   readonly sha256: string;
 }
 

@@ -1,8 +1,8 @@
 /** The contents of the line that "Add a machine" shows on a gateway. */
 export interface JoinLine {
-  /** Of the gateway, as in `http://192.168.1.10:47900`. */
+  /** The gateway's origin, as in `http://192.168.1.10:47900`. */
   readonly url: string;
-  /** Of other gateways of the same pool. */
+  /** The origins of other gateways of the same pool. */
   readonly others: readonly string[];
   readonly token: string;
 }

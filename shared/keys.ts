@@ -34,7 +34,7 @@ export interface NamedKey {
   readonly createdAt: string;
   /** Null if it has not been used yet. */
   readonly lastUsedAt: string | null;
-  /** Those that are set. */
+  /** The limits that are set. */
   readonly limits: readonly KeyLimitUse[];
 }
 

@@ -43,7 +43,7 @@ export interface AttemptRow {
   readonly fixedParts?: readonly string[];
   /** Tool calls that the model wrote into its text, and the gateway made; absent if there were none. */
   readonly repairedCalls?: number;
-  /** Of a conversation at an own engine that reports its cache; absent if nothing is to be explained. */
+  /** What an own engine that reports its cache has read of a conversation; absent if nothing is to be explained. */
   readonly reading?: TurnReading;
   /** Null while it runs, or if nothing was used. */
   readonly tokens: Tokens | null;
@@ -81,7 +81,7 @@ export interface RequestRow {
   /** Events relayed to the caller, about one per token; 0 for answers that were not streamed. */
   readonly events: number;
   readonly endMs: number | null;
-  /** Of all its attempts; null before the first of them has ended. */
+  /** The tokens of all its attempts; null before the first of them has ended. */
   readonly tokens: Tokens | null;
   /** At most the first 16 attempts; `attemptCount` counts all. */
   readonly attempts: readonly AttemptRow[];
@@ -112,7 +112,7 @@ export interface UnexplainedMove extends Pick<RequestRow, 'caller' | 'key'> {
   readonly upstream: UpstreamId;
   /** The upstream's own, of the last one. */
   readonly words: string;
-  /** In the last hour. */
+  /** How many there were in the last hour. */
   readonly count: number;
   /** What they have cost since the first, in billionths of the currency. */
   readonly spentNano: number;
@@ -137,7 +137,7 @@ export interface ProvidersSummary {
   readonly serving: number;
   /** Distinct models that these machines offer. */
   readonly models: number;
-  /** Of the least and the most busy of their GPUs, in percent; null if none reports it. */
+  /** The load of the least and of the most busy of their GPUs, in percent; null if none reports it. */
   readonly load: LoadRange | null;
 }
 
@@ -178,7 +178,7 @@ export type LiveEvent = LiveSnapshot | LiveDelta;
 export type UpstreamTest =
   | {
       readonly ok: true;
-      /** Null: no model is set, so only the list of models was asked for. */
+      /** Null if no model is set, so that only the list of models was asked for. */
       readonly model: string | null;
       readonly provider: string | null;
       /** Null if the answer was not streamed. */
@@ -192,7 +192,7 @@ export type UpstreamTest =
       readonly ok: false;
       /** A fallback reason, or `starting`: the owner's own engine is loading its model. */
       readonly reason: string;
-      /** In the upstream's own words if it gave any. */
+      /** What went wrong, in the upstream's own words if it gave any. */
       readonly message: string;
       readonly totalMs: number;
     };

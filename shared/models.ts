@@ -14,7 +14,7 @@ const tokens = z.int().positive().max(1e9);
 export const modelFactsSchema = z.object({
   id: z.string().max(1024),
   use: z.enum(MODEL_USES).nullable(),
-  /** In memory now. */
+  /** Whether it is in memory now. */
   loaded: z.boolean().nullable(),
   /** Whether it takes pictures. */
   vision: z.boolean().nullable(),
@@ -58,7 +58,7 @@ export interface AskedDestination {
 export interface AskedModel {
   readonly name: string;
   readonly calls: number;
-  /** In milliseconds since the epoch. */
+  /** When it was last asked for, in milliseconds since the epoch. */
   readonly lastAt: number;
   /** The most frequent first. */
   readonly destinations: readonly AskedDestination[];

@@ -6,7 +6,7 @@ export interface ProviderNote {
   readonly note: string;
 }
 
-/** By the id of the machine. */
+/** The notes, by the id of the machine. */
 export interface ProviderNotes {
   readonly notes: Readonly<Record<string, ProviderNote>>;
 }

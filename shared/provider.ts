@@ -65,7 +65,7 @@ const gpuSchema = z.object({
   gpu_cores: known(count),
 });
 
-/** Of the GPUs, since the agent's start and without what they take when idle. */
+/** The energy of the GPUs since the agent's start, without what they take when idle. */
 const energySchema = z.object({
   idle_w: known(z.number().nonnegative()),
   models: z

@@ -53,7 +53,7 @@ export function facetsOf(
   return Object.fromEntries(values) as Record<Facet, readonly string[]>;
 }
 
-/** In alphabetical order. */
+/** The values of a facet, in alphabetical order. */
 function valuesOf(rows: readonly RequestRow[], facet: Facet): readonly string[] {
   return [...new Set(rows.flatMap((row) => FACET_VALUES[facet](row)))].toSorted();
 }
@@ -99,7 +99,7 @@ function containsText({ id, model, caller, attempts }: RequestRow, text: string)
 export interface RequestQuery {
   readonly filter: RequestFilter;
   readonly by: Narrowing;
-  /** Those that began at this time or earlier, in wall-clock milliseconds; null for the newest. */
+  /** Only requests that began at this time or earlier, in wall-clock milliseconds; null for the newest. */
   readonly before: number | null;
   readonly limit: number;
 }
@@ -108,10 +108,10 @@ export interface RequestQuery {
 export interface RequestPage {
   /** Newest first; fewer than `limit` on the last page. */
   readonly data: readonly RequestRow[];
-  /** Of all kept requests that match `by`. */
+  /** How many of all kept requests match `by`, for each filter. */
   readonly counts: FilterCounts;
-  /** Of all kept requests. */
+  /** The values that occur in all kept requests. */
   readonly facets: FacetValues;
-  /** Of the machines that the kept requests called; removed machines have their last names. */
+  /** The names of the machines that the kept requests called; removed machines have their last names. */
   readonly machines: MachineNames;
 }

@@ -8,7 +8,7 @@ export interface InterfaceAddress {
 export interface Sharing {
   /** As set; a change may wait for a restart. */
   readonly host: string;
-  /** Of the gateway for other machines now; loopback if none can reach it. */
+  /** The gateway's address for other machines now; loopback if none can reach it. */
   readonly url: string;
   readonly isShared: boolean;
   /** Addresses that other machines can reach. */

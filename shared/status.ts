@@ -153,7 +153,7 @@ export const statusReportSchema = z.strictObject({
     lastWarmupAt: timestamp.nullable(),
     lastResult: z.string().nullable(),
     durationMs: milliseconds.nullable(),
-    /** Of the cold start in progress; null if there is none. */
+    /** The time of the cold start in progress; null if there is none. */
     elapsedMs: milliseconds.nullable(),
     /** How long cold starts usually take; null if none is in progress, or before the first has ended. */
     usualMs: milliseconds.nullable(),

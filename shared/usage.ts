@@ -6,7 +6,7 @@ export interface Tokens {
   readonly output: number;
   /** The part of `input` that the upstream had in its cache. */
   readonly cached: number;
-  /** Not reported by the upstream, but estimated from bytes and events. */
+  /** True if the upstream reported none, and they were estimated from bytes and events. */
   readonly estimated: boolean;
 }
 
@@ -57,12 +57,12 @@ export interface UsageFigures {
   readonly outputTokens: number;
   /** The input tokens that were found in a cache; the others were read. */
   readonly cachedTokens: number;
-  /** Those of input and output that no upstream reported. */
+  /** The tokens of input and output that no upstream reported. */
   readonly estimatedTokens: number;
   /** Sum over `firstTokens` calls, those whose answers were streamed. */
   readonly firstTokenMs: number;
   readonly firstTokens: number;
-  /** From first to last token, over the calls with a rate. */
+  /** The time from first to last token, over the calls with a rate. */
   readonly outputMs: number;
   /** Output tokens of those calls after their first. */
   readonly timedTokens: number;
@@ -120,7 +120,7 @@ export interface HistoryPoint {
 
 /** `GET /api/v1/history` */
 export interface HistoryReport extends UsageHistory {
-  /** Of the machines in it; removed machines are left out. */
+  /** The names of the machines in it; removed machines are left out. */
   readonly names: MachineNames;
 }
 
@@ -145,5 +145,5 @@ export interface UsageHistory {
   readonly problem: string | null;
 }
 
-/** From this share of a budget on, the owner is warned in the log and in the window. */
+/** The owner is warned from this share of a budget on, in the log and in the window. */
 export const WARNED_SHARE = 0.8;

@@ -35,7 +35,7 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
     else notes.set(id, note);
   };
 
-  /** Null: it has none. */
+  /** `note` is null if the machine has none. */
   function take(id: string, note: ProviderNote | null): void {
     if (isDeepStrictEqual(notes.get(id) ?? null, note)) return;
     keep(id, note);
@@ -78,10 +78,10 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
         void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
       }
     },
-    /** Of the machines that have a note. */
+    /** The ids of the machines that have a note. */
     ids: (): readonly string[] => [...notes.keys()],
     take,
-    /** Takes a document as it is stored; null: it was removed. Others than notes are ignored. */
+    /** Takes a document as it is stored, or null if it was removed. Documents that are not notes are ignored. */
     read(name: string, json: string | null): void {
       if (!name.startsWith(PREFIX)) return;
       if (json === null) take(name.slice(PREFIX.length), null);

@@ -206,7 +206,7 @@ export interface Target {
   readonly gatewayToken: string;
   readonly models: readonly string[];
   readonly currentModel: string | null;
-  /** In the order of preference; null of an older agent. */
+  /** Its models in the order of preference; null from an older agent. */
   readonly facts: readonly ModelFacts[] | null;
   /** Identifies its engine (`owned_by` of its model); null while unknown. */
   readonly ownedBy: string | null;

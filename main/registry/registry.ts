@@ -33,7 +33,7 @@ import { failureReason } from '#shared/checks.ts';
 
 export interface RegistryDeps extends Omit<RegistryContext, 'table'> {
   readonly state: StoredState;
-  /** Of all gateways that share the store, as machines reach them; left out if there are none. */
+  /** The addresses of all gateways that share the store, as machines reach them; left out if there are none. */
   readonly addresses?: () => readonly string[];
   /** The gateway's own figures on a provider. */
   readonly traffic: (id: string) => Traffic;
@@ -116,7 +116,7 @@ export function createRegistry(deps: RegistryDeps) {
   };
 }
 
-/** In a join command; the gateway's own comes first. */
+/** The addresses in a join command; the gateway's own comes first. */
 function joinAddresses(own: string, all: readonly string[]): readonly string[] {
   if (all.length === 0) return [own];
   return all.toSorted((a, b) => Number(b === own) - Number(a === own));

@@ -26,7 +26,7 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
     return { kind: 'provider_removed', id };
   }
 
-  /** By both clocks: the wall clock may have been far ahead before the restart, and the machine's report be older. */
+  /** Asks both clocks: the wall clock may have been far ahead before a restart, so that the report is older than it says. */
   function isTooLongSilent(entry: TableEntry): boolean {
     const { lastHeartbeatAt, enrolledAt } = entry.stored;
     const byWallMs = clock.now() - (lastHeartbeatAt ?? enrolledAt);

@@ -43,7 +43,7 @@ export interface VerificationSubject {
   /** False while it is `stale`, `offline` or `paused`, when a run would be wasted. */
   readonly isReachable: boolean;
   readonly verification: StoredVerification;
-  /** Of the provider so far; `verificationDone` compares it. */
+  /** How many material changes the provider has had; `verificationDone` compares it. */
   readonly materialChanges: number;
 }
 

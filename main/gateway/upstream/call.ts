@@ -52,21 +52,21 @@ export interface ChatCall {
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
-  /** By the setting or by this request's header, only `local` may be called (docs/guides/budgets.md#spend-nothing). */
+  /** Whether only `local` may be called, by the setting or this request's header (docs/guides/budgets.md#spend-nothing). */
   readonly zeroSpend: boolean;
-  /** For upstreams that speak only chat completions; null if those cannot stand in. */
+  /** The request for upstreams that speak only chat completions; null if those cannot stand in. */
   readonly chatForm: ReturnType<typeof chatFormOf>;
   /** The request for upstreams that speak its protocol, without what translation put into earlier answers. */
   readonly native: NativeForm;
-  /** Of the system prompt; those that answer get a constant in place of their values. */
+  /** The parts of the system prompt whose values most upstreams get as a constant. */
   readonly volatileParts: readonly VolatilePart[];
-  /** Of the prompt; null if it has none. */
+  /** The hashes of the prompt's turns; null if it has none. */
   readonly chain: () => PromptChain | null;
-  /** What the machine that is called has of it; null if it was not looked up. */
+  /** How much of the prompt the machine that is called has cached; null if that was not looked up. */
   readonly prefix: CachedPrefix | null;
 }
 
-/** As a chat completion; null if it cannot be one. */
+/** The same call as a chat completion; null if it cannot be one. */
 export function inChat(call: ChatCall): ChatCall | null {
   const request = call.chatForm?.() ?? null;
   if (request === null || 'kind' in request) return null;
@@ -80,15 +80,15 @@ export interface UpstreamCall {
   readonly translator: AnswerTranslator | null;
   /** The same as a chat completion, should the upstream lack the endpoint; null if it cannot be one. */
   readonly inChat: () => UpstreamCall | null;
-  /** What is asked at once if it refuses to go on from a partial answer: all of it again, which is compared. */
+  /** Sent at once if it refuses to continue a partial answer: it asks for all of it again, which is compared. */
   readonly repeated?: UpstreamCall | null;
   readonly upstream: UpstreamId;
-  /** It carries the caller's own `Authorization`. */
+  /** Whether it carries the caller's own `Authorization`. */
   readonly hasCallersKey: boolean;
   readonly provider: string | null;
   /** Empty if the caller leaves the model to the upstream. */
   readonly model: string;
-  /** Of that model, in tokens, as its engine says; null while unknown, and of hosted upstreams. */
+  /** The context window of that model in tokens, as its engine says; null while unknown, and of hosted upstreams. */
   readonly window: number | null;
   /** Length of the request body. */
   readonly promptBytes: number;
@@ -101,15 +101,15 @@ export interface UpstreamCall {
   readonly asksForUsage: boolean;
   /** Fields by which an engine tells more than its API has. */
   readonly asksForMore: Readonly<Record<string, string>>;
-  /** Of tool calls that the answer has as text; null where none is rescued. */
+  /** How tool calls that the answer has as text are rescued; null if they are not. */
   readonly rescue: Rescue | null;
   /** Credentials of ours that the request carries; they must not come back to the caller. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;
-  /** To the first content. */
+  /** The longest time to the first content. */
   readonly timeoutMs: number;
-  /** Without a sign that it is reading. */
+  /** The longest time without a sign that it is reading. */
   readonly silenceMs: number;
   /** The part of the time to first content that reading the prompt and loading the model explain. */
   readonly explainedMs: number;

@@ -37,7 +37,7 @@ export interface StoredVerification {
   readonly ownedBy?: string;
 }
 
-/** Before the first run, and after a change that invalidates the last one. */
+/** The verification before the first run, and after a change that invalidates the last one. */
 export const UNVERIFIED: StoredVerification = {
   state: 'pending',
   checks: [],
@@ -119,7 +119,7 @@ export interface SharedStore {
 export interface StoreFollower {
   /** What exists: all else was removed. */
   all(names: StoredNames): void;
-  /** Null: it was removed. */
+  /** `stored` is null if it was removed. */
   provider(id: string, stored: SharedProvider | null): void;
   document(name: string, json: string | null): void;
 }

@@ -36,7 +36,7 @@ import {
   SPARED,
 } from './judgements.ts';
 
-/** Where a provider may be reached. */
+/** The addresses at which a provider may be reached. */
 export interface AddressRules {
   /** The agents' ports. */
   readonly ports: readonly number[];

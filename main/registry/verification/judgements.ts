@@ -79,7 +79,7 @@ export function ownerOf(answer: PinnedResult, model: string): string | null {
   return owner === undefined ? null : owner.slice(0, MAX_OWNER_LENGTH);
 }
 
-/** By the last heartbeat. */
+/** Judges the engine by the last heartbeat. */
 export function judgeEngine({ status, code }: AgentRecord['engine_health']): CheckJudgement {
   if (status === 'ok') return PASSED;
   if (LOADING.test(status)) return { result: 'loading', error: 'the engine is loading' };
@@ -87,7 +87,7 @@ export function judgeEngine({ status, code }: AgentRecord['engine_health']): Che
   return failure(`the engine is "${readable(status)}" (${answered})`);
 }
 
-/** By the last heartbeat. */
+/** Judges the number of GPUs by the last heartbeat. */
 export function judgeGpus(count: number): CheckJudgement {
   return count > 0 ? PASSED : failure('no GPU reported');
 }
@@ -178,7 +178,7 @@ export interface Finding {
   readonly result: CheckResult;
   /** Null if the entry concerns no address, or an unproved one. */
   readonly reached: ProvedAddress | null;
-  /** Taken over from an earlier run. */
+  /** Whether it was taken over from an earlier run. */
   readonly carried: boolean;
   /** The `owned_by` of the model that was searched for. */
   readonly ownedBy?: string;

@@ -11,9 +11,9 @@ export interface RunMemory {
   readonly provenTicks: number | null;
   /** The last run found the machine loading or busy. */
   readonly deferred: boolean;
-  /** In the last run its engine was there and not loading. */
+  /** Whether its engine was there, and not loading, in the last run. */
   readonly hadEngine: boolean;
-  /** The last run skipped a due test inference because no model was loaded. */
+  /** Whether the last run skipped a due test inference because no model was loaded. */
   readonly leftOut: boolean;
   /** When the last run that made, or may have made, a test inference began. */
   readonly testedTicks: number | null;
@@ -32,7 +32,7 @@ export interface RunMemory {
 
 /** When the next run is due, and whether it includes a test inference. */
 interface Plan {
-  /** Never negative. */
+  /** Is never negative. */
   readonly dueInMs: number;
   readonly inference: InferencePlan;
 }

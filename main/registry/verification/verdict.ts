@@ -10,7 +10,7 @@ export type RunOutcome =
   /** Another machine has its address, or it serves something other than it reports. */
   | { readonly kind: 'identity_mismatch' }
   | { readonly kind: 'model_mismatch' }
-  /** Not ready yet: neither a failure nor a success. */
+  /** It is not ready yet, which is neither a failure nor a success. */
   | { readonly kind: 'loading' }
   | { readonly kind: 'busy' };
 
@@ -138,7 +138,7 @@ export function settled(
 const pendingAt = (address: string | null) =>
   ({ state: 'pending', failedRuns: 0, address }) as const;
 
-/** From the model lists of this run; kept if the engine does not report it. */
+/** The owner in the model lists of this run; the earlier one if the engine does not report it. */
 function ownerAmong(
   findings: readonly Finding[],
   { ownedBy: before }: StoredVerification,
@@ -171,6 +171,6 @@ export interface RunEnding {
   readonly inference: InferenceEnding;
   /** A test inference was due but left out, because no model was loaded. */
   readonly leftOut: boolean;
-  /** Of the provider before the run. */
+  /** How many material changes the provider had before the run. */
   readonly materialChanges: number;
 }

@@ -60,7 +60,7 @@ export function explainDatabase(error: unknown, shown: string): string {
   return `The pool's database ${shown} ${FIXES[kind]} (${name}).`;
 }
 
-/** By the class of the SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/** Tells failures by the class of their SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 function kindOf(code: string): FailureKind {
   if (/^(22|23|40|54)/.test(code)) return 'refused';
   if (/^(28|3D|3F|42501)/.test(code)) return 'denied';

@@ -90,7 +90,7 @@ const DROP_OLD_EVENTS = `
 DELETE FROM inglenook.events WHERE provider_id = $1 AND id <= (SELECT id FROM inglenook.events
   WHERE provider_id = $1 ORDER BY id DESC LIMIT 1 OFFSET ${EVENTS_KEPT})`;
 
-/** Of an enrolment token. */
+/** Holds for an enrolment token that has not expired. */
 const IS_OPEN = '(expires_at > extract(epoch FROM clock_timestamp()) * 1000)';
 
 export function statementsOf(change: StoreChange, writer: WritingGateway): readonly Statement[] {
@@ -153,7 +153,7 @@ export async function runAll(
   return null;
 }
 
-/** Of the machines that a gateway sees: all but those that other gateways run on. */
+/** Holds for the machines that a gateway sees: all but those that other gateways run on. */
 const SEEN = '(home IS NULL OR home = $1)';
 
 const PROVIDERS = `
