@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDataDirectory } from '../../main/config/data-directory.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { PROGRAM, runCli, startCli } from '../support/process.ts';
+import { PROGRAM, runCli } from '../support/process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const hasModes = process.platform !== 'win32';
@@ -50,25 +50,6 @@ test.runIf(process.platform === 'linux')(
     expect(stderr).toBe(
       `The disk of the data directory ${directory} has no room for more data (EFBIG); free some space on it and start again.\n`,
     );
-  },
-);
-
-test.runIf(hasModes)(
-  'a chosen data directory that others can open brings a warning and is left alone, and gets a whole key',
-  async () => {
-    const directory = temporaryDirectory();
-    chmodSync(directory, 0o755);
-    // A start that was killed.
-    writeFileSync(join(directory, 'control-token.new'), 'half of a');
-    const cli = startCli({ DATA_DIR: directory, PORT: '0' });
-    await cli.printed(/(Inglenook is running)/);
-    cli.kill('SIGTERM');
-    const { stderr } = await cli.ended;
-    expect(stderr).toBe(
-      `Warning: Other users can open the data directory ${directory} (mode 755); "chmod 700 ${directory}" makes it private.\n`,
-    );
-    expect(statSync(directory).mode & 0o777).toBe(0o755);
-    expect(readFileSync(join(directory, 'control-token'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);
   },
 );
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -80,9 +80,12 @@ test('the program prints a base URL and a link that gives control, "open" prints
   expect((await sayHere({ DATA_DIR: directory }, 'open')).code).toBe(0);
 });
 
-test('a start with a bad settings file and an unknown variable warns, and SIGINT ends it though connections are idle and a dashboard is open', async () => {
+test('a start with a bad settings file, an unknown variable and an open directory warns, and SIGINT ends it though connections are idle and a dashboard is open', async () => {
   const directory = temporaryDirectory();
+  chmodSync(directory, 0o755);
   writeFileSync(join(directory, 'settings.json'), '{"circuit":{"failThreshold":0}}');
+  // Of a start that was killed.
+  writeFileSync(join(directory, 'control-token.new'), 'half of a');
   // With an engine it is configured.
   const agentOfEngine = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: REFUSED_URL };
   const settings = { DATA_DIR: directory, FAIL_TRESHOLD: '7', ...agentOfEngine };
@@ -106,7 +109,9 @@ test('a start with a bad settings file and an unknown variable warns, and SIGINT
   expect(await silent.closed).toBe('');
   expect(code).toBe(0);
   expect(stdout).not.toContain(UNCONFIGURED);
+  const open = `Warning: Other users can open the data directory ${directory} (mode 755); "chmod 700 ${directory}" makes it private.`;
   expect(stderr.trimEnd().split('\n')).toEqual([
+    ...(process.platform === 'win32' ? [] : [open]),
     expect.stringMatching(
       /^Warning: settings\.json was set aside as settings\.json\.bad-.*circuit/,
     ),
@@ -114,6 +119,9 @@ test('a start with a bad settings file and an unknown variable warns, and SIGINT
   ]);
   const kept = readdirSync(directory).filter((name) => name.startsWith('settings.json'));
   expect(kept).toEqual([expect.stringMatching(/^settings\.json\.bad-2/)]);
+  expect(readFileSync(join(directory, 'control-token'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/);
+  // Whoever chose the directory may have meant it.
+  expect(statSync(directory).mode & 0o777).not.toBe(0o700);
 });
 
 test('a running stream may finish after SIGTERM, while new requests are refused', async () => {
