@@ -164,7 +164,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       engine.set(config.current().local.baseUrl);
       providers.start();
       await machine.agent?.start();
-      // Of the window's page, such as `http://127.0.0.1:47900`, and for apps, such as `http://localhost:47900/v1`.
+      // The window's page is at, say, `http://127.0.0.1:47900`; apps use `http://localhost:47900/v1`.
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
     /** Running requests may finish for `graceMs`. */
@@ -275,13 +275,13 @@ function localOf(
 
 const isOnThisMachine = (baseUrl: string) => isLoopbackHost(new URL(baseUrl).hostname);
 
-/** In bytes; null while no GPU is known. */
+/** The memory of all GPUs in bytes; null while no GPU is known. */
 function gpuMemory(gpus: readonly GpuFigures[]): number | null {
   const totalMb = gpus.reduce((sum, { memory_total_mb: mb }) => sum + (mb ?? 0), 0);
   return totalMb === 0 ? null : totalMb * 1024 * 1024;
 }
 
-/** After sleep, old findings and connections may be stale. */
+/** Drops old findings and connections, which may be stale after sleep. */
 function wakeUp(http: HttpClient, parts: readonly ({ resumed(): void } | null)[]): void {
   http.dropIdle();
   for (const part of parts) part?.resumed();

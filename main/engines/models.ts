@@ -45,7 +45,7 @@ function lengthOf(tokens: number | null | undefined): number | null {
 interface Circumstances {
   /** The model that last answered here. */
   readonly lastUsed: string | null;
-  /** Of all GPUs together; null while unknown. */
+  /** The memory of all GPUs together; null while unknown. */
   readonly memoryBytes: number | null;
 }
 
@@ -69,7 +69,7 @@ export function byPreference(
     if (model.id === lastUsed) return 2;
     return fits(model) ? 3 : 4;
   };
-  // Where the memory is unknown, or too small for any, the smallest is the one that most likely runs.
+  // If the memory is unknown, or too small for any, the smallest is the one that most likely runs.
   const size = (model: ModelFacts) => {
     const bytes = model.size_bytes ?? 0;
     return rank(model) === 3 && memoryBytes !== null ? -bytes : bytes;

@@ -24,7 +24,7 @@ export const ollama: Engine = {
   },
 };
 
-/** Asked for at once; the rest follows in the next rounds. */
+/** The most models that one round asks about; the rest follows in the next rounds. */
 const MAX_SHOWN = 32;
 
 async function saidOf(
@@ -71,7 +71,7 @@ async function show(name: string, model: unknown, ask: Ask): Promise<unknown> {
   return digest === null ? null : (await ask.once('/api/show', { model: name }, digest)).json;
 }
 
-/** Of two bytes for each value (docs.ollama.com/faq, OLLAMA_KV_CACHE_TYPE). */
+/** The cache has two bytes for each value (docs.ollama.com/faq, OLLAMA_KV_CACHE_TYPE). */
 const VALUE_BYTES = 2;
 
 /** What its GGUF file says; layers that share or limit their context take less than this, and say so by a list. */
@@ -92,7 +92,7 @@ function largest(
   return { max_context_length: max, ...(bytes > 0 && { context_token_bytes: bytes }) };
 }
 
-/** Of `completion`, `tools`, `insert`, `vision`, `embedding`, `thinking`, `image` and `audio` (ollama/ollama#16665). */
+/** Reads `completion`, `tools`, `insert`, `vision`, `embedding`, `thinking`, `image`, `audio` (ollama/ollama#16665). */
 function abilities(capabilities: unknown): Partial<ModelFacts> {
   if (!Array.isArray(capabilities) || capabilities.length === 0) return {};
   const has = (name: string) => capabilities.includes(name);

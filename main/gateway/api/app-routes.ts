@@ -320,7 +320,7 @@ interface ModelEntry {
 const asksForAnthropic = ({ path, headers, query }: RouteRequest): boolean =>
   errorShapeFor({ url: path, headers }) === 'anthropic' || 'limit' in query;
 
-/** Also in Anthropic's form, whose fields have other names. */
+/** A model in OpenAI's and in Anthropic's form, whose fields have other names. */
 function asAnthropicModel(entry: ModelEntry) {
   const created_at = isoTime(entry.created * 1000);
   const max_input_tokens = entry.context_length ?? null;
@@ -339,7 +339,7 @@ interface ListSources {
   readonly remotes: readonly RemoteUpstream[];
   /** What a hosted upstream has listed, as far as it is known. */
   readonly listedBy: (upstream: RemoteUpstream) => readonly ListedModel[];
-  /** Of a model of one's own, in tokens; null while unknown. */
+  /** Knows the context windows of own models. */
   readonly memory: Memory;
 }
 
@@ -395,7 +395,7 @@ function bare(id: string): ListedModel {
   return { id, created: null, owner: null, contextLength: null };
 }
 
-/** Of a hosted upstream that takes any name, all that it lists: others would be sent another model. */
+/** All that a hosted upstream lists if it takes any name: one that is set to a model would be sent that. */
 function modelsOf(
   id: UpstreamId,
   { local, remotes, listedBy, memory }: ListSources,
@@ -412,7 +412,7 @@ function modelsOf(
   return taken.map((name) => listed.find((each) => each.id === name) ?? bare(name));
 }
 
-/** With the window that is served, which may be smaller than what the list says. */
+/** The models of a target, with the window that is served, which may be smaller than what the list says. */
 function modelsAt(target: LocalTarget, known: Knowledge): readonly ListedModel[] {
   const { models, listed, facts } = target;
   return (models ?? []).map((id) => {

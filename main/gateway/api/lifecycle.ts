@@ -271,7 +271,7 @@ async function bindOnce(host: string, port: number, makeServer: () => Server): P
 }
 
 interface ListeningUrls {
-  /** Of the window, such as `http://127.0.0.1:47900`. */
+  /** The window's address, such as `http://127.0.0.1:47900`. */
   readonly url: string;
   /** For other machines, as far as it is known; `url` if bound to loopback. */
   readonly outsideUrl: string;

@@ -11,12 +11,12 @@ import { counter, gauge, type Point } from './exposition.ts';
 
 interface Figures extends MoneyFigures {
   readonly version: string;
-  /** Of the counters. */
+  /** The families of the counters, as text. */
   readonly counted: string;
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
   readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
   readonly providers: ProvidersSummary;
-  /** Of this machine; empty while its agent is off. */
+  /** The GPUs of this machine; empty while its agent is off. */
   readonly gpus: readonly GpuFigures[];
   readonly process: ProcessUsage;
 }
@@ -99,7 +99,7 @@ function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): 
   return baseUrl !== null || (id === 'local' && providers.count > 0);
 }
 
-/** With the names that all Prometheus clients use. */
+/** The figures of this process, under the names that all Prometheus clients use. */
 function processFamilies({ version, process }: Figures): string[] {
   const { residentBytes, cpuSeconds, startedAtSeconds, loopBusyRatio } = process;
   return [

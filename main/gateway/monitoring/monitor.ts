@@ -207,7 +207,7 @@ interface ChecksDeps {
   readonly pickLocal: () => LocalChoice;
 }
 
-/** With two unanswered checks behind it an engine that has hung is left within 20 s. */
+/** A hung engine is left within 20 s, because two unanswered checks follow this. */
 const MAX_UNCHECKED_MS = 10_000;
 
 /** The checker, and what asks it about engines that are silent. */
@@ -245,7 +245,7 @@ function createRequestReader(deps: {
       // If nothing can be read, there are only the requests that the feed shows.
       const ended = () => rows().filter(({ state }) => state !== 'running');
       const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
-      // Only those in memory have the words of upstreams.
+      // Only the rows in memory have the words of upstreams.
       const inMemory = new Map(rows().map((row) => [row.id, row]));
       const asked = page.data.flatMap(({ attempts }) =>
         attempts.flatMap(({ provider }) => provider ?? []),
@@ -254,14 +254,14 @@ function createRequestReader(deps: {
       const data = page.data.map((row) => inMemory.get(row.id) ?? row);
       return { ...page, data, machines: { ...page.machines, ...named } };
     },
-    /** Also finds running requests; null if the request is unknown or no longer stored. */
+    /** Finds one request, also while it runs; null if it is unknown or no longer stored. */
     async one(id: string) {
       return rows().find((row) => row.id === id) ?? (await usage.request(id));
     },
   };
 }
 
-/** Those that a request may go to, one after the other: the first that answers is all that most looks at a pool need. */
+/** The machines that a request may go to, one by one: most looks at a pool need only the first that answers. */
 function* machinesIn(
   targets: readonly LocalTarget[],
   circuits: Circuits,

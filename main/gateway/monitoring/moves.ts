@@ -9,7 +9,7 @@ import type { Clock } from '../../platform/clock.ts';
 const WITHIN_MS = 3_600_000;
 /** So often within an hour is no accident. */
 const SHOWN_FROM = 3;
-/** Of different words or apps; beyond it, the one that was seen longest ago is dropped. */
+/** The most that are kept, each of other words or another app; the one that was seen longest ago is dropped. */
 const MAX_KEPT = 50;
 const MAX_TIMES = 1000;
 

@@ -31,13 +31,13 @@ export type CallEnd =
   | {
       readonly kind: 'failed';
       readonly failure: Failure;
-      /** In words that may be shown. */
+      /** What went wrong, in words that may be shown. */
       readonly error: string;
       /** It timed out without any content. */
       readonly wasSilent: boolean;
       readonly endedAt: DualTime;
     }
-  /** After its first content; `failure` is what the upstream said of it, if that means something. */
+  /** It broke after its first content; `failure` is what the upstream said of it, if that means something. */
   | { readonly kind: 'broken'; readonly detail: string; readonly failure: Failure | null }
   | { readonly kind: 'cancelled' }
   /** Another call's content came first. To be told before the call is aborted. */
@@ -93,7 +93,7 @@ export class Attempt {
     for (const id of ids) deps.circuits.sent(id);
   }
 
-  /** Sent once more: changed, as the upstream asked for it, or because it is still starting. */
+  /** It was sent once more: changed, as the upstream asked for it, or because that is still starting. */
   sentAgain({ sentAt }: Sending): void {
     this.#sentAt = sentAt;
     this.#first = null;
@@ -117,7 +117,7 @@ export class Attempt {
       this.#deps.circuits.firstContent(pool.id, pool.permit, { ttftMs, slowMs: 0 });
   }
 
-  /** To be called before the end. Returns whether the engine has read only a part of the prompt, as far as it tells. */
+  /** Call it before the end. Returns whether the engine has read only a part of the prompt, as far as it tells. */
   used(tokens: Tokens | null): Cut | null {
     this.#tokens = tokens;
     const { upstream, mode } = this.target;

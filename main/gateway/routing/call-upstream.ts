@@ -32,7 +32,7 @@ export interface CallDeps extends AttemptDeps {
 }
 
 export interface CallOptions {
-  /** In place of the turn's own call, such as a request for the rest of an answer. */
+  /** Replaces the turn's own call, such as by a request for the rest of an answer. */
   readonly call?: UpstreamCall;
   readonly cause?: AttemptCause;
   /** Whether a short wait that the upstream asks for is waited out; left out: unless it is `local`. */
@@ -109,9 +109,9 @@ interface CallPlan extends Omit<CallOptions, 'call'> {
   readonly request: RoutedRequest;
   readonly deps: CallDeps;
   readonly signal: CancelSignal;
-  /** Of the upstream or machine. */
+  /** What is known of the upstream or machine. */
   readonly known: Knowledge;
-  /** Of all tries together, in clock ticks. */
+  /** The end of all tries together, in clock ticks. */
   readonly deadline: number;
 }
 
@@ -121,9 +121,9 @@ interface Try {
   readonly isPoll: boolean;
   readonly call: UpstreamCall;
   readonly permits: Permits;
-  /** Null: those that are known to be needed. */
+  /** Null for the changes that are known to be needed. */
   readonly changes: ReadonlySet<Adjustment> | null;
-  /** Null: at once. */
+  /** Null if it is made at once. */
   readonly waitMs: number | null;
   readonly mayRetry: boolean;
   /** Calls after which a cold start went on. */
@@ -132,7 +132,7 @@ interface Try {
 
 const FIRST = { isPoll: false, changes: null, waitMs: null, mayRetry: true, polls: 0 } as const;
 
-/** Null: it is given up. */
+/** The next try after a failure; null if there is none. */
 function nextTry(failure: Failure, before: Try, attempt: Attempt, plan: CallPlan): Try | null {
   const { call } = before;
   const { known, deps, request, waitsForRoom = call.upstream !== 'local' } = plan;
@@ -246,7 +246,7 @@ function send(
   const pending = new PendingCall(plan, deps);
   pending.send();
   void pending.seen.then(unwatch);
-  // Sent once more, it belongs to the attempt that began with its first sending.
+  // A request that is sent once more belongs to the attempt that began with its first sending.
   const open = turn.attempt?.hasEnded === false ? turn.attempt : null;
   open?.sentAgain(pending);
   if (isPoll) open?.observer.polled();

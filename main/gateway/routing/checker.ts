@@ -27,7 +27,7 @@ export interface CheckerDeps {
   readonly onChange: () => void;
 }
 
-/** From an opening or a failed probe to the first check that counts: so there is at most one probe in this time. */
+/** The time from an opening or a failed probe to the first check that counts, and so to the next probe. */
 const FIRST_CHECK_MS = 15_000;
 const OPEN_INTERVAL_MS = 5000;
 /** A circuit that is open for longer is checked less often. */
@@ -63,7 +63,7 @@ interface Timetable {
 
 const isMachine = (id: string): boolean => id.startsWith(PROVIDER_PREFIX);
 
-/** At most one check of each runs. */
+/** Runs at most one check of each at a time. */
 function createRunningChecks({ memory, clock, checkHealth, onChange }: CheckerDeps) {
   const running = new Map<string, Promise<HealthCheckResult>>();
   return {
@@ -220,7 +220,7 @@ export function createChecker(deps: CheckerDeps) {
       for (const id of only === undefined ? open.map(([each]) => each) : [only])
         void takeTurn(id, true);
     },
-    /** To be called when a circuit has opened, or its probe has failed. */
+    /** Call it when a circuit has opened, or its probe has failed. */
     opened(id: string, { isFirst, wasSilent }: Opening) {
       const timetable = timetableOf(id);
       const { outage } = timetable;
@@ -284,7 +284,7 @@ const ANSWERS_WITH: ReadonlyMap<string | null, number> = new Map([
 
 /** One unanswered check may be a machine that is swapping. */
 const CHECKS_FAILED = 2;
-/** From an answered check to the next one, and from a failed one. */
+/** The pauses after an answered check and after a failed one. */
 const [PAUSE_MS, AGAIN_MS] = [5000, 1000];
 
 /** Tells an engine that has hung from one that is slow: only the latter answers its health check. */

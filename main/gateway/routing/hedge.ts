@@ -53,7 +53,7 @@ export function callOrHedge(
   const { clock, budget } = deps;
   const { config, signal } = request;
   const { promise, resolve } = Promise.withResolvers<CallOutcome>();
-  /** At most two; none once the result is out. */
+  /** The running calls: at most two, and none once the result is out. */
   let running: readonly Contender[] = [];
   let cancelTimer = () => {};
 
@@ -114,7 +114,7 @@ export function callOrHedge(
     resolve(outcome);
   }
 
-  /** From here on no further call is started, even if the answer of this one fails. */
+  /** Starts no further call from here on, even if the answer of this one fails. */
   function keepOnly(winner: Contender): void {
     const others = running.filter((each) => each !== winner);
     running = [winner];

@@ -16,7 +16,7 @@ import { windowAt } from './windows.ts';
 export interface OwnEngine {
   readonly kind: EngineKind;
   readonly address: EngineAddress;
-  /** Of its GPUs; null while unknown. */
+  /** The memory of its GPUs; null while unknown. */
   readonly memoryBytes: number | null;
 }
 
@@ -57,7 +57,7 @@ export function withoutCopy(pairs: readonly string[], { model, copy }: Copy): re
     .map((each) => `${each.name}=${each.model === copy ? model : each.model}`);
 }
 
-/** With each copy before its model, so that names that an engine does not have go to it as well. */
+/** Puts each copy before its model, so that names that an engine does not have go to it as well. */
 export function preferringCopies(choice: LocalChoice, pairs: readonly string[]): LocalChoice {
   const copies = pairs.length === 0 ? [] : copiesIn(pairs);
   if (copies.length === 0) return choice;

@@ -19,7 +19,7 @@ import {
 export interface SingleCall {
   readonly kind: 'single';
   readonly upstream: UpstreamId;
-  /** Of its circuit. */
+  /** The id of its circuit. */
   readonly id: string;
   /** Made when it is needed: most requests call one upstream of their walk. */
   readonly call: () => UpstreamCall;
@@ -39,7 +39,7 @@ interface PoolRequest extends ReadRequest {
 /** The machines of the local pool, at most three of them in turn. */
 export interface LocalPool {
   readonly timeoutMs: number;
-  /** In the order of preference; to be asked for once, when the pool's turn has come. */
+  /** The machines in the order of preference. Ask for them once, when the pool's turn has come. */
   readonly machines: (mode: AdmissionMode) => readonly SingleCall[];
   /** Why the pool is excluded when none of its machines is called. */
   readonly exclusion: () => Skip;
@@ -93,7 +93,7 @@ export function localPool(
       const calls = outcomes.filter((each) => each.kind !== 'skipped');
       const last = calls.findLast(wasAttempted);
       const hasFailed = last !== undefined && !targets.some((target) => isWell(target, calls));
-      // Without times: those count in each machine's own circuit.
+      // It has no times, because those count in each machine's own circuit.
       return hasFailed ? circuitResultOf(last.failure) : NEUTRAL;
     },
     without(providers) {

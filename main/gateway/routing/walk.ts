@@ -33,7 +33,7 @@ export interface Turn {
   /** When it was admitted, in clock ticks. */
   readonly at: number;
   readonly permits: Permits;
-  /** Before it is called. */
+  /** How long the walk waits before it is called. */
   readonly waitMs: number;
   /** Its last attempt; null until it was sent. */
   attempt: Attempt | null;
@@ -41,7 +41,7 @@ export interface Turn {
 
 interface Step {
   readonly candidate: Candidate;
-  /** In routing order; the machines of the local pool share theirs. */
+  /** Its place in routing order; the machines of the local pool share theirs. */
   readonly place: number;
   /** The permit of the local pool, for a machine of it. */
   readonly pool: CircuitPermit | null;
@@ -62,7 +62,7 @@ export class Walk {
   readonly #deps: CandidateDeps;
   /** Called each time that the last possible call to `local` has failed, or was not admitted. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
-  /** Those ahead in routing order, the others in the order in which their turn came. */
+  /** The steps ahead in routing order, and the others in the order in which their turn came. */
   #steps: readonly Step[];
   /** The local pool that was entered, while its circuit waits for the result. */
   #pool: { readonly pool: LocalPool; readonly permit: CircuitPermit } | null = null;
@@ -142,7 +142,7 @@ export class Walk {
     if (permit !== undefined) this.#deps.circuits.record(permit.id, permit.permit, result);
   }
 
-  /** In routing order, of those before the call that answers; null: of all whose turn came. */
+  /** The outcomes, in routing order, before the call that answers; with null, of all whose turn came. */
   outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
     // Most requests call the first upstream alone.
     if (outcomesOf(this.#steps).length === 0) return [];
@@ -227,7 +227,7 @@ export class Walk {
     );
   }
 
-  /** After each call that ended, and each that was not admitted: `local` may be lost. */
+  /** Runs after each call that ended or was not admitted, because `local` may be lost. */
   #settle(upstream: UpstreamId): void {
     const steps = this.#steps.filter(({ candidate }) => candidate.upstream === 'local');
     if (upstream !== 'local' || steps.some(({ state }) => state !== 'over')) return;

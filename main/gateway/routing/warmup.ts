@@ -67,7 +67,7 @@ export function createWarmup(edges: Edges, changed: () => void) {
         hostedAnsweredAt !== null && hostedAnsweredAt >= (warmup.lastRoutingStartAt ?? 0);
       if (mayStartFromRouting(warmup, now, hostedAnswers)) begin(upstream, true);
     },
-    /** At the owner's request. */
+    /** Starts it at the owner's request. */
     start(upstream: RemoteUpstream) {
       // Single flight: a running warm-up serves this request too.
       if (warmup.state !== 'warming' || warmup.seenUntil !== null) begin(upstream, false);
@@ -165,7 +165,7 @@ export interface Warmup {
   readonly seenUntil: number | null;
   /** While `warming`: when it was first seen to start; null while it has not put anybody off yet. */
   readonly coldSince: number | null;
-  /** Of the last cold starts, milliseconds, newest first. */
+  /** The times of the last cold starts in milliseconds, newest first. */
   readonly coldStartsMs: readonly number[];
 }
 

@@ -231,7 +231,7 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   return left.filter((each) => (isOfWords || HOW_WRITTEN.test(each)) && mayBeMade(each, refused));
 }
 
-/** Of changes that undo each other only one is made: an upstream that refuses both is not asked in circles. */
+/** Changes that undo each other: only one is made, so that an upstream that refuses both is not asked in circles. */
 const RIVALS: readonly (readonly Adjustment[])[] = [
   ['without max_tokens', 'without max_completion_tokens'],
   ['other_effort', 'without reasoning_effort'],
@@ -301,7 +301,7 @@ const NONE: ReadonlySet<Adjustment> = new Set();
 
 const keyOf = (model: string, adjustment = '') => `${model}\n${adjustment}`;
 
-/** To be made before a request is sent. */
+/** The changes to make before a request is sent. */
 export function knownRefusals(known: Knowledge, model: string): ReadonlySet<Adjustment> {
   const start = keyOf(model);
   const kept = known.entries('refuses').map(({ key }) => String(key));

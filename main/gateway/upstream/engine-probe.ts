@@ -103,7 +103,7 @@ function createLocalEngine(
   }
 
   return {
-    /** Without models until the first list has arrived. */
+    /** The engine as a target; it has no models until the first list has arrived. */
     target: (): LocalTarget => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
     used(name: string) {
       const { facts = [], models } = known;
@@ -139,7 +139,7 @@ export type FixedEngine = ReturnType<typeof createFixedEngine>;
 interface FixedEngineEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
-  /** Of the GPUs that the engine at an address has; null while unknown. */
+  /** The memory of the GPUs that the engine at an address has; null while unknown. */
   readonly memoryAt: (baseUrl: string) => number | null;
 }
 
@@ -188,7 +188,7 @@ function withFacts(
   const models = listed.models ?? [];
   const said = new Map(facts.map((model) => [model.id, model]));
   const lengths = new Map(listed.listed?.map((model) => [model.id, model.contextLength]));
-  // Of a known engine only its own API counts: some list what a model was trained with.
+  // If the engine is known, only its own API counts: some lists have what a model was trained with.
   const unsaid = (id: string) =>
     modelFacts(id, facts.length === 0 ? { context_length: lengths.get(id) ?? null } : {});
   const all = models.map((id) => said.get(id) ?? unsaid(id));

@@ -39,7 +39,7 @@ import { NOTHING_SPENT, type OutputSoFar, tokensOf, tokensOfPart } from '../prot
 import { readErrorBody } from '../protocols/upstream-error.ts';
 export interface ExchangePlan {
   readonly call: UpstreamCall;
-  /** Of this upstream or machine, from before the call. */
+  /** What was known of this upstream or machine before the call. */
   readonly known: Knowledge;
   /** What it does not take as it is. */
   readonly changes: ReadonlySet<Adjustment>;
@@ -102,7 +102,7 @@ interface ExchangeDeps {
 export class PendingCall implements ResponseListener {
   readonly plan: ExchangePlan;
   readonly request: Omit<HttpRequest, 'fresh'>;
-  /** In clock ticks. */
+  /** When the request was sent, in clock ticks. */
   readonly sentAt: number;
   readonly seen: Promise<CallResult>;
   readonly #deps: ExchangeDeps;

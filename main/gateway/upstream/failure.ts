@@ -146,7 +146,7 @@ interface ErrorFacts {
 
 /** What an error response means, but for its own words and times. */
 interface Judgement extends Pick<Failure, 'mark' | 'surfaced' | 'fallBack'> {
-  /** Null: `http_<status>`. */
+  /** Null for `http_<status>`. */
   readonly reason: FailureReason | null;
 }
 
@@ -180,7 +180,7 @@ const BROKEN = replaced(null, 'failure', 502, 'upstream_error');
 const CRASHED = replaced('bad_response', 'failure', 502, 'upstream_bad_response');
 const MISCONFIGURED = replaced(null, 'failure', 502, 'upstream_misconfigured');
 
-/** Said of one prompt, one request or one model: another caller's may be taken. */
+/** These are about one prompt, one request or one model: another caller's may be accepted. */
 const ABOUT_THE_REQUEST: ReadonlyMap<Meaning | null, Judgement> = new Map(
   (
     [
@@ -298,7 +298,7 @@ function lacksEndpoint(facts: ErrorFacts): boolean {
   return status === 404 || status === 405 || status === 501 || meaning === 'no_endpoint';
 }
 
-/** Of a wrong base URL. */
+/** The statuses of a wrong base URL. */
 const LEADS_NOWHERE: ReadonlySet<number> = new Set([404, 405, 407, 410]);
 
 /** Clients sleep for as long as they are told to (openai/openai-node#1840). */
@@ -469,7 +469,7 @@ function fullAgainMs(
   return longest === 0 ? null : longest;
 }
 
-/** Of a duration, of seconds, or of seconds or milliseconds since the epoch, whichever it must be; 0 for anything else. */
+/** The wait in a duration, in seconds, or in seconds or milliseconds since the epoch, whichever it is; 0 for others. */
 function untilMs(reset: unknown, nowMs: number): number {
   const number = Number(reset || Number.NaN);
   if (!Number.isFinite(number)) return durationMs(reset) ?? 0;

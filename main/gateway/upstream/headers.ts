@@ -20,7 +20,7 @@ export interface OwnHeaders {
   readonly key: 'own' | 'other';
   /** The whole `Authorization` value, or null. */
   readonly authorization: string | null;
-  /** From the configuration; they replace all others. */
+  /** The headers in the settings; they replace all others. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
@@ -65,7 +65,7 @@ export function bytesType(upstream: ResponseHeaders): string {
 
 type BodyKind = 'events' | 'json' | 'page' | 'unknown';
 
-/** Of the content type; engines are loose with it, so anything else is `unknown`. */
+/** The kind of a body by its content type. Engines are loose with it, so anything else is `unknown`. */
 export function bodyKind(headers: ResponseHeaders): BodyKind {
   const type = String(headers['content-type'] ?? '').toLowerCase();
   if (type.startsWith('text/event-stream')) return 'events';

@@ -23,7 +23,7 @@ const REFUSED =
 const OF_VALUE =
   /supported values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
 
-/** Without these the answer would be another one than the caller asked for, or none. */
+/** Fields without which the caller would get another answer than it asked for, or none. */
 const KEPT =
   /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$/;
 /** The same of what stands further inside. */
@@ -34,7 +34,7 @@ const BESIDE_CONTENT =
   /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/;
 /** What is in them is the caller's own. */
 const OWN_DATA = new Set(['schema', 'input', 'arguments', 'output']);
-/** In a tool's schema these hold the caller's own names. */
+/** The member of a tool's schema that holds the caller's own names. */
 const OWN_NAMES = 'properties';
 
 /** Fields that hosts call by other words. */
@@ -63,7 +63,7 @@ const NAME = /\$?[a-z_]\w*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi;
 /** What sets a name (`<>`) off from the words around it. */
 const SET_OFF =
   /["'`:=[]<>|<>["'`:=[]|<> is (no|un)|(parameters?|arguments?|fields?|propert(y|ies)|invalid|unknown|supplied|support(ed)?|permitted)\W{0,3}<>/i;
-/** Of a refusal; each is looked for in the whole body. */
+/** The most names that are read of a refusal: the whole body is searched for each. */
 const MAX_NAMES = 32;
 /** What was refused stands at the start of a message. */
 const MAX_TEXT = 2000;
@@ -148,7 +148,7 @@ function fieldsOf(
 const snakeCase = (name: string) =>
   name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Without places in lists. */
+/** The names in a path, without places in lists. */
 const partsOf = (path: string): readonly string[] =>
   path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part));
 
@@ -200,7 +200,7 @@ type Place = 'request' | 'said' | 'own names';
 const mayGo = (key: string, place: Place): boolean =>
   place === 'request' || (place === 'said' && BESIDE_CONTENT.test(key));
 
-/** Null: it is the caller's own. */
+/** Null if the key is the caller's own. */
 function placeWithin(key: string, place: Place): Place | null {
   if (place === 'own names') return 'request';
   if (OWN_DATA.has(key)) return null;

@@ -9,9 +9,9 @@ import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
 export interface BaseAddress {
   readonly origin: string;
-  /** Without a slash at its end. */
+  /** The path of the base URL, without a slash at its end. */
   readonly basePath: string;
-  /** With its `?`, or empty. */
+  /** The query of the base URL with its `?`, or empty. */
   readonly query: string;
   /** `Basic` credentials from the address's userinfo, or null. */
   readonly basicAuth: string | null;
@@ -96,7 +96,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
       config[id];
     if (baseUrl === null) return [];
     const name = prefixOf(config[id].label ?? defaultLabel(id, baseUrl));
-    // Of two with one name, the later one keeps its id.
+    // If two have the same name, the later one is called by its id.
     const prefix = prefixes.has(name) ? id : name;
     prefixes.add(prefix);
     const baseAddress = parseBaseAddress(baseUrl, id);
@@ -203,7 +203,7 @@ export function canChat(target: LocalTarget, requested: string | null): boolean 
   return factsOf(target).some(isForChat);
 }
 
-/** Of an older agent only the names are known. */
+/** The facts on a machine's models; an older agent reports only their names. */
 function factsOf({ facts, models }: LocalTarget): readonly ModelFacts[] {
   return facts ?? (models ?? []).map((id) => modelFacts(id));
 }
@@ -240,7 +240,7 @@ export function askedNames(listed: string): readonly string[] {
 
 /** How an upstream is asked to continue a partial answer. */
 export type Prefill =
-  /** Not supported or unknown: OpenAI and Claude 4.6 and later begin a new answer or refuse. */
+  /** It is not supported or unknown: OpenAI and Claude 4.6 and later begin a new answer or refuse. */
   | 'none'
   /**
    * A last message with role `assistant` is continued without any flag: llama.cpp (ggml-org/llama.cpp#13174; 400
@@ -266,7 +266,7 @@ export type Echo =
   | 'never'
   /** Unknown; it may even begin a new answer. */
   | 'maybe'
-  /** In one piece at the start: Mistral (vercel/ai#3256). */
+  /** It comes in one piece at the start: Mistral (vercel/ai#3256). */
   | 'always';
 
 export interface Continuing {

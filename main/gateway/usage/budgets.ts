@@ -72,7 +72,7 @@ export const isUsedUp = ({ limitNano, spentNano }: BudgetAt) => spentNano >= lim
 const shareOf = ({ limitNano, spentNano }: BudgetAt) =>
   limitNano === 0 ? Infinity : spentNano / limitNano;
 
-/** Of two budgets that are used up, the one that ends later comes last. */
+/** Sorts budgets by the share that is spent. If two are used up, the one that ends later comes last. */
 function byShareSpent(a: BudgetAt, b: BudgetAt): number {
   if (isUsedUp(a) && isUsedUp(b)) return a.until - b.until;
   return shareOf(a) - shareOf(b);

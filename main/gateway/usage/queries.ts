@@ -76,7 +76,7 @@ export interface DaySum {
 export interface UsageBefore {
   /** Money, in billionths, by upstream. */
   readonly spent: readonly DaySum[];
-  /** By key. */
+  /** The requests of each key. */
   readonly keyRequests: readonly DaySum[];
   readonly keyTokens: readonly DaySum[];
 }
@@ -89,7 +89,7 @@ type Pot = Outcome | 'cancelled';
 
 export const potOf = (row: RequestRow): Pot => outcomeOf(row) ?? 'cancelled';
 
-/** Of all pots together. */
+/** The most rows that are kept, in all pots together. */
 export const MAX_ROWS_KEPT = KEPT_PER_OUTCOME * (OUTCOMES.length + 1);
 
 interface Steps extends Pick<HistoryQuery, 'span' | 'stepMs' | 'groupMs'> {

@@ -42,7 +42,7 @@ export interface EndedCall {
   readonly timedOutput: TimedOutput | null;
 }
 
-/** In billionths of the currency, and thousandths of a joule; zero if no price is set, or nothing is measured. */
+/** Money in billionths of the currency, energy in thousandths of a joule; zero without a price or a measurement. */
 export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano' | 'energyMj' | 'energyNano'>;
 
 /** The history in the database, and what it holds of an earlier run. */
@@ -230,7 +230,7 @@ function figuresOf(
   };
 }
 
-/** In the currency, per million tokens. */
+/** Prices in the currency, per million tokens. */
 interface Price {
   readonly input: number;
   readonly output: number;
@@ -246,7 +246,7 @@ function priceOf(config: Config, id: UpstreamId): Price | null {
   return { input, output: priceOutput ?? 0, cached: priceCached ?? input };
 }
 
-/** Of the first hosted upstream with a price: what the tokens of `local` would have cost there. */
+/** The price of the first hosted upstream that has one: what the tokens of `local` would have cost there. */
 function priceInstead(config: Config): Price | null {
   for (const id of HOSTED_IDS) {
     const price = config[id].baseUrl === null ? null : priceOf(config, id);
@@ -255,7 +255,7 @@ function priceInstead(config: Config): Price | null {
   return null;
 }
 
-/** In billionths of the currency, because sums of whole numbers are exact. */
+/** The cost in billionths of the currency, because sums of whole numbers are exact. */
 function costNano({ input, output, cached }: Tokens, price: Price): number {
   const known = Math.min(cached, input);
   const sum = (input - known) * price.input + known * price.cached + output * price.output;
@@ -299,7 +299,7 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
 /** What a token of a model takes on a machine; null while unknown. */
 export type JoulesPerToken = (provider: string, model: string) => number | null;
 
-/** Before these, the first seconds of a measurement would decide. */
+/** With fewer tokens, the first seconds of a measurement would decide. */
 const MIN_TOKENS = 50;
 
 export function joulesPerTokenIn(energy: ProviderEnergy | null, model: string): number | null {

@@ -139,7 +139,7 @@ export function usageOperations(db: Database) {
     `SELECT ${SUMS} FROM usage
      WHERE span = 'day' AND at BETWEEN @from AND @to AND upstream = '' AND key = ''`,
   );
-  // By what is stored and not by the clock, which may be wrong at the start.
+  // The sums go by what is stored, and not by the clock, which may be wrong at the start.
   const sumsOfDays = (name: 'upstream' | 'key', sum: string) =>
     db.prepare<[], DaySum>(
       `SELECT ${name} AS name, at AS day, sum(${sum}) AS sum FROM usage

@@ -11,7 +11,7 @@ import {
   type TransportFailure,
 } from './types.ts';
 
-/** Sent by some servers on a connection that was idle for too long, before they close it. */
+/** Some servers send it on a connection that was idle for too long, before they close it. */
 const REQUEST_TIMEOUT_STATUS = 408;
 /** A 408 on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
 const TIMED_OUT: TransportFailure = {
@@ -80,7 +80,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
 
   resume(): void {
     this.#isPaused = false;
-    // Not at once: undici would parse in the middle of what another connection has brought.
+    // It does not continue at once: undici would parse in the middle of what another connection has brought.
     process.nextTick(this.#goOn);
   }
 

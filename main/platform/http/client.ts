@@ -5,7 +5,7 @@ import { Connection, type Origin, type Proxies } from './connection.ts';
 import { isLoopbackHost } from './addresses.ts';
 import type { HttpClient, HttpRequest } from './types.ts';
 
-/** With this many, those without a connection are forgotten: machines change their addresses. */
+/** Beyond this many, those without a connection are forgotten: machines change their addresses. */
 const MAX_ORIGINS = 1000;
 /** Longer than what an origin that sends bytes nobody asked for still has on its way. */
 const DISTRUST_MS = 600_000;
@@ -48,7 +48,7 @@ export function createHttpClient({
     return origin;
   }
 
-  /** Of an origin that has sent bytes nobody asked for: on a kept connection they would answer the next request. */
+  /** Remembers that an origin sent bytes unasked, which would answer the next request on a kept connection. */
   function createDistrust(url: string): Pick<Origin, 'isDistrusted' | 'distrust'> {
     let untilTicks = -Infinity;
     const isDistrusted = () => clock.ticks() < untilTicks;
@@ -83,7 +83,7 @@ export function createHttpClient({
   return {
     send(request, listener) {
       const call = new Call(listener, clock);
-      // In the next turn: a caller has what is returned before it hears of a failure.
+      // It starts in the next turn, so that a caller has what is returned before it hears of a failure.
       setImmediate(start, request, call);
       return call;
     },

@@ -24,7 +24,7 @@ export interface Origin {
   readonly isDistrusted: () => boolean;
   /** It has sent bytes that nobody asked for. */
   readonly distrust: () => void;
-  /** Of the last TLS connection: the next one takes half the handshake. */
+  /** The session of the last TLS connection, with which the next one takes half the handshake. */
   session: Buffer | undefined;
 }
 
@@ -62,13 +62,13 @@ export class Connection {
   /** A request was written whose response is not complete. */
   #isAsked = false;
   #isReused = false;
-  /** From the socket before the request, and of its response by undici. */
+  /** The bytes read from the socket before the request, and those of its response read by undici. */
   #readBefore = 0;
   #parsedBytes = 0;
 
   constructor(origin: Origin) {
     this.#origin = origin;
-    // With the way through a proxy, where undici has made one.
+    // It takes the way through a proxy if undici has made one.
     const createClient = (url: string | URL, { connect }: Client.Options = {}) => {
       const connector = typeof connect === 'function' ? connect : this.#connect;
       return new Client(url, { ...LIMITS, connect: this.#watching(connector) });
@@ -107,9 +107,9 @@ export class Connection {
     this.#handler = null;
     this.#isAsked = false;
     this.#isReused = true;
-    // With a request that is not written out yet, the rest of it would run into the next one.
+    // The rest of a request that is not written out yet would run into the next one.
     if (this.#socket === null || this.#socket.writableLength > 0) this.destroy();
-    // In the next turn: bytes right after a response have come by then and close the connection.
+    // It is freed in the next turn: bytes right after a response have come by then and close the connection.
     else {
       this.#watch(this.#socket);
       setImmediate(this.#keep);
@@ -175,7 +175,7 @@ export class Connection {
     };
   }
 
-  /** Before the listener of undici, which does not show bytes that nobody asked for. */
+  /** Listens before undici does, which does not show bytes that nobody asked for. */
   #watch(socket: Socket): void {
     socket.prependListener('readable', this.#onReadable);
   }
