@@ -43,6 +43,7 @@ test('the Requests page shows its filters only if there are requests, even at th
 test('a second call changes no row’s height, no text leaves its row, and the details fit each window', async () => {
   const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
   const page = await open([...ALL, plain]);
+  const dialog = page.getByRole('dialog');
   for (const size of SIZES) {
     await showAt(page, size);
     await page.locator('.request').last().waitFor();
@@ -61,13 +62,9 @@ test('a second call changes no row’s height, no text leaves its row, and the d
         }).length,
     );
     expect(outside).toBe(0);
-  }
-  const dialog = page.getByRole('dialog');
-  for (const [index] of ALL.entries()) {
-    await page.locator('.request').nth(index).click();
-    await dialog.getByRole('columnheader', { name: 'Called because' }).waitFor();
-    for (const size of SIZES) {
-      await showAt(page, size);
+    for (const { id } of ALL) {
+      await page.evaluate((to) => void (location.hash = to), `#/requests/${id}`);
+      await dialog.getByText(id, { exact: true }).waitFor();
       const over = await dialog.evaluate((it) => it.scrollWidth - it.clientWidth);
       expect(over).toBeLessThanOrEqual(0);
     }

@@ -48,7 +48,8 @@ async function newTab(): Promise<Tab> {
 /** Leaves a page as a new one but for what it shows, which is cut off from its gateway; false where that fails. */
 async function isFreed({ page }: Tab, { result }: RunnerTestCase): Promise<boolean> {
   const context = page.context();
-  if (result?.state === 'fail' || page.isClosed() || context.pages().length > 1) return false;
+  if (result?.state === 'fail' || page.isClosed()) return false;
+  for (const other of context.pages()) if (other !== page) await other.close();
   await context.setOffline(true);
   await context.clearCookies();
   await context.clearPermissions();
