@@ -158,7 +158,7 @@ function toRequest(
     stream: format !== null && stream === true,
     includeUsage: isObject(options) && options['include_usage'] === true,
     ...asked,
-    isAssemblable: () => format !== null && format.createAssembly !== null && asked.isAssemblable(),
+    isAssemblable: () => format !== null && asked.isAssemblable(),
     needs: () => (needs ??= needsOf(bytes, members)),
     translator: null,
   };

@@ -83,12 +83,10 @@ export interface AnswerFormat {
 }
 
 export interface StreamFormat {
-  /** Judges the parsed data of an event. */
   readonly judge: (value: unknown) => Substance;
   /** Finds the end and the errors of a stream with this many choices. */
   readonly createWatch: (choices: number) => StreamWatch;
-  /** Builds a whole answer from a stream; null if it cannot be done. */
-  readonly createAssembly: (() => Assembly) | null;
+  readonly createAssembly: () => Assembly;
   /** It reports its usage only if `stream_options` asks for it. */
   readonly asksForUsage: boolean;
   /** A whole answer as a stream; null if it cannot be one. */
@@ -215,7 +213,6 @@ export function createMemberScan(
   };
 }
 
-/** Of an endpoint that has no streams. */
 export const wholeAnswer = (...wanted: Parameters<typeof createMemberScan>): AnswerFormat => ({
   createScan: () => createMemberScan(...wanted),
   stream: null,

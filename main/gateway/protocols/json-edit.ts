@@ -98,12 +98,9 @@ export class JsonScan {
   }
 
   #text(bytes: Buffer): void {
-    const quote = bytes.indexOf(QUOTE, this.#at);
+    const quote = endOfText(bytes, this.#at);
+    this.#isText = quote === -1;
     this.#at = quote === -1 ? bytes.length : quote + 1;
-    if (quote === -1) return;
-    let escapes = 0;
-    while (bytes[quote - escapes - 1] === BACKSLASH) escapes += 1;
-    this.#isText = escapes % 2 === 1;
   }
 
   #element(bytes: Buffer, at: number): void {
@@ -131,6 +128,16 @@ export class JsonScan {
       this.#isFaulty = true;
     else this.members.push({ key, nameStart: whole.start, ...value, last, ends });
   }
+}
+
+/** The quote at the end of a text that began before `from`; -1 if it has not come. */
+export function endOfText(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(QUOTE, from); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
+    let escapes = 0;
+    while (bytes[at - escapes - 1] === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return at;
+  }
+  return -1;
 }
 
 /** Of a value that is no list; one for all. */

@@ -1,4 +1,4 @@
-import type { Member, Span } from './json-edit.ts';
+import { endOfText, type Member, type Span } from './json-edit.ts';
 
 /*
  * The fewest tokens that a prompt can have, whatever the model: no tokenizer joins two words that a blank parts, so
@@ -84,7 +84,8 @@ function textsIn(bytes: Buffer, { start, end }: Span): Texts {
   let quote = bytes.indexOf(QUOTE, start);
   while (quote !== -1 && quote < end) {
     const from = quote + 1;
-    const to = endOfText(bytes, from, end);
+    const found = endOfText(bytes, from);
+    const to = found === -1 ? end : Math.min(found, end);
     if (bytes[pastBlanks(bytes, to + 1, end)] === COLON) isText = isNameOfText(bytes, from, to);
     else if (isText) {
       const told = countedIn(bytes, pastThoughts(bytes, from, to), to);
@@ -119,19 +120,6 @@ function countedIn(bytes: Buffer, from: number, to: number): Texts {
     before = byte;
   }
   return { words, sixths };
-}
-
-function endOfText(bytes: Buffer, from: number, limit: number): number {
-  let at = bytes.indexOf(QUOTE, from);
-  while (at !== -1 && at < limit && isEscaped(bytes, from, at)) at = bytes.indexOf(QUOTE, at + 1);
-  return at === -1 ? limit : Math.min(at, limit);
-}
-
-/** Behind an odd number of backslashes. */
-function isEscaped(bytes: Buffer, from: number, at: number): boolean {
-  let first = at;
-  while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
-  return (at - first) % 2 === 1;
 }
 
 /**

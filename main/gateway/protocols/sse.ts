@@ -214,7 +214,6 @@ export function hasData({ bytes, ends }: Frames): boolean {
   return false;
 }
 
-/** Whether the event's name is `error`. */
 export const isNamedError = (event: Buffer): boolean => fieldOf(event, NAME) === 'error';
 
 /** The value of an event's `error` line, which the standard does not know; null without one. */

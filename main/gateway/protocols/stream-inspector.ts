@@ -23,7 +23,7 @@ import {
   framesOf,
   isNamedError,
 } from './sse.ts';
-import type { Span } from './json-edit.ts';
+import { endOfText, type Span } from './json-edit.ts';
 
 export type Sight =
   | { readonly kind: 'going' }
@@ -232,11 +232,8 @@ function textAfter(event: Buffer, name: Buffer): Span | null {
   let quote = at + name.length;
   while (event[quote] === BLANK || event[quote] === COLON) quote += 1;
   if (event[quote] !== QUOTE) return null;
-  for (let end = quote + 1; end < event.length; end += 1) {
-    if (event[end] === BACKSLASH) end += 1;
-    else if (event[end] === QUOTE) return { start: quote + 1, end };
-  }
-  return null;
+  const end = endOfText(event, quote + 1);
+  return end === -1 ? null : { start: quote + 1, end };
 }
 
 /** Undefined for what is no text. */

@@ -14,7 +14,6 @@ import {
 type Json = Readonly<Record<string, unknown>>;
 type Edit = Parameters<typeof editedObjects>[2];
 
-/** The elements of a list; none if it is no list. */
 export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
   const scan = new JsonScan();
   scan.push(bytes.subarray(start, end));

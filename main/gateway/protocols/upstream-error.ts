@@ -128,18 +128,12 @@ function wordsOf(inner: Json, outer: Json, metadata: Json): readonly UpstreamErr
     inner['title'],
     outer['error_message'],
   ];
-  const first = firstSaying([...own, ...others], inner);
+  const said = [...own, ...others].filter((value) => value !== inner).map(saying);
   const { raw, reasons } = metadata;
-  return [first, ...[raw, ...listOf(reasons)].map(saying).filter(hasWords)];
-}
-
-function firstSaying(values: readonly unknown[], inner: Json): UpstreamError {
-  for (const value of values) {
-    if (value === undefined || value === inner) continue;
-    const said = saying(value);
-    if (hasWords(said)) return said;
-  }
-  return NOTHING_SAID;
+  return [
+    said.find(hasWords) ?? NOTHING_SAID,
+    ...[raw, ...listOf(reasons)].map(saying).filter(hasWords),
+  ];
 }
 
 const hasWords = ({ message }: UpstreamError): boolean => message !== '';

@@ -109,13 +109,11 @@ export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader 
   const kind = bodyKind(headers);
   if (takesBytes && kind !== 'json') return createBytesReader();
   const json = () => createAnswerReader(plan, isRelayed);
-  const assembly = stream?.createAssembly ?? null;
-  // A stream that was not asked for is no answer where none can be built from it.
-  if (stream === null || (!isRelayed && assembly === null)) return json();
+  if (stream === null) return json();
   const events = () =>
-    isRelayed || assembly === null
+    isRelayed
       ? createStreamReader(stream, plan)
-      : createAssemblingReader(stream, assembly(), plan);
+      : createAssemblingReader(stream, stream.createAssembly(), plan);
   // Some engines label their streams as JSON, some a whole answer as a stream.
   return createSniffingReader({ json, events });
 }

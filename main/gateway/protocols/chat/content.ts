@@ -9,7 +9,6 @@ export interface AnswerPiece {
   readonly kind: 'content' | 'nothing';
   /** Why the answer, or a choice of it, ends with this piece; null if it goes on. */
   readonly finish: Finish | null;
-  /** How many tokens the answer has; null if it does not tell. */
   readonly outputTokens: number | null;
 }
 
@@ -103,7 +102,6 @@ function namelessThought(chunk: unknown): string | null {
 const only = (value: unknown, name: string): unknown =>
   isObject(value) && Object.keys(value).length === 1 ? value[name] : undefined;
 
-/** Why an answer ended, as chat completions name it. */
 export type Finish = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** `broken`: the engine gave up in the middle of its answer; null: it goes on. */

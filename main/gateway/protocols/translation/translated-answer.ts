@@ -39,9 +39,7 @@ export interface StreamEvent {
   readonly [field: string]: unknown;
 }
 
-/** How a protocol sends an answer. */
 export interface AnswerSteps {
-  /** Sends the first events. */
   begin(): void;
   /** Returns the reason to fail the answer, or null; so does `finish`. */
   add(deltas: readonly AnswerDelta[]): string | null;

@@ -40,17 +40,21 @@ type WholeAnswer =
   | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'bad_response'; readonly message: string };
 
-/** Turns the chunks of a chat completion into the text of the caller's events. */
-export interface TranslatedStream {
-  /** `chunk` is the parsed `data` of one event. */
-  push(chunk: unknown): string;
+interface TranslatedEvents<Input, Events> {
+  push(input: Input): Events;
   /** The upstream's stream has ended. An answer without a finish reason ends as a failure, never as a success. */
-  end(): string;
+  end(): Events;
   /** Ends the stream with the protocol's own error event. */
-  fail(error: HttpError): string;
+  readonly fail: (error: HttpError) => Events;
   /** `complete` once the last event was returned, `failed` once an error was. */
   ended(): 'no' | 'complete' | 'failed';
 }
+
+/** Turns the chunks of a chat completion, the parsed `data` of one event each, into the text of the caller's events. */
+export type TranslatedStream = TranslatedEvents<unknown, string>;
+
+/** The same, for events as they come over the wire. */
+export type StreamTranslator = TranslatedEvents<Frames, Buffer>;
 
 /** Serves callers of one protocol from an upstream that only speaks chat completions. */
 export interface ProtocolTranslation {
@@ -76,14 +80,6 @@ export interface AnswerTranslator {
 export type TranslatedWhole =
   | { readonly kind: 'answer'; readonly body: Buffer }
   | { readonly kind: 'bad'; readonly detail: string };
-
-/** As `TranslatedStream`, for events as they come over the wire. */
-export interface StreamTranslator {
-  push(frames: Frames): Buffer;
-  end(): Buffer;
-  readonly fail: (error: HttpError) => Buffer;
-  ended(): 'no' | 'complete' | 'failed';
-}
 
 export function badResponse(message: string): HttpError {
   return { status: 502, code: 'upstream_bad_response', message };
