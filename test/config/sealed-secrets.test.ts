@@ -81,7 +81,7 @@ test('a server writes a key over one that it cannot open', () => {
   expect(after.read.lost).toEqual([]);
 });
 
-test('keys that a keychain opens later are put in force, except those that were entered since', () => {
+test('keys that a keychain opens later take effect, except those that were entered since', () => {
   const directory = temporaryDirectory();
   const box = createSecretBox(newBoxKey());
   const earlier = start(directory, box).config;

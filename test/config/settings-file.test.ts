@@ -27,7 +27,7 @@ function write(directory: string, values: Readonly<Record<string, unknown>>): vo
 
 const hasModes = process.platform !== 'win32';
 
-test('nothing is set and no warning given without a settings file', () => {
+test('a missing settings file sets nothing and causes no warning', () => {
   const directory = temporaryDirectory();
   const none = { tree: {}, warnings: [], sealed: new Set(), lost: [] };
   expect(readSettings(directory, NOW)).toEqual(none);

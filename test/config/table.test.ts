@@ -109,7 +109,7 @@ test('every setting has its default, without a warning, if nothing is set', () =
   expect(warnings).toEqual([]);
 });
 
-test('an empty or blank variable is as good as unset', () => {
+test('an empty or blank variable counts as unset', () => {
   const blank = (text: string) =>
     Object.fromEntries(Object.keys(TABLE).map((name) => [`INGLENOOK_${name}`, text]));
   expect(byVariable(loaded(blank('')))).toEqual(TABLE);

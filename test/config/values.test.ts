@@ -432,7 +432,7 @@ test('an empty variable leaves the value of the file', () => {
   expect(config.circuit.failThreshold).toBe(7);
 });
 
-test('a null in the file is as good as unset', () => {
+test('a null in the file counts as unset', () => {
   const { config, sources } = loaded({}, { circuit: { failThreshold: null } });
   expect(config.circuit.failThreshold).toBe(5);
   expect(sources.get('circuit.failThreshold')).toBe('default');

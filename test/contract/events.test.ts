@@ -208,7 +208,7 @@ test('a reader that does not read does not delay a stop', async () => {
   expect(await stopped).toBeUndefined();
 });
 
-test('the live feed says who serves next, and says it again once a rate limit is over', async () => {
+test('the live feed says who serves next, and again once a rate limit is over', async () => {
   const { upstream, clock, gateway } = await started(
     error(429, 'slow down', null, { 'retry-after': '30' }),
   );

@@ -61,7 +61,7 @@ test('an order waits for a request that goes to the engine past the agent', asyn
   expect([...engine.loaded]).toEqual(['small', 'large']);
 });
 
-test('an order that is not as it should be names the wrong field', async () => {
+test('the refusal of an invalid order names the wrong field', async () => {
   const { order } = await startDirect();
   for (const [path, json, field] of [
     ['free', { minutes: 0 }, 'minutes'],

@@ -75,7 +75,7 @@ describe('upstreams that nobody has asked', () => {
   });
 });
 
-test('an upstream that serves is not checked, and one that is idle again is', async () => {
+test('the gateway checks an upstream that is idle, and not one that serves', async () => {
   const clock = createManualClock();
   const up = await startWell();
   const gateway = await startControlled(at({ hosted_a: up.url }), clock);

@@ -83,7 +83,7 @@ test('a body that is refused is not read to its end, and the connection is close
 /** The head and first byte of a body that goes on for longer than anybody waits. */
 const slowUpload = (bytes: number) => `${chatHead({ 'content-length': bytes })}{`;
 
-test('two hundred slow uploads of 32 MiB do not refuse another caller', async () => {
+test('two hundred slow uploads of 32 MiB do not keep another caller out', async () => {
   const upstream = await startUpstream(answers('x'));
   const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   for (let upload = 0; upload < 200; upload += 1)
@@ -107,7 +107,7 @@ test('the body of a request is held until its answer has gone out', async () => 
   await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);
 });
 
-test('a caller without a key is not read from for long', async () => {
+test('the gateway does not read for long from a caller without a key', async () => {
   const clock = createManualClock();
   const gateway = await startGateway({ API_KEYS: 'k'.repeat(20) }, clock);
   const caller = await openWire(gateway.url);

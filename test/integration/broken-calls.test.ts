@@ -54,7 +54,7 @@ test.each([
   expect((await answerTo(alone.url)).status).toBe(502);
 });
 
-test('a tool’s input that is empty, or a JSON object, is as the upstream gave it', async () => {
+test('a tool’s input that is empty, or a JSON object, stays as the upstream gave it', async () => {
   for (const [pieces, input] of [
     [[], {}],
     [['{}'], {}],

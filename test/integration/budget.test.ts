@@ -66,7 +66,7 @@ test('a money budget is exceeded only by what was running when it was reached', 
   expect(paid.calls).toHaveLength(RUNNING);
 });
 
-test('a money budget is warned about at 80 %, once, and reported again when it is used up', async () => {
+test('the log warns of a money budget once at 80 %, and again when it is used up', async () => {
   const lines: string[] = [];
   const paid = await startUpstream(costly);
   const gateway = await startGateway(

@@ -98,23 +98,26 @@ describe('an answer that began before its first token', () => {
   test.each([
     ['a last comment', STREAM, [true, undefined, undefined]],
     ['trailers', PLAIN, [false, 'hosted_a', 'local=timeout']],
-  ])('names in %s and in Requests who really answered', async (_where, body, told) => {
-    const scene = await startScene({ local: hang, hosted_a: answers('paid') });
-    const { pending } = await ask(scene, scene.up.local, body);
-    scene.clock.advance(KEEP_ALIVE_MS);
-    const head = await pending.head;
-    expect(head.headers).toMatchObject({ 'x-gateway-upstream': 'local' });
-    scene.clock.advance(KEEP_ALIVE_MS);
-    const { text } = await pending.answer;
-    expect(text).toContain('paid');
-    expect([
-      text.includes(': answered by hosted_a (local=timeout)\n\n'),
-      head.trailers['x-gateway-upstream'],
-      head.trailers['x-gateway-fallback-reason'],
-    ]).toEqual(told);
-    const [row] = scene.host.snapshot().requests;
-    expect(row).toMatchObject({ upstream: 'hosted_a', fallbackReason: 'local=timeout' });
-  });
+  ])(
+    'an early answer names in %s and in Requests who really answered',
+    async (_where, body, told) => {
+      const scene = await startScene({ local: hang, hosted_a: answers('paid') });
+      const { pending } = await ask(scene, scene.up.local, body);
+      scene.clock.advance(KEEP_ALIVE_MS);
+      const head = await pending.head;
+      expect(head.headers).toMatchObject({ 'x-gateway-upstream': 'local' });
+      scene.clock.advance(KEEP_ALIVE_MS);
+      const { text } = await pending.answer;
+      expect(text).toContain('paid');
+      expect([
+        text.includes(': answered by hosted_a (local=timeout)\n\n'),
+        head.trailers['x-gateway-upstream'],
+        head.trailers['x-gateway-fallback-reason'],
+      ]).toEqual(told);
+      const [row] = scene.host.snapshot().requests;
+      expect(row).toMatchObject({ upstream: 'hosted_a', fallbackReason: 'local=timeout' });
+    },
+  );
 
   test('an early answer needs no trailers for a caller of HTTP/1.0, such as nginx', async () => {
     const { url, untilSigns } = await startReading();

@@ -16,7 +16,7 @@ describe('waiting for a local that has room again in 2 seconds', () => {
     ['a 429', limitedFor('2')],
     ['a busy 503', busyFor('2')],
   ])(
-    'a local that is the only upstream is waited for after %s, and the answer is not lost',
+    'a request waits for a local that is the only upstream after %s, and its answer is not lost',
     async (_says, script) => {
       const scene = await startScene({ local: [script, answers('after the wait')] });
       const pending = chatStream(scene.url);
@@ -33,7 +33,7 @@ describe('waiting for a local that has room again in 2 seconds', () => {
   );
 
   test.each(['own', 'off'])(
-    'a full local is waited for with HEDGE=%s before money is spent',
+    'a request waits for a full local with HEDGE=%s before it spends money',
     async (hedge) => {
       const scene = await startScene(
         {

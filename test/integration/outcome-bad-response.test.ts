@@ -111,7 +111,7 @@ describe.each([
   ['a plain answer', false],
 ])('for a caller of %s', (_, stream) => {
   test.each(NO_ANSWERS)(
-    '%s from hosted_a is a bad response, and hosted_b answers unseen',
+    '%s from hosted_a is a bad response, and hosted_b answers in its place',
     async (_says, script) => {
       const a = await startUpstream(script);
       const b = await startUpstream(answers('a real answer'));

@@ -88,21 +88,18 @@ describe('the headers of the caller', () => {
     ],
     ['a prompt', error(402, 'Prompt tokens limit exceeded: 90000 > 20000'), 'request_too_large'],
     ['a prompt, by its capacity', error(402, 'More token capacity required'), 'request_too_large'],
-  ])(
-    'what a host refuses for %s takes it from no request for another',
-    async (_what, refusal, reason) => {
-      const host = await startUpstream(refusal, answers('hi'));
-      const next = await startUpstream(answers('spilled'));
-      const gateway = await startGateway(at({ hosted_a: host.url, hosted_b: next.url }));
-      expect(await chat(gateway.url, { ...HELLO, model: 'big' })).toMatchObject({
-        upstream: 'hosted_b',
-        reason: expect.stringMatching(new RegExp(`hosted_a=${reason}$`)),
-      });
-      expect(await chat(gateway.url, { ...HELLO, model: 'small' })).toMatchObject({
-        upstream: 'hosted_a',
-      });
-    },
-  );
+  ])('what a host refuses for %s stays in requests for another', async (_what, refusal, reason) => {
+    const host = await startUpstream(refusal, answers('hi'));
+    const next = await startUpstream(answers('spilled'));
+    const gateway = await startGateway(at({ hosted_a: host.url, hosted_b: next.url }));
+    expect(await chat(gateway.url, { ...HELLO, model: 'big' })).toMatchObject({
+      upstream: 'hosted_b',
+      reason: expect.stringMatching(new RegExp(`hosted_a=${reason}$`)),
+    });
+    expect(await chat(gateway.url, { ...HELLO, model: 'small' })).toMatchObject({
+      upstream: 'hosted_a',
+    });
+  });
 
   test.each(['hosted_a', 'ondemand'] as const)(
     '%s without a key gets no Authorization, and never the one for local',

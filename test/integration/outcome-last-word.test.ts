@@ -23,7 +23,7 @@ async function startHosted(...scripts: readonly Script[]) {
 }
 
 describe('the final answer', () => {
-  test('the final answer is the one that the last upstream called gives rise to', async () => {
+  test('the last upstream that was called decides the final answer', async () => {
     const gateway = await startHosted(limited('30'), unavailable('9'), reset);
     expect(wordOf(await chat(gateway.url))).toEqual(
       worded({

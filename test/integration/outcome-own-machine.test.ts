@@ -94,14 +94,11 @@ test.each([
   ],
   ['LocalAI', error(429, 'Request quota exceeded for all models: 5/5 requests in 1h window')],
   ['any gateway, for a minute', error(429, 'Rate limit exceeded for this key')],
-])(
-  'a limit of one caller at %s, used up, takes local from no other caller',
-  async (_name, used) => {
-    const local = await startUpstream(used, answers('hi'));
-    const hosted = await startUpstream(answers('spilled'));
-    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
-    const ask = (key: string) => chat(gateway.url, HELLO, { authorization: `Bearer ${key}` });
-    expect(await ask('spent')).toMatchObject({ upstream: 'hosted_a', reason: 'local=http_429' });
-    expect(await ask('other')).toMatchObject({ upstream: 'local', reason: 'none' });
-  },
-);
+])('a used-up limit of one caller at %s leaves local to all others', async (_name, used) => {
+  const local = await startUpstream(used, answers('hi'));
+  const hosted = await startUpstream(answers('spilled'));
+  const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+  const ask = (key: string) => chat(gateway.url, HELLO, { authorization: `Bearer ${key}` });
+  expect(await ask('spent')).toMatchObject({ upstream: 'hosted_a', reason: 'local=http_429' });
+  expect(await ask('other')).toMatchObject({ upstream: 'local', reason: 'none' });
+});

@@ -69,7 +69,7 @@ describe('a 429 with a short Retry-After', () => {
     expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
   });
 
-  test('a short Retry-After for a quota is not waited out, as the money does not come back in a second', async () => {
+  test('a request does not wait out a short Retry-After for a quota, because money does not come back in a second', async () => {
     const spent = error(429, 'no', 'insufficient_quota', { 'retry-after': '1' });
     const a = await startUpstream(spent, answers('never'));
     const b = await startUpstream(answers('from b'));

@@ -92,7 +92,7 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(answer.text).toContain('bad input');
     });
 
-    test('a whole answer that is cut falls back unseen, in its head and in its body', async () => {
+    test('a whole answer that is cut in its head or body falls back, and the caller sees nothing of it', async () => {
       const bytes = responseBytes('length', { 'content-type': 'application/json' }, text);
       // A translation reads the same bytes with the same reader.
       const cuts = cutsOf(bytes, protocol.translation === null ? 13 : 47);

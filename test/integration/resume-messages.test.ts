@@ -58,7 +58,7 @@ const BREAKS: readonly [name: string, (sent: readonly string[]) => Script][] = [
 ];
 
 test.each(BREAKS)(
-  '%s after any word of a message is unseen, as llama.cpp continues it as a chat completion',
+  '%s after any word of a message stays hidden, because llama.cpp continues it as a chat completion',
   async (_name, breaking) => {
     const { a, b, gateway } = await startWith(undefined, goesOn, 'llamacpp');
     for (let words = 1; words <= WORDS.length; words += 1) {

@@ -79,7 +79,7 @@ describe.each<[name: string, refuses: Script, reason: string]>([
   ['rejects your key', error(401), 'credentials'],
   ['has spent its quota', error(402), 'quota'],
 ])('an upstream that %s', (_name, refuses, reason) => {
-  test('an upstream that fails to continue is skipped unseen by the caller', async () => {
+  test('an upstream that fails to continue is skipped, and the caller cannot tell', async () => {
     const { gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
     const answer = await chatStream(gateway.url);
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);

@@ -47,7 +47,7 @@ const BREAKS: readonly [name: string, (sent: readonly string[], next: string) =>
 ];
 
 describe.each(BREAKS)('%s', (_name, breaking) => {
-  test('a stream that breaks off after any event of its text is continued unseen by another upstream', async () => {
+  test('another upstream continues a stream that breaks off after any event of its text, and the caller cannot tell', async () => {
     const { a, b, gateway } = await startHandover([undefined, goesOn('b')]);
     for (let words = 1; words <= WORDS.length; words += 1) {
       a.script = breaking(begun('a', words), told('a')[1 + words] ?? '');
@@ -60,7 +60,7 @@ describe.each(BREAKS)('%s', (_name, breaking) => {
   });
 });
 
-test('a stream that falls silent is continued unseen by another upstream, and the silent call is aborted', async () => {
+test('another upstream continues a stream that falls silent, and the silent call is aborted', async () => {
   const { a, clock, gateway } = await startHandover([stall(...begun('a', 3)), goesOn('b')]);
   const pending = startChat(gateway.url, STREAM);
   await pending.received('brown');

@@ -182,7 +182,7 @@ describe('engines that keep their whole timeout', () => {
     ['llamacpp, whose threads for HTTP may all be taken', 'llamacpp', 0],
     ['vllm', 'vllm', 3],
   ])(
-    'whether an engine keeps its whole timeout with three silent calls: %s',
+    'an engine keeps its whole timeout with three silent calls: %s',
     async (_says, ownedBy, givenUp) => {
       const scene = await startWedged(ownedBy);
       const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];

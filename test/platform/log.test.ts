@@ -45,7 +45,7 @@ test('a log line is one JSON object, text for people, or text for the journal', 
 });
 
 test.each(['text', 'journal', 'json'] as const)(
-  'a value from outside makes no further field or line in a log of %s',
+  'a value from outside adds no field or line to a log of %s',
   (format) => {
     const model = 'x status=500\n<3>forged\u001B[2J "quoted"';
     const [line = '', ...others] = linesOf(format, ['info', 'request', { model }]);

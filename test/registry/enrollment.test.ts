@@ -37,7 +37,7 @@ describe('enrolment tokens', () => {
     expect(store.state().enrollments).toEqual([]);
   });
 
-  test('an enrolment token that many use at the same moment lets one machine in', async () => {
+  test('an enrolment token that many machines use at the same moment lets one in', async () => {
     const { registry, newToken, clock } = startRegistry();
     const token = await newToken();
     const answers = await Promise.all(

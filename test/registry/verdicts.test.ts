@@ -58,7 +58,7 @@ test('a verification result is on disk before it is acknowledged, and in the his
   expect(await store.events(id, 100)).toHaveLength(before);
 });
 
-test('a verification result that cannot be written is in force all the same, and reported as unwritten', async () => {
+test('a verification result that cannot be written takes effect all the same, and is reported as unwritten', async () => {
   const { id, host, subject, store, verification } = await withMachine();
   store.fail('the disk is full');
   expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({

@@ -115,7 +115,7 @@ describe('the watch over the registry', () => {
     expect(it.readings()).toBe(2);
   });
 
-  test('a closed watch reads nothing, though a reading ends later', async () => {
+  test('a closed watch reads nothing, even if a reading ends later', async () => {
     const it = watched();
     it.watch.close();
     await it.end();

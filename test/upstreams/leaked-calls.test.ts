@@ -76,7 +76,7 @@ describe.each(inEach(WAYS.filter((way) => way !== 'whole').map((way) => ({ way }
   },
 );
 
-test('a hosted upstream’s text is never taken for calls, nor an answer that was cut off', async () => {
+test('neither a hosted upstream’s text nor an answer that was cut off is taken for calls', async () => {
   const more = OFFERS.chat;
   const hosted = await startBetween('hosted_a', leaking(LEAK));
   const cut = await startBetween('local', leaking(LEAK, { finish: 'length' }));

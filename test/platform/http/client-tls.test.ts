@@ -47,7 +47,7 @@ test('an upstream gets no byte of a request before its certificate is accepted',
   expect([heads, exchange.hasLeft()]).toEqual([0, false]);
 });
 
-test('a TLS session that the server no longer takes does not make it unreachable', async () => {
+test('a TLS session that the server no longer accepts does not make it unreachable', async () => {
   const server = createTlsServer(
     {
       key: tlsFile('agent.key.pem'),

@@ -111,7 +111,7 @@ test('a head has 15 s to come and a request 5 minutes, on at most 2048 connectio
   });
 });
 
-test('a body of 300,000 chunks of one byte is taken, and costs no more memory than its bytes', async () => {
+test('a body of 300,000 chunks of one byte is accepted, and costs no more memory than its bytes', async () => {
   const { server, url } = await serve(readWhole);
   const accepted = once(server, 'connection') as Promise<[Socket]>;
   const caller = await openWire(url);

@@ -88,7 +88,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     expect(made).toMatchObject({ body: { join: expect.stringContaining(`join ${ordered} `) } });
   });
 
-  test('a join token is taken at any gateway, once, even by machines at the same moment', async () => {
+  test('any gateway accepts a join token, once, even if machines use it at the same moment', async () => {
     const [a, b] = await twoGateways();
     const token = await tokenOf(a);
     const answers = await Promise.all(

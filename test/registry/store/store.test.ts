@@ -20,7 +20,7 @@ async function openTampered(set: string) {
 }
 
 test.each([`id = ''`, `sequence = -1`, `enrolled_at = 9e18`, `token_salt = '', record = 'secret'`])(
-  'a stored machine that cannot be read is left out, and the log has the number of them alone: %s',
+  'a stored machine that cannot be read is left out, and the log has only their number: %s',
   async (set) => {
     const { providers, lines } = await openTampered(set);
     expect(providers).toEqual([storedProvider({ id: 'prv_a' })]);

@@ -265,7 +265,7 @@ test('an engine that starts after its machine was found without one is verified 
   expect(posts(provider)).toBe(1);
 });
 
-test('a first inference without an answer is put down to loading, and a second one is not', async () => {
+test('a first inference without an answer is attributed to loading, and a second one is not', async () => {
   const { world, provider } = await startOne();
   provider.on('/v1/chat/completions', silence);
   await provider.call('/v1/chat/completions');
@@ -277,7 +277,7 @@ test('a first inference without an answer is put down to loading, and a second o
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'failed', failedRuns: 1 });
 });
 
-test('a result of a machine that has changed meanwhile counts for nothing, and the run is repeated', async () => {
+test('a result is discarded if its machine has changed meanwhile, and the run is repeated', async () => {
   const { world, provider } = await startOne();
   provider.on('/health', silence);
   const call = await provider.call('/health');
