@@ -18,6 +18,16 @@ function chatOf(fields: object): object {
 
 const said = (...messages: object[]) => ({ messages });
 const inUser = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
+const text = (words: string) => ({ type: 'text', text: words });
+const call = (id: string, name: string, json: string) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: json },
+});
+const addition = (name: string) => ({
+  type: 'tool_addition',
+  tool: { type: 'tool_reference', name },
+});
 const cached = { cache_control: { type: 'ephemeral' } };
 
 test.each<[what: string, fields: object, body: object]>([
@@ -26,10 +36,7 @@ test.each<[what: string, fields: object, body: object]>([
   [
     'system blocks as one message, their cache control left out',
     {
-      system: [
-        { type: 'text', text: 'Be brief.', ...cached },
-        { type: 'text', text: 'Be kind.' },
-      ],
+      system: [{ ...text('Be brief.'), ...cached }, text('Be kind.')],
     },
     said({ role: 'system', content: 'Be brief.\n\nBe kind.' }, HI),
   ],
@@ -48,7 +55,7 @@ test.each<[what: string, fields: object, body: object]>([
           content: [
             { type: 'thinking', thinking: 'Hm', signature: 's' },
             { type: 'redacted_thinking', data: 'xyz' },
-            { type: 'text', text: 'Looking.' },
+            text('Looking.'),
             { type: 'tool_use', id: 'a', name: 'look', input: { at: 1 } },
             { type: 'tool_use', id: 'b', name: 'see', input: {} },
           ],
@@ -60,10 +67,10 @@ test.each<[what: string, fields: object, body: object]>([
             {
               type: 'tool_result',
               tool_use_id: 'b',
-              content: [{ type: 'text', text: 'No.' }],
+              content: [text('No.')],
               is_error: true,
             },
-            { type: 'text', text: 'And?', ...cached },
+            { ...text('And?'), ...cached },
           ],
         },
       ],
@@ -74,10 +81,7 @@ test.each<[what: string, fields: object, body: object]>([
         role: 'assistant',
         content: 'Looking.',
         reasoning_content: 'Hm',
-        tool_calls: [
-          { id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":1}' } },
-          { id: 'b', type: 'function', function: { name: 'see', arguments: '{}' } },
-        ],
+        tool_calls: [call('a', 'look', '{"at":1}'), call('b', 'see', '{}')],
       },
       { role: 'tool', tool_call_id: 'a', content: 'one' },
       { role: 'tool', tool_call_id: 'b', content: 'Error: No.' },
@@ -86,47 +90,40 @@ test.each<[what: string, fields: object, body: object]>([
   ],
   [
     'images by URL and as base64, documents and search results',
-    {
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
-            {
-              type: 'document',
-              title: 'T',
-              context: 'C',
-              source: { type: 'text', media_type: 'text/plain', data: 'D' },
-            },
-            {
-              type: 'document',
-              title: 'a.pdf',
-              source: { type: 'base64', media_type: 'application/pdf', data: 'AA==' },
-            },
-            {
-              type: 'search_result',
-              title: 'S',
-              source: 'https://x.test',
-              content: [{ type: 'text', text: 'found' }],
-            },
-          ],
-        },
-      ],
-    },
+    inUser(
+      { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
+      {
+        type: 'document',
+        title: 'T',
+        context: 'C',
+        source: { type: 'text', media_type: 'text/plain', data: 'D' },
+      },
+      {
+        type: 'document',
+        title: 'a.pdf',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'AA==' },
+      },
+      {
+        type: 'search_result',
+        title: 'S',
+        source: 'https://x.test',
+        content: [text('found')],
+      },
+    ),
     said({
       role: 'user',
       content: [
         { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
         { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
-        { type: 'text', text: 'T\nC' },
-        { type: 'text', text: 'D' },
-        { type: 'text', text: 'a.pdf' },
+        text('T\nC'),
+        text('D'),
+        text('a.pdf'),
         {
           type: 'file',
           file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' },
         },
-        { type: 'text', text: 'S\nhttps://x.test\nfound' },
+        text('S\nhttps://x.test\nfound'),
       ],
     }),
   ],
@@ -147,15 +144,12 @@ test.each<[what: string, fields: object, body: object]>([
         HI,
         {
           role: 'system',
-          content: [
-            { type: 'tool_addition', tool: { type: 'tool_reference', name: 'look' } },
-            { type: 'text', text: 'More tools.' },
-          ],
+          content: [addition('look'), text('More tools.')],
         },
         { role: 'user', content: 'And?' },
         {
           role: 'system',
-          content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'see' } }],
+          content: [addition('see')],
         },
       ],
     },

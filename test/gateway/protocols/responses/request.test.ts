@@ -13,10 +13,17 @@ function chatOf(fields: object): object {
 }
 
 const said = (...messages: object[]) => ({ messages });
-const call = (id: string, name: string) => ({
+const inText = (text: string) => ({ type: 'input_text', text });
+const result = (call_id: string, output: unknown) => ({
+  type: 'function_call_output',
+  call_id,
+  output,
+});
+const told = (tool_call_id: string, content: string) => ({ role: 'tool', tool_call_id, content });
+const call = (id: string, name: string, json = '{}') => ({
   id,
   type: 'function',
-  function: { name, arguments: '{}' },
+  function: { name, arguments: json },
 });
 const called = (id: string, name: string) => ({
   type: 'function_call',
@@ -44,15 +51,9 @@ test.each<[what: string, fields: object, body: object]>([
       {
         role: 'assistant',
         content: null,
-        tool_calls: [
-          {
-            id: 'a',
-            type: 'function',
-            function: { name: 'apply_patch', arguments: '{"input":"*** Begin"}' },
-          },
-        ],
+        tool_calls: [call('a', 'apply_patch', '{"input":"*** Begin"}')],
       },
-      { role: 'tool', tool_call_id: 'a', content: 'Done' },
+      told('a', 'Done'),
     ),
   ],
   ['a text', {}, said(HI)],
@@ -66,7 +67,7 @@ test.each<[what: string, fields: object, body: object]>([
     'instructions and opening developer messages as one system message',
     {
       instructions: 'Be brief.',
-      input: [{ role: 'developer', content: [{ type: 'input_text', text: 'Be kind.' }] }, HI],
+      input: [{ role: 'developer', content: [inText('Be kind.')] }, HI],
     },
     said({ role: 'system', content: 'Be brief.\n\nBe kind.' }, HI),
   ],
@@ -93,12 +94,8 @@ test.each<[what: string, fields: object, body: object]>([
         },
         called('a', 'look'),
         called('b', 'see'),
-        { type: 'function_call_output', call_id: 'a', output: 'one' },
-        {
-          type: 'function_call_output',
-          call_id: 'b',
-          output: [{ type: 'input_text', text: 'two' }],
-        },
+        result('a', 'one'),
+        result('b', [inText('two')]),
       ],
     },
     said(
@@ -109,8 +106,8 @@ test.each<[what: string, fields: object, body: object]>([
         reasoning_content: 'Hm',
         tool_calls: [call('a', 'look'), call('b', 'see')],
       },
-      { role: 'tool', tool_call_id: 'a', content: 'one' },
-      { role: 'tool', tool_call_id: 'b', content: 'two' },
+      told('a', 'one'),
+      told('b', 'two'),
     ),
   ],
   [
@@ -119,28 +116,18 @@ test.each<[what: string, fields: object, body: object]>([
       input: [
         {
           role: 'user',
-          content: [
-            { type: 'input_text', text: 'As you answer,' },
-            { type: 'input_text', text: 'look.' },
-          ],
+          content: [inText('As you answer,'), inText('look.')],
         },
         { role: 'assistant', content: 'Let me' },
         { role: 'assistant', content: [{ type: 'output_text', text: 'see.' }] },
         called('a', 'look'),
-        {
-          type: 'function_call_output',
-          call_id: 'a',
-          output: [
-            { type: 'input_text', text: 'one' },
-            { type: 'input_text', text: 'two' },
-          ],
-        },
+        result('a', [inText('one'), inText('two')]),
       ],
     },
     said(
       { role: 'user', content: 'As you answer,\nlook.' },
       { role: 'assistant', content: 'Let me\nsee.', tool_calls: [call('a', 'look')] },
-      { role: 'tool', tool_call_id: 'a', content: 'one\ntwo' },
+      told('a', 'one\ntwo'),
     ),
   ],
   [
@@ -155,7 +142,7 @@ test.each<[what: string, fields: object, body: object]>([
         {
           role: 'user',
           content: [
-            { type: 'input_text', text: 'What is this?' },
+            inText('What is this?'),
             { type: 'input_image', image_url: 'https://x.test/a.png', detail: 'low' },
             { type: 'input_image', image_url: 'data:image/png;base64,AA==', detail: 'original' },
             {
@@ -188,23 +175,15 @@ test.each<[what: string, fields: object, body: object]>([
       input: [
         called('a', 'shoot'),
         called('b', 'look'),
-        {
-          type: 'function_call_output',
-          call_id: 'a',
-          output: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }],
-        },
-        { type: 'function_call_output', call_id: 'b', output: 'seen' },
+        result('a', [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }]),
+        result('b', 'seen'),
         { role: 'user', content: 'And?' },
       ],
     },
     said(
       { role: 'assistant', content: null, tool_calls: [call('a', 'shoot'), call('b', 'look')] },
-      {
-        role: 'tool',
-        tool_call_id: 'a',
-        content: '[The rest of the result is in the next user message.]',
-      },
-      { role: 'tool', tool_call_id: 'b', content: 'seen' },
+      told('a', '[The rest of the result is in the next user message.]'),
+      told('b', 'seen'),
       {
         role: 'user',
         content: [
