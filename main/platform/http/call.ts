@@ -20,17 +20,11 @@ const TIMED_OUT: TransportFailure = {
   detail: 'the connection had timed out (408)',
 };
 
-const HEAD_TOO_LARGE: TransportFailure = {
+const malformed = (detail: string): TransportFailure => ({
   kind: 'malformed',
   stale: false,
-  detail: 'the response head is too large',
-};
-
-const TOO_MANY_HEADS: TransportFailure = {
-  kind: 'malformed',
-  stale: false,
-  detail: 'too many interim heads came before the response',
-};
+  detail,
+});
 
 /** A server that closes an idle connection does so at once; one that closes later may have worked on the request. */
 const MAX_STALE_MS = 1000;
@@ -110,7 +104,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
   awaitsHead(parsedBytes: number): boolean {
     if (this.#hasHead) return false;
     if (parsedBytes <= MAX_HEAD_BYTES * (1 + this.#interimHeads)) return true;
-    this.fail(HEAD_TOO_LARGE);
+    this.fail(malformed('the response head is too large'));
     return false;
   }
 
@@ -127,7 +121,8 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     if (status < 200) {
       this.#interimHeads += 1;
-      if (this.#interimHeads > MAX_INTERIM_HEADS) this.fail(TOO_MANY_HEADS);
+      if (this.#interimHeads > MAX_INTERIM_HEADS)
+        this.fail(malformed('too many interim heads came before the response'));
     } else if (status === REQUEST_TIMEOUT_STATUS && this.#connection?.isReused() === true)
       this.fail(TIMED_OUT);
     else {

@@ -1,49 +1,29 @@
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Clock } from '../clock.ts';
-import type { Exchange, ResponseHeaders, ResponseListener, TransportFailure } from './types.ts';
+import type { Exchange, ResponseListener } from './types.ts';
 
 /**
  * Buffers the events of an exchange until its next listener is known; the returned function installs that
  * listener and replays them. Microtasks run between the two, and an end or a failure may arrive among them.
  */
 export function bufferEvents(exchange: Exchange): (next: ResponseListener) => void {
-  const buffered = new BufferedEvents();
-  exchange.listener = buffered;
+  const events: ((listener: ResponseListener) => void)[] = [];
+  const pieces = new ByteBuffer();
+  exchange.listener = {
+    onHead: (...head) => void events.push((listener) => listener.onHead(...head)),
+    // Joined, because a list of small pieces would take a hundred times their memory.
+    onData(piece) {
+      if (pieces.length === 0) events.push((listener) => listener.onData(pieces.take()));
+      pieces.add(piece);
+    },
+    onEnd: () => void events.push((listener) => listener.onEnd()),
+    onFailure: (failure) => void events.push((listener) => listener.onFailure(failure)),
+  };
   return (next) => {
     exchange.listener = next;
-    buffered.replay(exchange);
+    // The listener is looked up for each event: one may replace it for the rest.
+    for (const event of events) event(exchange.listener);
   };
-}
-
-class BufferedEvents implements ResponseListener {
-  #head: { readonly status: number; readonly headers: ResponseHeaders } | null = null;
-  readonly #data = new ByteBuffer();
-  #hasEnded = false;
-  #failure: TransportFailure | null = null;
-
-  onHead(status: number, headers: ResponseHeaders): void {
-    this.#head = { status, headers };
-  }
-
-  onData(chunk: Buffer): void {
-    this.#data.add(chunk);
-  }
-
-  onEnd(): void {
-    this.#hasEnded = true;
-  }
-
-  onFailure(failure: TransportFailure): void {
-    this.#failure = failure;
-  }
-
-  /** Looks the listener up for each event: one may replace it for the rest. */
-  replay(exchange: Exchange): void {
-    if (this.#head !== null) exchange.listener.onHead(this.#head.status, this.#head.headers);
-    if (this.#data.length > 0) exchange.listener.onData(this.#data.take());
-    if (this.#hasEnded) exchange.listener.onEnd();
-    if (this.#failure !== null) exchange.listener.onFailure(this.#failure);
-  }
 }
 
 /** How long the end of a response may follow its last event, and after how many bytes: an endless error never ends. */

@@ -86,24 +86,17 @@ export function errorBodyFrom<Source extends string>(
   { status, code, message, param = null }: HttpError,
   src: Source,
 ) {
-  return { error: { message, type: errorTypeOf(status), code, param }, src };
+  const type = ERROR_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error');
+  return { error: { message, type, code, param }, src };
 }
 
 /** OpenAI's error types; its clients choose an error class by status, people read the type. */
-function errorTypeOf(status: number): string {
-  switch (status) {
-    case 401:
-      return 'authentication_error';
-    case 403:
-      return 'permission_error';
-    case 404:
-      return 'not_found_error';
-    case 429:
-      return 'rate_limit_error';
-    default:
-      return status < 500 ? 'invalid_request_error' : 'server_error';
-  }
-}
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+};
 
 /** The `Retry-After` of an error, in whole seconds and at least one; no header where waiting does not help. */
 export function retryAfterHeader({ retryAfterMs }: HttpError): Record<string, string> {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import type { ProviderErrorCode, ServerErrorCode } from '#shared/errors.ts';
+import { memberOf } from '../json.ts';
 import type { HttpError } from './responses.ts';
 
 /** Who may use a route (docs/reference/http-api.md#authentication). */
@@ -55,9 +56,6 @@ export function invalidRequest(message: string, param?: string): Refusal {
 }
 
 export function textAt(json: unknown, field: string): string | null {
-  const value =
-    typeof json === 'object' && json !== null && Object.hasOwn(json, field)
-      ? (json as Readonly<Record<string, unknown>>)[field]
-      : null;
+  const value = memberOf(json, field);
   return typeof value === 'string' ? value : null;
 }
