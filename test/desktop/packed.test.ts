@@ -291,6 +291,7 @@ function startPacked(
     env: {
       PATH: process.env['PATH'],
       HOME: dataDirectory,
+      NODE_COMPILE_CACHE: join(packed.app, '../compiled'),
       INGLENOOK_DATA_DIR: dataDirectory,
       INGLENOOK_PORT: '0',
       INGLENOOK_AGENT: 'false',
