@@ -1,4 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { kill as signalProcess } from 'node:process';
 import type { Readable } from 'node:stream';
 import { withTimeout } from '../../platform/async.ts';
@@ -68,7 +70,15 @@ const MAX_STDERR_CHARS = 2000;
 export function createStartTool({ env, platform }: ToolWorld): StartTool {
   const toolEnv = toolEnvironment(env);
   const isGroup = platform !== 'win32';
+  const folders = platform === 'win32' ? undefined : toolEnv['PATH']?.split(delimiter);
+  /** Most tools are missing on most machines, and to start a process that finds none takes milliseconds. */
+  const isMissing = (command: string) =>
+    folders !== undefined &&
+    (isAbsolute(command) ? [command] : folders.map((folder) => join(folder, command))).every(
+      (path) => !existsSync(path),
+    );
   return (command, args, onData) => {
+    if (isMissing(command)) return notStarted({ kind: 'missing' });
     let child: ChildProcessByStdio<null, Readable, Readable>;
     try {
       child = spawn(command, args, {
@@ -80,7 +90,7 @@ export function createStartTool({ env, platform }: ToolWorld): StartTool {
     } catch (error) {
       // Node throws what it does not expect, such as ENOMEM, ELOOP, ETXTBSY, and UNKNOWN on Windows.
       const detail = codeOf(error) ?? nameOf(error);
-      return { ended: Promise.resolve({ kind: 'unstartable', detail }), kill() {} };
+      return notStarted({ kind: 'unstartable', detail });
     }
     const { pid } = child;
     let stderr = '';
@@ -115,6 +125,8 @@ export function createStartTool({ env, platform }: ToolWorld): StartTool {
     };
   };
 }
+
+const notStarted = (end: ToolEnd): RunningTool => ({ ended: Promise.resolve(end), kill() {} });
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
