@@ -52,9 +52,9 @@ export function createAssembly(
     for (const piece of callsIn(pieces)) {
       if (budget.fields === 0) return;
       const at = order.placeOf(callPieceOf(piece));
-      isMixedUp ||= at.kind === 'mixed_up';
-      if (at.kind === 'mixed_up') return;
-      if (at.kind === 'repeated') continue;
+      isMixedUp ||= at === 'mixed up';
+      if (at === 'mixed up') return;
+      if (at === 'repeated') continue;
       const { index: _index, ...rest } = piece;
       merge(callAt(at), rest);
     }

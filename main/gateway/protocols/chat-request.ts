@@ -12,6 +12,7 @@ import {
   ONE_WHOLE,
 } from './endpoint.ts';
 import {
+  type JsonBody,
   MAX_BYTES_AT_ONCE,
   type Member,
   membersInTurns,
@@ -26,11 +27,9 @@ import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
 import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';
 
 /** A request as the caller sent it, with the fields that routing reads. */
-export interface ChatRequest extends AnswerRequirements {
+export interface ChatRequest extends AnswerRequirements, JsonBody {
   readonly endpoint: ApiEndpoint;
   readonly contentType: string;
-  readonly bytes: Buffer;
-  readonly members: readonly Member[];
   readonly model: string | null;
   readonly stream: boolean;
   /** The caller asked for a usage chunk (`stream_options.include_usage`). */
@@ -229,7 +228,7 @@ export function askingFor(bytes: Buffer, asking: Omit<Asking, 'forStream'>): Buf
 }
 
 function withAsking(
-  { bytes, members }: Pick<ChatRequest, 'bytes' | 'members'>,
+  { bytes, members }: JsonBody,
   { forStream, forUsage, more }: Asking,
   model: string | null,
 ): Buffer {

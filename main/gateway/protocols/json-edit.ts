@@ -18,6 +18,12 @@ export interface Member extends Span {
   readonly ends: readonly number[];
 }
 
+/** A JSON object, as bytes. */
+export interface JsonBody {
+  readonly bytes: Buffer;
+  readonly members: readonly Member[];
+}
+
 /** Scanning this many bytes takes a millisecond; longer bodies are read over several turns of the event loop. */
 export const MAX_BYTES_AT_ONCE = 256 * 1024;
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { memberOf, parseJson } from '../../platform/json.ts';
-import { smallValueOf, type Member } from './json-edit.ts';
+import { type JsonBody, type Member, smallValueOf } from './json-edit.ts';
 import startXxHash, { type XXHashAPI } from 'xxhash-wasm';
 
 /**
@@ -56,11 +56,6 @@ export function newBytesOf(prompt: {
   return Math.round(promptBytes * (1 - prefix.bytes / prefix.chain.bytes));
 }
 
-interface Body {
-  readonly bytes: Buffer;
-  readonly members: readonly Member[];
-}
-
 /**
  * What templates put before the first message, gpt-oss the effort, too; another model has another cache, and with vLLM
  * another salt (docs.vllm.ai, Automatic Prefix Caching).
@@ -78,7 +73,7 @@ const MAX_MESSAGES = 63;
 const TEXT_PIECE_BYTES = 4096;
 
 /** Null for a body without a prompt, and for one that asks llama.cpp to read all of it. */
-export function chainOf(body: Body, headers: IncomingHttpHeaders): PromptChain | null {
+export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptChain | null {
   const { bytes, members } = body;
   const headOf = (hash: RollingHash, isIn: (key: string) => boolean) => {
     for (const { key, nameStart, end } of members) if (isIn(key)) hash.add(bytes, nameStart, end);
@@ -220,7 +215,7 @@ const SESSION_HEADERS = [
 const OPEN_WEBUI = 'x-openwebui-chat-id';
 
 /** What the app calls the conversation; null if it does not say. */
-function sessionOf({ bytes, members }: Body, headers: IncomingHttpHeaders): string | null {
+function sessionOf({ bytes, members }: JsonBody, headers: IncomingHttpHeaders): string | null {
   const field = (key: string) => smallValueOf(bytes, members, key);
   const told = [
     headers[CLAUDE_CODE],

@@ -44,27 +44,21 @@ export function argumentsText(value: unknown): string {
 /** OpenAI takes up to 40 characters (vercel/ai#5171). */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '')}`;
 
-export type CallPlace =
-  | {
-      readonly kind: 'place';
-      readonly place: number;
-      /** The call's own: what the upstream calls it, or a new one where that is empty or was used before. */
-      readonly id: string;
-      readonly isNew: boolean;
-    }
-  /** What is known already. */
-  | { readonly kind: 'repeated' }
-  /** The arguments of two calls, and nothing that tells whose they are. */
-  | { readonly kind: 'mixed_up' };
+/** `repeated`: what is known already. `mixed up`: the arguments of two calls, and nothing that tells whose they are. */
+type CallPlace = Place | 'repeated' | 'mixed up';
+
+interface Place {
+  readonly place: number;
+  /** The call's own: what the upstream calls it, or a new one where that is empty or was used before. */
+  readonly id: string;
+}
 
 export type CallOrder = ReturnType<typeof createCallOrder>;
 
-interface KnownCall {
-  readonly place: number;
+interface KnownCall extends Place {
   /** As the upstream names it. */
   given: string;
   name: string;
-  readonly id: string;
   /** The arguments so far; null where they are too long to be kept. */
   text: string | null;
   readonly progress: JsonProgress;
@@ -72,9 +66,6 @@ interface KnownCall {
 
 /** Of all calls of an answer together: an answer may have any length, and is not kept otherwise. */
 const MAX_KEPT_CHARS = 256 * 1024;
-
-const REPEATED: CallPlace = { kind: 'repeated' };
-const MIXED_UP: CallPlace = { kind: 'mixed_up' };
 
 /**
  * An id goes before an index: Ollama up to 0.20 sends `index: 0` with every call of a batch (ollama/ollama#15457), Gemini
@@ -132,10 +123,10 @@ export function createCallOrder() {
 
   return {
     placeOf(piece: CallPiece): CallPlace {
-      if (isRepeated(piece)) return REPEATED;
+      if (isRepeated(piece)) return 'repeated';
       const { id, index } = piece;
       const before = known(piece);
-      if (before?.progress.isWhole() === true && piece.arguments.trim() !== '') return MIXED_UP;
+      if (before?.progress.isWhole() === true && piece.arguments.trim() !== '') return 'mixed up';
       const call = before ?? begun(piece);
       if (call.name === '') call.name = piece.name;
       if (call.given === '') call.given = id;
@@ -144,7 +135,7 @@ export function createCallOrder() {
       latest = call;
       keep(call, piece.arguments);
       call.progress.add(piece.arguments);
-      return { kind: 'place', place: call.place, id: call.id, isNew: before === null };
+      return call;
     },
     /** Whether the arguments of a call end in the middle. */
     isCut: () => all.some(({ progress }) => progress.isCut()),

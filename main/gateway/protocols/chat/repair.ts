@@ -144,8 +144,8 @@ function repairedCall(call: Json, choice: Choice): Json | string | null {
   const piece = callPieceOf(call);
   choice.order ??= createCallOrder();
   const at = choice.order.placeOf(piece);
-  if (at.kind === 'mixed_up') return MIXED_UP;
-  if (at.kind === 'repeated') return null;
+  if (at === 'mixed up') return MIXED_UP;
+  if (at === 'repeated') return null;
   const { place, id } = at;
   if (place >= MAX_CALLS) return TOO_MANY;
   const known = (calls[place] ??= {

@@ -1,12 +1,7 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { Finish } from '../chat/content.ts';
-import type { AnswerDelta, Stop, Usage } from '../translation/chat-answer.ts';
-import type {
-  AnswerState,
-  AnswerSteps,
-  BegunAnswer,
-  StreamEvent,
-} from '../translation/translated-answer.ts';
+import type { AnswerDelta, AnswerState, Stop, Usage } from '../translation/chat-answer.ts';
+import type { AnswerSteps, BegunAnswer, StreamEvent } from '../translation/translated-answer.ts';
 import { anthropicError, type TranslatedExchange } from '../translation/translation.ts';
 import { MAX_BLOCKS, type OpenBlock } from './events.ts';
 import type { CallPiece } from '../chat/calls.ts';
@@ -186,8 +181,8 @@ export class MessageSteps implements AnswerSteps {
     const { told, exchange } = this.#answer;
     const stop = askedStop(told.stop, listOf(memberOf(exchange.request, 'stop_sequences')));
     const stop_reason = this.#reason(finish, stop);
-    const isNamed = stop_reason === 'stop_sequence' && stop?.kind === 'named';
-    return { ...NO_ENDING, stop_reason, stop_sequence: isNamed ? stop.sequence : null };
+    const stop_sequence = stop_reason === 'stop_sequence' ? (stop?.sequence ?? null) : null;
+    return { ...NO_ENDING, stop_reason, stop_sequence };
   }
 
   #reason(finish: Finish, stop: Stop | null): string {
@@ -203,11 +198,10 @@ const NO_ENDING = { stop_reason: null, stop_sequence: null, stop_details: null, 
 
 /** An engine also stops at sequences of its own, which are the end of a turn. */
 function askedStop(stop: Stop | null, asked: readonly unknown[]): Stop | null {
-  if (stop?.kind === 'named') return asked.includes(stop.sequence) ? stop : null;
   const [only] = asked;
   if (stop === null || only === undefined) return null;
-  const isOnly = asked.length === 1 && typeof only === 'string';
-  return isOnly ? { kind: 'named', sequence: only } : stop;
+  if (stop.sequence !== null) return asked.includes(stop.sequence) ? stop : null;
+  return asked.length === 1 && typeof only === 'string' ? { sequence: only } : stop;
 }
 
 /** The counts of a whole answer; the protocol requires numbers, so unknown ones are 0. */

@@ -9,6 +9,7 @@ import {
   type ChatTool,
   chatTool,
   fieldNames,
+  FREE_CHOICES,
   type FieldReader,
   NO_COUNTERPART,
   PASSED_FIELDS,
@@ -148,7 +149,7 @@ function readTools(reader: FieldReader): object {
   const choice = reader.inner('tool_choice');
   choice?.dropOthers(CHOICE);
   const all = reader.elements('tools');
-  const isFree = FREE.has(choice?.text('type') ?? 'auto');
+  const isFree = FREE_CHOICES.has(choice?.text('type') ?? 'auto');
   const areOthersEnough = isFree && all.some((tool) => typeOf(tool) === 'custom');
   const tools = all.flatMap((tool) => readTool(tool, areOthersEnough) ?? []);
   const chosen = choice === null ? undefined : readChoice(choice);
@@ -161,9 +162,6 @@ function readTools(reader: FieldReader): object {
 const TOOL_FIELDS = fieldNames(
   'type name description input_schema strict allowed_callers input_examples cache_control defer_loading eager_input_streaming',
 );
-
-/** Choices that any tool or none may follow. */
-const FREE = fieldNames('auto none');
 
 /** Claude Code adds one to its own tools (SaladDay/cc-switch-cli#468), and works without. */
 const ADDED_BY_AGENTS = /^advisor_/;

@@ -2,6 +2,7 @@ import {
   type ChatTool,
   chatTool,
   fieldNames,
+  FREE_CHOICES,
   type FieldReader,
   isAbsent,
   NO_COUNTERPART,
@@ -15,9 +16,6 @@ const NAMESPACE = fieldNames('type name description tools');
 const CHOICE = fieldNames('type name mode tools');
 
 const CHOICES = fieldNames('none auto required');
-/** Choices that any tool or none may follow. */
-const FREE: ReadonlySet<unknown> = fieldNames('none auto');
-
 /**
  * Codex 0.169 adds a web search to its own functions in every request (ggml-org/llama.cpp#20156), with names of OpenAI's
  * models the search for tools and the patch, with its login images. It works without: its shell searches and patches, too.
@@ -27,7 +25,7 @@ const ADDED_BY_AGENTS = fieldNames('web_search image_generation tool_search cust
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
 export function readTools(reader: FieldReader): object {
   const all = reader.elements('tools');
-  const isFree = FREE.has(reader.get('tool_choice') ?? 'auto');
+  const isFree = FREE_CHOICES.has(reader.get('tool_choice') ?? 'auto');
   const areOthersEnough = isFree && all.some(hasFunctions);
   const tools = all.flatMap((tool) => readTool(tool, areOthersEnough));
   const { choice, allowed } = readChoice(reader);

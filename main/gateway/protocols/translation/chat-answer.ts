@@ -26,41 +26,39 @@ export interface Usage {
   readonly reasoning: number | null;
 }
 
-/** `unnamed`: the engine only says that there was one. */
-export type Stop =
-  { readonly kind: 'named'; readonly sequence: string } | { readonly kind: 'unnamed' };
-
-export interface AnswerPart {
-  readonly deltas: readonly AnswerDelta[];
+/** What an answer says beside its deltas. */
+export interface AnswerState {
+  readonly model: string | null;
   readonly finish: Finish | null;
-  /** The stop sequence that ended the answer, if the engine reports one. */
+  /** The stop sequence that ended it, null where the engine only says that there was one. */
   readonly stop: Stop | null;
   readonly usage: Usage | null;
-  readonly model: string | null;
 }
 
-export type ChatAnswer =
-  ({ readonly kind: 'part' } & AnswerPart) | { readonly kind: 'error'; readonly message: string };
+export interface Stop {
+  readonly sequence: string | null;
+}
 
-/** Reads a chunk (`choices[0].delta`) or a whole completion (`choices[0].message`). */
-export function readChatAnswer(value: unknown): ChatAnswer {
-  if (!isObject(value))
-    return { kind: 'error', message: 'The upstream did not send a JSON object.' };
-  if (isTooDeep(value))
-    return { kind: 'error', message: 'The upstream nested its answer too deeply.' };
+interface AnswerPart extends AnswerState {
+  readonly deltas: readonly AnswerDelta[];
+}
+
+/** Reads a chunk (`choices[0].delta`) or a whole completion (`choices[0].message`). A text is the reason to fail it. */
+export function readChatAnswer(value: unknown): AnswerPart | string {
+  if (!isObject(value)) return 'The upstream did not send a JSON object.';
+  if (isTooDeep(value)) return 'The upstream nested its answer too deeply.';
   const error = errorIn(value);
-  if (error !== null) return { kind: 'error', message: messageOf(error) };
+  if (error !== null) return messageOf(error);
   const choice = listOf(value['choices']).find(
     (each) => isObject(each) && (each['index'] ?? 0) === 0,
   );
-  const end = endOf(memberOf(choice, 'finish_reason'));
-  if (end === 'broken') return { kind: 'error', message: brokenOff(choice) };
+  const finish = endOf(memberOf(choice, 'finish_reason'));
+  if (finish === 'broken') return brokenOff(choice);
   const said = memberOf(choice, 'delta') ?? memberOf(choice, 'message');
   const model = value['model'];
   return {
-    kind: 'part',
     deltas: isObject(said) ? deltasOf(said) : [],
-    finish: end,
+    finish,
     stop: stopOf(value, choice),
     usage: usageOf(value, choice),
     model: typeof model === 'string' && model !== '' ? model : null,
@@ -78,9 +76,9 @@ function stopOf(value: unknown, choice: unknown): Stop | null {
     memberOf(choice, 'matched_stop'),
     memberOf(value, '__verbose', 'stopping_word'),
   ].find((name) => typeof name === 'string' && name !== '');
-  if (typeof sequence === 'string') return { kind: 'named', sequence };
+  if (typeof sequence === 'string') return { sequence };
   const reasons = [memberOf(choice, 'finish_reason'), memberOf(choice, 'native_finish_reason')];
-  return reasons.includes('stop_sequence') ? { kind: 'unnamed' } : null;
+  return reasons.includes('stop_sequence') ? { sequence: null } : null;
 }
 
 const MAX_MESSAGE_CHARS = 500;

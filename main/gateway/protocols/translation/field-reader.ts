@@ -198,6 +198,9 @@ export class FieldReader {
   }
 }
 
+/** Choices that any tool or none may follow. */
+export const FREE_CHOICES: ReadonlySet<unknown> = fieldNames('none auto');
+
 /** Sampling parameters, including engines' extensions. */
 const SAMPLING: readonly string[] = [
   ...fieldNames('temperature top_p top_k min_p seed frequency_penalty presence_penalty'),

@@ -1,7 +1,7 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { Finish } from '../chat/content.ts';
 import type { BegunBlocks } from '../messages/events.ts';
-import { type AnswerDelta, readChatAnswer, type Stop, type Usage } from './chat-answer.ts';
+import { type AnswerDelta, type AnswerState, readChatAnswer } from './chat-answer.ts';
 import {
   badResponse,
   type ProtocolTranslation,
@@ -18,19 +18,11 @@ interface Protocol extends Pick<ProtocolTranslation, 'toChat' | 'errorBody'> {
 
 export interface BegunAnswer {
   readonly exchange: TranslatedExchange;
-  /** What the upstream has said so far. */
+  /** What the upstream has said so far; the model is that of its first part. */
   readonly told: AnswerState;
   readonly emit: (event: StreamEvent) => void;
   /** The blocks of a message that broke off, of which this is the rest. */
   readonly blocks: BegunBlocks | null;
-}
-
-export interface AnswerState {
-  /** That of its first part. */
-  readonly model: string | null;
-  readonly finish: Finish | null;
-  readonly stop: Stop | null;
-  readonly usage: Usage | null;
 }
 
 /** Its name is its type, on which its fields depend. */
@@ -110,7 +102,7 @@ function begunAnswer(stepsOf: Protocol['stepsOf'], answer: Omit<BegunAnswer, 'to
   return {
     add(value: unknown): string | null {
       const part = readChatAnswer(value);
-      if (part.kind === 'error') return part.message;
+      if (typeof part === 'string') return part;
       told.model ??= part.model;
       told.finish = part.finish ?? told.finish;
       told.stop = part.stop ?? told.stop;
