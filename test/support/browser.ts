@@ -82,7 +82,8 @@ export async function show(
     reducedMotion = 'reduce',
   }: PageOptions,
 ): Promise<void> {
-  await page.setViewportSize(viewport);
+  const { width, height } = page.viewportSize() ?? {};
+  if (width !== viewport.width || height !== viewport.height) await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme, reducedMotion, forcedColors: null, contrast: null });
   await page.goto(url, { waitUntil: 'load' });
 }

@@ -32,7 +32,7 @@ export async function openPage(url: string, options: TestPageOptions = {}): Prom
     if (options.isOwn === true || !(await isFreed(tab, task))) await page.context().close();
     else free.push(tab);
   });
-  await page.context().setOffline(false);
+  await session.send('Emulation.setScriptExecutionDisabled', { value: false });
   await show(page, url, options);
   await session.send('Page.resetNavigationHistory');
   return page;
@@ -45,12 +45,12 @@ async function newTab(): Promise<Tab> {
   return { page, session: await page.context().newCDPSession(page), origins };
 }
 
-/** Leaves a page as a new one but for what it shows, which is cut off from its gateway; false where that fails. */
-async function isFreed({ page }: Tab, { result }: RunnerTestCase): Promise<boolean> {
+/** Leaves a page as a new one but for what it shows, which runs no more; false where that fails. */
+async function isFreed({ page, session }: Tab, { result }: RunnerTestCase): Promise<boolean> {
   const context = page.context();
   if (result?.state === 'fail' || page.isClosed()) return false;
   for (const other of context.pages()) if (other !== page) await other.close();
-  await context.setOffline(true);
+  await session.send('Emulation.setScriptExecutionDisabled', { value: true });
   await context.clearCookies();
   await context.clearPermissions();
   await page.unrouteAll({ behavior: 'ignoreErrors' });
