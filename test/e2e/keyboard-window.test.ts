@@ -15,15 +15,11 @@ const rowAt = (page: Page) =>
 
 const go = (page: Page, hash: string) => page.evaluate((to) => void (location.hash = to), hash);
 
-async function openOverview() {
+test('the keyboard skips the tabs by one link, shows what a state means, goes to the heading of each new page, and opens a request and returns to its row', async () => {
   const demo = await startDemo();
+  for (let n = 0; n < 3; n += 1) await askDemo(demo);
   const page = await openPage(demo.link);
   await page.getByRole('heading', { level: 1, name: 'Serving from your GPUs' }).waitFor();
-  return { demo, page };
-}
-
-test('the keyboard skips the tabs by one link, shows what a state means, and goes to the heading of each new page', async () => {
-  const { page } = await openOverview();
   expect(await focused(page)).toMatch(/^body/);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -60,11 +56,7 @@ test('the keyboard skips the tabs by one link, shows what a state means, and goe
   expect(await page.evaluate(() => document.activeElement?.closest('main') !== null)).toBe(true);
   await go(page, '#/try');
   await page.waitForFunction(() => document.activeElement?.matches('.try-it input'));
-});
 
-test('the keyboard walks through the list of requests, opens one, moves to the next and returns to its row', async () => {
-  const { demo, page } = await openOverview();
-  for (let n = 0; n < 3; n += 1) await askDemo(demo);
   await go(page, '#/requests');
   await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
   await page.locator('.request').nth(2).waitFor();

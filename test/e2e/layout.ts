@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 
 /** What cannot be pressed or read at the page's size, one line each; both lists empty is a pass. */
 interface LayoutFaults {
-  /** Controls whose middle something else covers, or that lie outside the window. */
+  /** Controls whose middle something else covers, or that lie outside the window; and a header over much of it. */
   readonly covered: readonly string[];
   /** Texts that lie on each other. */
   readonly collided: readonly string[];
@@ -41,6 +41,8 @@ function coveredControls(): Pick<LayoutFaults, 'covered' | 'over'> {
     }
   }
   scrollTo({ top: 0, behavior: 'instant' });
+  const { bottom } = document.querySelector('.header')?.getBoundingClientRect() ?? { bottom: 0 };
+  if (bottom > 0.3 * innerHeight) covered.push(`the first ${bottom} px under the header`);
   return { covered, over: document.documentElement.scrollWidth - innerWidth };
 }
 
