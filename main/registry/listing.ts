@@ -18,7 +18,7 @@ import {
   isUnlisted,
   type ProviderTable,
 } from './provider-table.ts';
-import { isHidden, statusAt } from './staleness.ts';
+import { HIDDEN_MS, statusAt } from './staleness.ts';
 import { z } from 'zod';
 import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 
@@ -137,7 +137,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
       if (query.status !== undefined && query.status !== status) return;
       if (query.verification !== undefined && query.verification !== state) return;
       // A filter by status shows all matches, however long they have been silent.
-      if (query.status === undefined && isHidden(silentMs)) return;
+      if (query.status === undefined && silentMs >= HIDDEN_MS) return;
       if (counts.count >= query.offset && data.length < query.limit)
         data.push(providerView({ entry, record, status, traffic: traffic(entry.id) }));
       counts.count += 1;
@@ -149,7 +149,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
   return {
     list(raw: RawQuery): Answer<ProviderList> {
       const { data: query, error } = listSchema.safeParse(raw);
-      if (query === undefined) return badParameter(error, LIST_RULES);
+      if (query === undefined) return badParameter(error);
       const { counts, data } = select(query);
       return answered({ object: 'list', data, ...counts });
     },
@@ -157,7 +157,7 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Tra
     ids(limit: number): readonly string[] {
       const ids: string[] = [];
       table.survey((entry, silentMs) => {
-        const isListed = entry.shown !== null && !isUnlisted(entry) && !isHidden(silentMs);
+        const isListed = entry.shown !== null && !isUnlisted(entry) && silentMs < HIDDEN_MS;
         if (ids.length < limit && isListed) ids.push(entry.id);
       });
       return ids;
@@ -174,42 +174,34 @@ const MAX_LIMIT = 10_000;
 const MAX_OFFSET = 1_000_000_000;
 const MAX_EVENTS = 1000;
 
-const wholeNumber = z
-  .string()
-  .regex(/^\d{1,10}$/)
-  .transform(Number);
-const numberFrom = (min: number, max: number) => wholeNumber.pipe(z.number().min(min).max(max));
+const oneOf = <T extends string>(words: readonly [T, ...T[]]) =>
+  z.enum(words, `one of ${words.join(', ')}`).optional();
+const numberFrom = (min: number, max: number) =>
+  z
+    .unknown()
+    .transform((text) => (typeof text === 'string' && /^\d{1,10}$/.test(text) ? Number(text) : NaN))
+    .refine((number) => number >= min && number <= max, `a whole number from ${min} to ${max}`);
 
 const listSchema = z.object({
-  status: z.enum(PROVIDER_STATUSES).optional(),
-  verification: z.enum(VERIFICATION_STATES).optional(),
+  status: oneOf(PROVIDER_STATUSES),
+  verification: oneOf(VERIFICATION_STATES),
   limit: numberFrom(1, MAX_LIMIT).default(Infinity),
   offset: numberFrom(0, MAX_OFFSET).default(0),
 });
 /** What is left out may have any value. */
 type ListQuery = z.infer<typeof listSchema>;
 
-const LIST_RULES: Readonly<Record<string, string>> = {
-  status: `one of ${PROVIDER_STATUSES.join(', ')}`,
-  verification: `one of ${VERIFICATION_STATES.join(', ')}`,
-  limit: `a whole number from 1 to ${MAX_LIMIT}`,
-  offset: `a whole number from 0 to ${MAX_OFFSET}`,
-};
-const HISTORY_RULES = { limit: `a whole number from 1 to ${MAX_EVENTS}` };
-
 /** How many events of a machine are asked for. */
 export function readHistoryLimit(raw: RawQuery): number | Refusal {
   const { data, error } = z
     .object({ limit: numberFrom(1, MAX_EVENTS).default(100) })
     .safeParse(raw);
-  return data?.limit ?? badParameter(error, HISTORY_RULES);
+  return data?.limit ?? badParameter(error);
 }
 
 /** Names the first bad parameter. */
-function badParameter(
-  error: z.ZodError | undefined,
-  rules: Readonly<Record<string, string>>,
-): Refusal {
-  const name = String(error?.issues[0]?.path[0]);
-  return invalidRequest(`${name} must be ${rules[name] ?? 'valid'}, once.`, name);
+function badParameter(error: z.ZodError | undefined): Refusal {
+  const [issue] = error?.issues ?? [];
+  const name = String(issue?.path[0]);
+  return invalidRequest(`${name} must be ${issue?.message ?? 'valid'}, once.`, name);
 }

@@ -21,7 +21,7 @@ import {
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
-import { silenceAtStart, STALE_MS } from './staleness.ts';
+import { silenceAtStart, STALE_MS, statusAt } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
@@ -57,13 +57,13 @@ export function createRegistry(deps: RegistryDeps) {
   load(deps, table);
   isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
-  const listing = createListing(table, traffic);
   const notes = createOwnerNotes(parts, deps.state);
   const gone = (id: string) => notes.forget(id);
   const sweep = createSweeper(parts, gone);
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
+    ...createListing(table, traffic),
     notes: () => notes.notes(),
     nameOf: (id: string) => notes.nameOf(id),
     setNote: (id: string, body: unknown) => notes.setNote(id, body),
@@ -82,13 +82,12 @@ export function createRegistry(deps: RegistryDeps) {
     handleHeartbeat: (message: AgentMessage) => takeHeartbeat(message, parts),
     newEnrollment: (baseUrl: string) =>
       open.create(joinAddresses(baseUrl, deps.addresses?.() ?? [])),
-    list: (query: RawQuery) => listing.list(query),
     /** Null if it is unknown or has not sent a heartbeat yet. */
     get(id: string): Provider | null {
       const entry = table.get(id);
-      const status = entry === undefined ? null : table.status(entry);
       const record = entry?.shown ?? null;
-      if (entry === undefined || record === null || status === null) return null;
+      if (entry === undefined || record === null) return null;
+      const status = statusAt(record.status, table.silentMs(entry));
       return providerView({ entry, record, status, traffic: traffic(id) });
     },
     /** For the status report. */
@@ -98,8 +97,6 @@ export function createRegistry(deps: RegistryDeps) {
     },
     /** The provider with the latest heartbeat; null while there is none. */
     freshest: () => freshest(table),
-    counts: () => listing.counts(),
-    ids: (limit: number) => listing.ids(limit),
     /** The machines that routing may choose now; the same array until one of them changes. */
     targets: () => table.targets(),
     /** Whether any machine is expected to serve; without one, `local` is not configured. */

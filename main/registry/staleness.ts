@@ -4,23 +4,15 @@ import type { AgentRecord, ProviderStatus } from '#shared/provider.ts';
 export const STALE_MS = 45_000;
 const OFFLINE_MS = 90_000;
 /** Silence after which a machine leaves the default list. */
-const HIDDEN_MS = 24 * 3_600_000;
+export const HIDDEN_MS = 24 * 3_600_000;
 /** Silence after which a machine is removed. */
-const FORGOTTEN_MS = 30 * 24 * 3_600_000;
+export const FORGOTTEN_MS = 30 * 24 * 3_600_000;
 
 /** The status of a machine, from its last report and the milliseconds since. */
 export function statusAt(said: AgentRecord['status'], silentMs: number): ProviderStatus {
   // After a goodbye a machine is offline at once.
   if (said === 'offline' || silentMs >= OFFLINE_MS) return 'offline';
   return silentMs >= STALE_MS ? 'stale' : said;
-}
-
-export function isHidden(silentMs: number): boolean {
-  return silentMs >= HIDDEN_MS;
-}
-
-export function isForgotten(silentMs: number): boolean {
-  return silentMs >= FORGOTTEN_MS;
 }
 
 /**

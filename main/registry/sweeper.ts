@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
 import { type TableEntry } from './provider-table.ts';
 import { parseJson } from '../platform/json.ts';
-import { isForgotten } from './staleness.ts';
+import { FORGOTTEN_MS } from './staleness.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
 /** How soon silence shows in the history and the window; routing checks silence itself. */
@@ -30,7 +30,7 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
   function isTooLongSilent(entry: TableEntry): boolean {
     const { lastHeartbeatAt, enrolledAt } = entry.stored;
     const byWallMs = clock.now() - (lastHeartbeatAt ?? enrolledAt);
-    return isForgotten(table.silentMs(entry)) && isForgotten(byWallMs);
+    return Math.min(table.silentMs(entry), byWallMs) >= FORGOTTEN_MS;
   }
 
   function sweep(): void {

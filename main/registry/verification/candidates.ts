@@ -3,20 +3,13 @@ import { visible } from '#shared/visible.ts';
 import { urlHost } from '../../platform/http/addresses.ts';
 import { canonicalIp } from '../../platform/network-guard.ts';
 
-export type AddressCandidate =
-  | {
-      readonly kind: 'usable';
-      readonly source: CandidateSource;
-      /** As in `http://tower:47901`. */
-      readonly origin: string;
-    }
-  | {
-      readonly kind: 'unusable';
-      readonly source: CandidateSource;
-      /** The part that may be shown; null if there is none. */
-      readonly origin: string | null;
-      readonly error: string;
-    };
+export type AddressCandidate = { readonly source: CandidateSource } &
+  /** `origin`: as in `http://tower:47901`. */
+  (
+    | { readonly kind: 'usable'; readonly origin: string }
+    /** `origin`: the part that may be shown; null if there is none. */
+    | { readonly kind: 'unusable'; readonly origin: string | null; readonly error: string }
+  );
 
 /** In order of preference. */
 export type CandidateSource = 'agent_url' | 'tailnet' | 'hostname' | 'heartbeat_ip';

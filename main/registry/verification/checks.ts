@@ -32,6 +32,7 @@ import {
   ownerOf,
   PASSED,
   type ProvedAddress,
+  rankOf,
   reportsNoModel,
   SPARED,
 } from './judgements.ts';
@@ -107,7 +108,9 @@ async function overNetwork(
   const probing: Probing = { ...edges, subject, key, signal };
   const probes = await Promise.all(candidates.map((candidate) => probeHealth(candidate, probing)));
   const findings = probes.map(({ finding }) => finding);
-  const proved = inOrder(probes.flatMap((probe) => probe.proved ?? []));
+  const proved = probes
+    .flatMap((probe) => probe.proved ?? [])
+    .toSorted((a, b) => rankOf(a.reached) - rankOf(b.reached));
   const isUnloaded = inference === 'if_loaded' && proved.some((each) => each.isUnloaded);
   const mayKeep = inference === 'carry' || isUnloaded;
   const kept = mayKeep ? proved.flatMap((each) => carried(subject, each)) : [];
@@ -131,13 +134,6 @@ function policyFor(
     ports: rules.ports,
     loopbackPorts: isOwn ? rules.ownPorts : [],
   };
-}
-
-/** Sorts by latency, with the agent URL first. */
-function inOrder(proved: readonly ProvedCandidate[]): readonly ProvedCandidate[] {
-  const rank = ({ reached }: ProvedCandidate) =>
-    reached.source === 'agent_url' ? -1 : reached.latencyMs;
-  return proved.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** The last test inference at an address, if it passed in time. */

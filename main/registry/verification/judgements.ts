@@ -49,23 +49,29 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): C
 
 export function judgeInference(answer: PinnedResult): CheckJudgement {
   if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
-  if (answer.kind !== 'response') return unanswered(answer);
-  const json = parseJson(answer.body.toString('utf8'));
-  if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
-  if (json === undefined) return failure('not JSON');
-  return completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer');
+  return judgeEngineAnswer(answer, (json) =>
+    completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer'),
+  );
 }
 
 export function judgeModels(answer: PinnedResult, model: string): CheckJudgement {
+  return judgeEngineAnswer(answer, (json) => {
+    const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
+    if (ids === undefined) return failure('not a list of models');
+    if (ids.includes(model)) return PASSED;
+    const error = `model "${readable(model)}" not listed (lists ${listed(ids)})`;
+    return { result: 'model_mismatch', error };
+  });
+}
+
+function judgeEngineAnswer(
+  answer: PinnedResult,
+  judge: (json: unknown) => CheckJudgement,
+): CheckJudgement {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   if (answer.status !== 200) return notReady(answer, json) ?? failure(engineWords(answer));
-  if (json === undefined) return failure('not JSON');
-  const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
-  if (ids === undefined) return failure('not a list of models');
-  if (ids.includes(model)) return PASSED;
-  const error = `model "${readable(model)}" not listed (lists ${listed(ids)})`;
-  return { result: 'model_mismatch', error };
+  return json === undefined ? failure('not JSON') : judge(json);
 }
 
 /** Engines send one word; anything longer is truncated. */
@@ -171,6 +177,10 @@ export interface ProvedAddress {
   /** Where routing would reach it, as in `http://192.168.1.20:3001`. */
   readonly address: string;
 }
+
+/** By which an address is preferred: the agent URL comes first, then what answers sooner. */
+export const rankOf = ({ source, latencyMs }: ProvedAddress): number =>
+  source === 'agent_url' ? -1 : latencyMs;
 
 /** One entry of a run: what is shown, and what the verdict uses. */
 export interface Finding {

@@ -39,8 +39,8 @@ interface Plan {
 
 const LIGHT_MS = 300_000;
 const INFERENCE_MS = 1_800_000;
-/** Pauses after the first consecutive failed run, the second and so on; the last holds for all that follow. */
-const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000] as const;
+/** Pauses after the first consecutive failed run, the second and so on. */
+const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
 /** To spare the GPU, a change brings a test inference forward at most once in this time. */
 const PULL_MS = 60_000;

@@ -1,18 +1,15 @@
 import { CHECK_NAMES, type CheckName, CHECKS } from '#shared/checks.ts';
 import type { StoredVerification } from '../store/store.ts';
-import type { Finding, ProvedAddress, CheckResult } from './judgements.ts';
+import { type Finding, type ProvedAddress, type CheckResult, rankOf } from './judgements.ts';
 
 export type RunOutcome =
   | { readonly kind: 'verified'; readonly address: string }
   /** All checks passed except the test inference, which was left out to spare the GPU. */
   | { readonly kind: 'untested'; readonly address: string }
-  | { readonly kind: 'failed' }
-  /** Another machine has its address, or it serves something other than it reports. */
-  | { readonly kind: 'identity_mismatch' }
-  | { readonly kind: 'model_mismatch' }
+  /** A mismatch: another machine has its address, or it serves something other than it reports. */
+  | { readonly kind: 'failed' | 'identity_mismatch' | 'model_mismatch' }
   /** It is not ready yet, which is neither a failure nor a success. */
-  | { readonly kind: 'loading' }
-  | { readonly kind: 'busy' };
+  | { readonly kind: 'loading' | 'busy' };
 
 /** The checks of which at least one entry passed. */
 export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName> {
@@ -25,17 +22,23 @@ export function verdictOf(findings: readonly Finding[], firstInference: boolean)
   const failed = CHECK_NAMES.filter((name) => !passed.has(name));
   const has = (result: CheckResult) =>
     findings.some((one) => one.result === result && failed.includes(one.check.name));
-  const isSpared = failed.length > 0 && failed.every((name) => isSparedCheck(name, findings));
-  const address = isSpared ? listedAddressOf(findings) : addressOf(findings);
+  const areAll = (results: ReadonlySet<CheckResult>) =>
+    failed.every((name) =>
+      findings.some(({ check, result }) => check.name === name && results.has(result)),
+    );
+  const isSpared = failed.length > 0 && areAll(SPARED);
+  const address = isSpared ? bestOf(passing(CHECKS.model, findings)) : addressOf(findings);
   if (address !== null && isSpared) return { kind: 'untested', address };
   if (address !== null && failed.length === 0) return { kind: 'verified', address };
   if (has('identity_mismatch')) return { kind: 'identity_mismatch' };
   for (const kind of ['loading', 'busy'] as const) {
     const isCause = has(kind) || (kind === 'loading' && firstInference && has('timeout'));
-    if (isCause && failed.every((name) => isExplained(name, findings))) return { kind };
+    if (isCause && areAll(EXPLAINED)) return { kind };
   }
   return { kind: has('model_mismatch') ? 'model_mismatch' : 'failed' };
 }
+
+const SPARED: ReadonlySet<CheckResult> = new Set(['spared']);
 
 /** Results that a loading engine or a busy machine explains. */
 const EXPLAINED: ReadonlySet<CheckResult> = new Set([
@@ -48,14 +51,6 @@ const EXPLAINED: ReadonlySet<CheckResult> = new Set([
   'model_mismatch',
 ]);
 
-function isExplained(name: CheckName, findings: readonly Finding[]): boolean {
-  return findings.some(({ check, result }) => check.name === name && EXPLAINED.has(result));
-}
-
-function isSparedCheck(name: CheckName, findings: readonly Finding[]): boolean {
-  return findings.some(({ check, result }) => check.name === name && result === 'spared');
-}
-
 /** The address for routing. */
 function addressOf(findings: readonly Finding[]): string | null {
   const answering = passing(CHECKS.latency, findings).filter(
@@ -66,33 +61,20 @@ function addressOf(findings: readonly Finding[]): string | null {
   return bestOf(listing.length > 0 ? listing : answering);
 }
 
-/** The address for routing if there was no test inference. */
-function listedAddressOf(findings: readonly Finding[]): string | null {
-  return bestOf(passing(CHECKS.model, findings));
-}
-
 function passing(name: CheckName, findings: readonly Finding[]): readonly ProvedAddress[] {
   return findings.flatMap(({ check, reached }) =>
     check.name === name && check.passed && reached !== null ? [reached] : [],
   );
 }
 
-/** The agent URL, otherwise the address with the lowest latency. */
 function bestOf(all: readonly ProvedAddress[]): string | null {
-  const [first, ...others] = all;
-  if (first === undefined) return null;
-  return others.reduce((best, one) => (isBetter(one, best) ? one : best), first).address;
+  return all.toSorted((a, b) => rankOf(a) - rankOf(b))[0]?.address ?? null;
 }
 
 const isAmong =
   (others: readonly ProvedAddress[]) =>
   ({ source }: ProvedAddress) =>
     others.some((other) => other.source === source);
-
-function isBetter(a: ProvedAddress, b: ProvedAddress): boolean {
-  if (a.source === 'agent_url' || b.source === 'agent_url') return a.source === 'agent_url';
-  return a.latencyMs < b.latencyMs;
-}
 
 /** Consecutive failed runs after which a verified machine still keeps its place. */
 const FAILED_RUNS_ALLOWED = 2;
