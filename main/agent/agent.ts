@@ -272,17 +272,7 @@ export function createAgent(deps: AgentDeps) {
       else changed();
     },
   });
-  const {
-    availability,
-    engines,
-    inference,
-    registration,
-    server,
-    counters,
-    memory,
-    power,
-    hostNames,
-  } = parts;
+  const { availability, engines, inference, registration, memory } = parts;
   const changeMonitor = createChangeMonitor({ ...deps, ...parts });
 
   function tellListeners(): void {
@@ -297,7 +287,7 @@ export function createAgent(deps: AgentDeps) {
 
   /** Moves to the address in the settings; running requests continue. */
   async function listen(): Promise<void> {
-    runtime.ports = await server.listen(deps.config().agent);
+    runtime.ports = await parts.server.listen(deps.config().agent);
     changed();
   }
 
@@ -317,10 +307,10 @@ export function createAgent(deps: AgentDeps) {
       changeMonitor.stop();
       availability.stop();
       memory.stop();
-      power.stop();
+      parts.power.stop();
       engines.stop();
-      await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);
-      await counters.flush();
+      await Promise.all([registration.stop(), parts.server.close(graceMs), telemetry.stop()]);
+      await parts.counters.flush();
     },
     ports: () => openPorts(runtime),
     /** If there is no engine, the reader may be starting one, so the search does not wait for its turn. */
@@ -372,7 +362,9 @@ export function createAgent(deps: AgentDeps) {
     /** Whether an engine at that origin is to get no requests, because its memory is freed or its models change. */
     holdsBack: (origin: string) =>
       memory.state().kind !== 'kept' &&
-      engines.reachable().some(({ address }) => isSamePlace(address.origin, origin, hostNames())),
+      engines
+        .reachable()
+        .some(({ address }) => isSamePlace(address.origin, origin, parts.hostNames())),
     /** The machine has woken from sleep. */
     resumed: () => changeMonitor.resumed(),
     join: (line: JoinLine) => registration.join(line),

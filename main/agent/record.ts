@@ -70,14 +70,9 @@ function workingCards({ gpus }: Telemetry): readonly GpuDevice[] {
 function gpuPart(telemetry: Telemetry) {
   const cards = workingCards(telemetry);
   const chips = cards.map(factsOf);
-  const totalGb = summed(
-    cards.map(({ memoryTotalMb }) => memoryTotalMb),
-    MB_PER_GB,
-  );
-  const cores = summed(
-    chips.map(({ gpuCores }) => gpuCores),
-    1,
-  );
+  const totalMb = summed(cards.map(({ memoryTotalMb }) => memoryTotalMb));
+  const totalGb = totalMb === null ? null : rounded(totalMb / MB_PER_GB);
+  const cores = summed(chips.map(({ gpuCores }) => gpuCores));
   const [card, chip] = [cards[0], chips[0]];
   return {
     chip: shortText(card?.name ?? null),
@@ -138,8 +133,9 @@ function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devic
     memory_total_mb: count(card.memoryTotalMb),
     memory_used_mb: count(card.memoryUsedMb),
     memory_free_mb: count(card.memoryFreeMb),
-    util_gpu: percent(card.utilGpu),
-    util_memory: percent(card.utilMemory),
+    // Drivers have been seen to report more than 100 for a moment.
+    util_gpu: count(card.utilGpu, 100),
+    util_memory: count(card.utilMemory, 100),
     temperature_c: card.temperatureC,
   };
 }
@@ -147,29 +143,18 @@ function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devic
 const VENDOR_NAMES = { nvidia: 'NVIDIA', amd: 'AMD', apple: 'Apple', intel: 'Intel' } as const;
 
 /** Null if any value is unknown: the sum would be too low. */
-function summed(values: readonly (number | null)[], divisor: number): number | null {
-  if (values.length === 0) return null;
+function summed(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
-  if (known.length < values.length) return null;
-  return rounded(known.reduce((sum, value) => sum + value, 0) / divisor);
+  if (values.length === 0 || known.length < values.length) return null;
+  return known.reduce((sum, value) => sum + value, 0);
 }
 
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
-}
+const rounded = (value: number) => Math.round(value * 100) / 100;
 
-function count(value: number | null): number | null {
-  return value === null ? null : Math.max(0, Math.round(value));
-}
+const count = (value: number | null, max = Infinity) =>
+  value === null ? null : Math.min(max, Math.max(0, Math.round(value)));
 
-/** Drivers have been seen to report more than 100 for a moment. */
-function percent(value: number | null): number | null {
-  return value === null ? null : Math.min(100, Math.max(0, Math.round(value)));
-}
-
-function shortText(text: string | null): string | null {
-  return text === null ? null : text.slice(0, MAX_CHARS);
-}
+const shortText = (text: string | null) => text?.slice(0, MAX_CHARS) ?? null;
 
 export function agentModels(
   engines: readonly EngineView[],

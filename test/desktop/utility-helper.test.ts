@@ -28,7 +28,7 @@ function called() {
       return child.emit('exit', 0);
     },
   );
-  const call = { command: 'helper.js', args: ['memory'], timeoutMs: 1000, maxBytes: 1000 };
+  const call = { command: 'helper.js', args: ['memory'], timeoutMs: 1000 };
   const result = runTool(call, { startTool, clock }, new AbortController().signal);
   return { child, forked, killed, clock, result };
 }

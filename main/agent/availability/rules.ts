@@ -123,16 +123,8 @@ export const OWNER_RULE_SETTINGS = [...OWNER_RULE_KEYS, 'freeMemory', 'idleUnloa
 
 /** Only these of the section `agent` are passed on: others are secret. */
 export function ownerRulesIn(settings: Config['agent']) {
-  const { onlyWhenIdle, notOnBattery, maxGpuTemperatureC, yieldToOthers } = settings;
-  const { freeMemory, idleUnloadMin } = settings;
-  return {
-    onlyWhenIdle,
-    notOnBattery,
-    maxGpuTemperatureC,
-    yieldToOthers,
-    freeMemory,
-    idleUnloadMin,
-  };
+  const rules = OWNER_RULE_SETTINGS.map((key) => [key, settings[key]] as const);
+  return Object.fromEntries(rules) as Pick<typeof settings, (typeof OWNER_RULE_SETTINGS)[number]>;
 }
 
 /** Since when the GPU has been busy although nothing is served, or quiet again; null if neither, or unknown. */

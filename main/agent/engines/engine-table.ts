@@ -10,11 +10,6 @@ import type { EngineLook, DetectedEngine } from '../../engines/detect.ts';
 import { isForChat } from '../../engines/models.ts';
 import type { ReachableEngine } from './tell-engine.ts';
 
-interface NotedAt {
-  readonly ticks: number;
-  readonly isPinned: boolean;
-}
-
 /** An engine that has been gone this long is dropped. */
 const FORGET_MS = 600_000;
 
@@ -37,20 +32,16 @@ export function createEngineTable() {
       addresses.some((address) => known.has(keyOf(address))),
     addresses: () => [...known.values()].map(({ address }) => address),
     /** Records a look; a pinned engine is known even before it is found. */
-    note(address: EngineAddress, look: EngineLook, { ticks, isPinned }: NotedAt) {
+    note(address: EngineAddress, look: EngineLook, isPinned: boolean, ticks: number) {
       const key = keyOf(address);
       const before = known.get(key) ?? (isPinned ? unseen(address) : null);
-      if (look.kind === 'found') {
-        known.set(key, found(address, look.found, before));
-      } else if (before !== null) {
-        known.set(key, missed(before, look, ticks));
-      }
+      if (look.kind === 'found') known.set(key, found(address, look.found, before));
+      else if (before !== null) known.set(key, missed(before, look, ticks));
     },
     /** Drops engines that have been gone for `FORGET_MS`. */
     forgetGone(ticks: number) {
-      for (const [key, { goneAt }] of known) {
+      for (const [key, { goneAt }] of known)
         if (goneAt !== null && ticks - goneAt >= FORGET_MS) known.delete(key);
-      }
     },
     clear: () => known.clear(),
     /** Chooses the engine to serve; returns whether anything but the counters has changed. */
@@ -98,7 +89,7 @@ interface KnownEngine {
 function unseen(address: EngineAddress): KnownEngine {
   const view: EngineView = {
     kind: 'other',
-    baseUrl: address.origin + address.basePath,
+    baseUrl: keyOf(address),
     health: { status: 'unreachable', code: 0 },
     models: [],
     loaded: null,

@@ -48,29 +48,25 @@ export async function tellEngine(
   const name = `${view.kind} at ${view.baseUrl}`;
   const control = controlOf(view.kind);
   if (control === null) return holdsForLife(view.kind, view.baseUrl);
-  const deadline = clock.ticks() + TIMEOUT_MS[action];
-  const answer = await sendFirstAccepted(
-    control[action](model),
-    address,
-    TIMEOUT_MS[action],
-    edges,
-  );
+  const timeoutMs = TIMEOUT_MS[action];
+  const deadline = clock.ticks() + timeoutMs;
+  const failed = (happened: string, remedy: string | null): TellFailure => ({
+    kind: 'failed',
+    happened: `${name} ${happened}`,
+    remedy,
+  });
+  const answer = await sendFirstAccepted(control[action](model), address, timeoutMs, edges);
   for (;;) {
     const now = await readAgain();
     if (isSo(now, action, model)) return DONE;
     // Without a list of what is loaded, only the answer tells.
     if (answer.kind === 'accepted' && now?.loaded === null) return DONE;
-    if (answer.kind === 'unknown_route') {
-      const happened = `${name} has no way to ${action} a model`;
-      return { kind: 'failed', happened, remedy: control.remedy };
-    }
-    if (answer.kind === 'refused') {
-      const happened = `${name} did not ${action} ${model}: ${answer.why}`;
-      return { kind: 'failed', happened, remedy: null };
-    }
+    if (answer.kind === 'unknown_route')
+      return failed(`has no way to ${action} a model`, control.remedy);
+    if (answer.kind === 'refused') return failed(`did not ${action} ${model}: ${answer.why}`, null);
     if (clock.ticks() >= deadline || signal.aborted) {
-      const happened = `${name} has not ${action}ed ${model} within ${TIMEOUT_MS[action] / 60_000} min`;
-      return { kind: 'failed', happened, remedy: control.remedy };
+      const limit = `${timeoutMs / 60_000} min`;
+      return failed(`has not ${action}ed ${model} within ${limit}`, control.remedy);
     }
     await sleep(clock, POLL_MS, signal);
   }

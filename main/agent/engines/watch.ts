@@ -52,8 +52,19 @@ export function createEngineWatch(options: EngineWatchOptions) {
     const isPinned = pinned !== null;
     const seen = await lookAt(address, isPinned, { ...options, memory: memoryOf(address) });
     if (!signal.aborted && seen.kind !== 'not_asked')
-      table.note(address, seen, { isPinned, ticks: clock.ticks() });
+      table.note(address, seen, isPinned, clock.ticks());
     return seen;
+  }
+
+  /** Looks at one address after another, until a program answers at one, even if late. */
+  async function lookInTurn(
+    addresses: readonly EngineAddress[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const address of addresses) {
+      const seen = await lookOnce(address, signal);
+      if (seen.kind === 'silent' ? seen.isLate : seen.kind !== 'not_asked') return;
+    }
   }
 
   /** Returns whether something has changed. */
@@ -61,7 +72,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     const places = pinned === null ? localAddresses(ports, options.ownPorts()) : [[pinned]];
     const unknown = places.filter((place) => !table.knows(place));
-    await Promise.all(unknown.map((place) => lookInTurn(place, (each) => lookOnce(each, signal))));
+    await Promise.all(unknown.map((place) => lookInTurn(place, signal)));
     const hasChanged = !signal.aborted && settle();
     hasLooked();
     return hasChanged;
@@ -141,19 +152,6 @@ export function createEngineWatch(options: EngineWatchOptions) {
       for (const task of tasks) void task.stop();
     },
   };
-}
-
-/** Looks at one address after another; null if no program answers at any, not even late. */
-async function lookInTurn(
-  addresses: readonly EngineAddress[],
-  lookOnce: (address: EngineAddress) => Promise<LookResult>,
-): Promise<{ readonly address: EngineAddress; readonly look: LookResult } | null> {
-  for (const address of addresses) {
-    const look = await lookOnce(address);
-    const isThere = look.kind === 'silent' ? look.isLate : look.kind !== 'not_asked';
-    if (isThere) return { address, look };
-  }
-  return null;
 }
 
 /** Both loopback addresses: a server on `localhost` may have bound only one of them. */

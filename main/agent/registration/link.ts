@@ -14,43 +14,30 @@ import { isSecretShaped } from '../../platform/secrets.ts';
 import type { AgentIdentity, Sequence } from '../storage.ts';
 
 /** Why the registry did not accept a message. */
-export type LinkFailure =
+export type LinkFailure = { readonly message: string } &
   /** The registry does not know this machine: it was removed there, or belongs to another gateway. */
-  | { readonly kind: 'unknown_provider'; readonly message: string }
-  /** Our sequence is refused, even when continued from `last`, the registry's; null if it does not name that. */
-  | { readonly kind: 'sequence_reused'; readonly message: string; readonly last: number | null }
-  /** Our time is refused, even after we adopted the registry's; null if it does not name that. */
-  | { readonly kind: 'clock_skew'; readonly message: string; readonly registryMs: number | null }
-  /** Any other refusal; only a person can fix it. */
-  | {
-      readonly kind: 'refused';
-      readonly status: number;
-      readonly code: string;
-      readonly message: string;
-    }
-  /** The registry has received the message, but cannot write; nothing can be done here. */
-  | { readonly kind: 'unwritten'; readonly message: string }
-  /** The registry may accept the message later: 429, 503 and other server errors. */
-  | { readonly kind: 'busy'; readonly message: string; readonly retryAfterMs: number | null }
-  /** The answer does not come from a registry. */
-  | { readonly kind: 'garbage'; readonly message: string }
-  | { readonly kind: 'unreachable'; readonly message: string };
+  (
+    | { readonly kind: 'unknown_provider' }
+    /** Our sequence is refused, even when continued from `last`, the registry's; null if it does not name that. */
+    | { readonly kind: 'sequence_reused'; readonly last: number | null }
+    /** Our time is refused, even after we adopted the registry's; null if it does not name that. */
+    | { readonly kind: 'clock_skew'; readonly registryMs: number | null }
+    /** Any other refusal; only a person can fix it. */
+    | { readonly kind: 'refused'; readonly status: number; readonly code: string }
+    /** The registry has received the message, but cannot write; nothing can be done here. */
+    | { readonly kind: 'unwritten' }
+    /** The registry may accept the message later: 429, 503 and other server errors. */
+    | { readonly kind: 'busy'; readonly retryAfterMs: number | null }
+    /** `garbage`: the answer does not come from a registry. */
+    | { readonly kind: 'garbage' | 'unreachable' }
+  );
 
 export type BeatOutcome =
-  | {
-      readonly kind: 'accepted';
-      readonly standing: AgentStanding;
-      readonly heartbeatMs: number;
-    }
+  | { readonly kind: 'accepted'; readonly standing: AgentStanding; readonly heartbeatMs: number }
   | LinkFailure;
 
 export type EnrollOutcome =
-  | {
-      readonly kind: 'enrolled';
-      readonly id: string;
-      readonly gatewayToken: string;
-    }
-  | LinkFailure;
+  { readonly kind: 'enrolled'; readonly id: string; readonly gatewayToken: string } | LinkFailure;
 
 interface SendLimits {
   readonly timeoutMs: number;

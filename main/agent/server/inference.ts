@@ -1,11 +1,6 @@
-import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
-import {
-  type BodyBudget,
-  type BodyRefusal,
-  type BodyShare,
-  readBody,
-} from '../../platform/http/bodies.ts';
+import { type BodyBudget, type BodyShare, readBody } from '../../platform/http/bodies.ts';
 import type {
   HttpRequest,
   ResponseHeaders,
@@ -176,19 +171,25 @@ async function bodyOf(
   const maxBytes = Math.min(maxBodyBytes, bodies.largestBytes(maxBodiesInFlightBytes));
   const body = await readBody(req, { maxBytes, share });
   if (typeof body !== 'string') return body;
-  if (body !== 'aborted') {
-    const [error, maxRestBytes] = REFUSALS[body];
-    sendErrorEarly(req, res, error(maxBytes), { clock, maxRestBytes });
-  }
+  if (body === 'too_large')
+    sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
+  if (body === 'no_room') sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
   return null;
 }
 
+/** The authorization that the owner has set for the engine replaces the caller's. */
 function requestTo(
   { origin, basePath, authorization }: EngineAddress,
   { method, path, body }: Pick<HttpRequest, 'method' | 'path' | 'body'>,
-  req: IncomingMessage,
+  { headers: caller }: IncomingMessage,
 ): Omit<HttpRequest, 'fresh'> {
-  const headers = engineHeaders(req.headers, authorization, body !== null);
+  const type = caller['content-type'] ?? 'application/json';
+  const credentials = authorization ?? caller.authorization;
+  const headers = [
+    ...(body === null ? [] : ['content-type', type]),
+    ...(credentials === undefined ? [] : ['authorization', credentials]),
+    ...fromCaller(caller, authorization === null ? 'own' : 'other'),
+  ];
   return { method, origin, path: basePath + path, headers, body };
 }
 
@@ -218,14 +219,6 @@ function tooLarge(maxBodyBytes: number): AgentError {
     message: `The body is over the limit of ${maxBodyBytes} bytes (INGLENOOK_MAX_BODY_BYTES).`,
   };
 }
-
-/** What the caller is told, and how much of the rest is read. */
-const REFUSALS: Readonly<
-  Record<BodyRefusal, readonly [error: (maxBytes: number) => AgentError, maxRestBytes: number]>
-> = {
-  too_large: [tooLarge, Infinity],
-  no_room: [() => BUSY, MAX_REST_BYTES],
-};
 
 /** The engine is checked after this time without an answer. */
 const QUIET_MS = 5000;
@@ -422,21 +415,6 @@ function forward(
 /** Passed back from the engine to the caller; the length shows whether a response was cut. */
 const TO_CALLER =
   /^(content-(type|length|encoding)|x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-/;
-
-/**
- * The headers of a request to the engine, names and values in turn. `engineAuthorization`, set by the owner, replaces
- * the caller's.
- */
-function engineHeaders(
-  caller: IncomingHttpHeaders,
-  engineAuthorization: string | null,
-  hasBody: boolean,
-): string[] {
-  const headers = hasBody ? ['content-type', caller['content-type'] ?? 'application/json'] : [];
-  const authorization = engineAuthorization ?? caller.authorization;
-  if (authorization !== undefined) headers.push('authorization', authorization);
-  return [...headers, ...fromCaller(caller, engineAuthorization === null ? 'own' : 'other')];
-}
 
 function callerHeaders(engine: ResponseHeaders): Record<string, string> {
   return { 'cache-control': 'no-store', ...NOSNIFF, ...passedHeaders(engine, TO_CALLER) };

@@ -41,7 +41,6 @@ const HELPER = fileURLToPath(
 );
 /** It runs nvidia-smi, which loads the driver if nothing else keeps it loaded. */
 const TIMEOUT_MS = 20_000;
-const MAX_BYTES = 1024 * 1024;
 /** A reading costs 80 ms of CPU time; the budget of an idle machine for everything is 150 ms in 15 s. */
 const IDLE_ROUNDS = 2;
 const BUSY_PERCENT = 10;
@@ -50,11 +49,7 @@ const isBusy = ({ utilGpu }: GpuDevice) => (utilGpu ?? 0) > BUSY_PERCENT;
 const SLOW_ROUNDS = 20;
 const REMEDY =
   'Nothing to do: readings continue without it, and what only it reports stays unknown.';
-const NO_FACTS: MachineFacts = {
-  machineModel: null,
-  performanceCores: null,
-  efficiencyCores: null,
-};
+const NO_FACTS: MachineFacts = factsOf(null);
 
 /**
  * Asks systeminformation in a short-lived helper process: for everything at the start, then in each round for what
@@ -88,7 +83,7 @@ export function createLibrary(
     rounds += 1;
     if (platform !== 'linux') devices = devices.map(outOfDate);
     if (args.length === 0) return { kind: 'devices', devices, problems: [] };
-    const call = { command: HELPER, args, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+    const call = { command: HELPER, args, timeoutMs: TIMEOUT_MS };
     const result = await runTool(call, { startTool: startHelper, clock }, signal);
     const answer = result.kind === 'output' ? parseJson(result.text) : undefined;
     if (answer === undefined) return toolProblem([LIBRARY, ...args], result, REMEDY);

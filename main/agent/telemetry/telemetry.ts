@@ -153,11 +153,6 @@ interface CpuCores {
   readonly efficiency: number;
 }
 
-/** The cores of a processor of which only their number is known. */
-function uniformCores(total: number): CpuCores {
-  return { total, performance: total, efficiency: 0 };
-}
-
 /**
  * Cores by kind, from Linux's counters for hybrid processors; null if there are none. systeminformation derives them
  * from threads per core, which fails without hyper-threading.
@@ -169,12 +164,15 @@ export async function hybridCores(files: KernelFiles): Promise<CpuCores | null> 
   return { total: performance + efficiency, performance, efficiency };
 }
 
-/** Cores from two counts of systeminformation, if they add up. */
-export function countedCores(total: number, performance: unknown, efficiency: unknown): CpuCores {
-  if (typeof performance !== 'number' || typeof efficiency !== 'number') return uniformCores(total);
-  return performance + efficiency === total
+/** Cores from two counts of systeminformation, if they add up; otherwise only their number is known. */
+function countedCores(
+  total: number,
+  performance: number | null,
+  efficiency: number | null,
+): CpuCores {
+  return performance !== null && efficiency !== null && performance + efficiency === total
     ? { total, performance, efficiency }
-    : uniformCores(total);
+    : { total, performance: total, efficiency: 0 };
 }
 
 /** Length of a CPU list such as `0-7,16`. */

@@ -142,7 +142,6 @@ interface ToolCall {
   readonly command: string;
   readonly args: readonly string[];
   readonly timeoutMs: number;
-  readonly maxBytes: number;
 }
 
 type ToolResult =
@@ -159,12 +158,14 @@ export interface ToolEdges {
   readonly clock: Clock;
 }
 
+/** No tool prints more when it works. */
+const MAX_BYTES = 1024 * 1024;
 /** How long to wait for a killed tool. */
 const KILL_WAIT_MS = 1000;
 
 /** Runs a tool until it exits, exceeds its time or size limit, or `signal` aborts. */
 export async function runTool(
-  { command, args, timeoutMs, maxBytes }: ToolCall,
+  { command, args, timeoutMs }: ToolCall,
   { startTool, clock }: ToolEdges,
   signal: AbortSignal,
 ): Promise<ToolResult> {
@@ -173,17 +174,14 @@ export async function runTool(
   const { promise: flooded, resolve: onFlood } = Promise.withResolvers<ToolResult>();
   const tool = startTool(command, args, (chunk) => {
     output.add(chunk);
-    if (output.length <= maxBytes) return;
+    if (output.length <= MAX_BYTES) return;
     tool.kill();
     output.clear();
-    onFlood({ kind: 'failed', detail: `it printed over ${maxBytes} bytes`, text: '' });
+    onFlood({ kind: 'failed', detail: `it printed over ${MAX_BYTES} bytes`, text: '' });
   });
   const ended = tool.ended.then((end) => resultOf(end, output));
-  const result = await withTimeout(Promise.race([flooded, ended]), {
-    clock,
-    ms: timeoutMs,
-    signal,
-  });
+  const first = Promise.race([flooded, ended]);
+  const result = await withTimeout(first, { clock, ms: timeoutMs, signal });
   switch (result.kind) {
     case 'settled':
       return result.value;
@@ -191,14 +189,10 @@ export async function runTool(
       tool.kill();
       return { kind: 'hung', afterMs: timeoutMs, gone: tool.ended };
     case 'aborted':
-      await killed(tool, clock);
+      tool.kill();
+      await withTimeout(tool.ended, { clock, ms: KILL_WAIT_MS });
       return { kind: 'stopped' };
   }
-}
-
-async function killed(tool: RunningTool, clock: Clock): Promise<void> {
-  tool.kill();
-  await withTimeout(tool.ended, { clock, ms: KILL_WAIT_MS });
 }
 
 function resultOf(end: ToolEnd, output: ByteBuffer): ToolResult {
@@ -219,7 +213,6 @@ function exitWords(code: number | null, said: string): string {
 
 /** amd-smi is a Python program that takes seconds on a busy machine. */
 const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 1024 * 1024;
 
 /** Runs a tool from the first path where it is installed. */
 export async function runFirst(
@@ -229,8 +222,7 @@ export async function runFirst(
   signal: AbortSignal,
 ): Promise<ToolResult> {
   for (const command of commands) {
-    const call = { command, args, timeoutMs, maxBytes: MAX_BYTES };
-    const result = await runTool(call, edges, signal);
+    const result = await runTool({ command, args, timeoutMs }, edges, signal);
     if (result.kind !== 'missing') return result;
   }
   return { kind: 'missing' };
