@@ -21,7 +21,7 @@ export function unixInstaller({ url, name, version, sha256 }: Installed): string
 #
 #   --prefix DIR   install under DIR instead of ~/.local
 #   --yes          join over plain HTTP without asking
-#   --service      without asking: start Inglenook now and whenever this machine starts
+#   --service      without asking: start Inglenook now and whenever you log in
 #   --as-root      allow root, which is otherwise refused
 #
 # Needs Node 24 or newer with npm, which it does not install. "inglenook uninstall" removes
@@ -102,7 +102,7 @@ main() {
     fail "Inglenook is installed, but this machine has not joined. To try again: $command join $gateway <token>"
 
   if [ -z "$service" ] && [ "$terminal" = /dev/tty ]; then
-    printf 'Start Inglenook now and whenever this machine starts? [y/N] '
+    printf 'Start Inglenook now and whenever you log in? [y/N] '
     read -r answer <"$terminal" || answer=
     case $answer in [yY]*) service=1 ;; esac
   fi
@@ -111,7 +111,7 @@ main() {
     "$command" service install <"$terminal" || status=1
   fi
   if [ -z "$service" ]; then
-    echo "To start it: $command start. To start it with this machine: $command service install"
+    echo "To start it: $command start. To start it at every login: $command service install"
   elif [ $status != 0 ]; then
     echo "This machine has joined, but has no service. To start it: $command start"
   fi
@@ -134,7 +134,7 @@ export function windowsInstaller({ url, name, version, sha256 }: Installed): str
 #
 #   -Prefix DIR   install under DIR instead of %LOCALAPPDATA%\\Programs\\inglenook
 #   -Yes          join over plain HTTP without asking
-#   -Service      start Inglenook now and whenever this machine starts
+#   -Service      start Inglenook now and whenever you log in
 #   -AsAdmin      allow an administrator's shell, which is otherwise refused
 #
 # Needs Node 24 or newer with npm, which it does not install. "inglenook uninstall" removes
@@ -190,11 +190,11 @@ if ($LASTEXITCODE -ne 0) {
 
 if (-not $Service -and [Environment]::UserInteractive -and -not [Console]::IsInputRedirected) {
   # Read-Host throws in a shell that was started with -NonInteractive.
-  try { $answer = Read-Host 'Start Inglenook now and whenever this machine starts? [y/N]' } catch { $answer = '' }
+  try { $answer = Read-Host 'Start Inglenook now and whenever you log in? [y/N]' } catch { $answer = '' }
   $Service = $answer -match '^y'
 }
 if (-not $Service) {
-  Write-Host "To start it: & \`"$command\`" start. To start it with this machine: & \`"$command\`" service install"
+  Write-Host "To start it: & \`"$command\`" start. To start it at every login: & \`"$command\`" service install"
   return
 }
 & $command service install
