@@ -72,7 +72,7 @@ function tableOf([first = '', ...others]: readonly string[]): string {
   const note =
     others.length === 0
       ? ''
-      : `\n\n${others.map((id) => `\`${id}\``).join(', ')} have the same settings, with their own prefix.`;
+      : `\n\n${new Intl.ListFormat('en-GB').format(others.map((id) => `\`${id}\``))} have the same settings, with their own prefix.`;
   return `| setting | variable | default | meaning |\n| --- | --- | --- | --- |\n${[...rows, ...further].join('\n')}${note}`;
 }
 
