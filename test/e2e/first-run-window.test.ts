@@ -156,8 +156,11 @@ test('a tried prompt shows who answered and why, is stored nowhere, and is stopp
   expect(stored).not.toMatch(/answer|Hello/);
   const { id } = host.snapshot().requests[0] ?? { id: '' };
   await page.getByRole('link', { name: 'See the request' }).click();
-  await page.getByRole('dialog').getByText(id).first().waitFor();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(id).first().waitFor();
   await page.keyboard.press('Escape');
+  // Its address goes after it, and would replace another one that came sooner.
+  await dialog.waitFor({ state: 'detached' });
 
   await page.evaluate(() => void (location.hash = '#/'));
   service.script = stall(chunk({ content: 'It begins' }));
