@@ -1,6 +1,6 @@
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
-import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
+import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../app/app.ts';
 import { openDatabase } from '../app/database.ts';
 import { loadConfig } from '../config/load.ts';
 import { answered, invalidRequest, type Route } from '../platform/http/routes.ts';
@@ -16,6 +16,7 @@ export type Demo = Awaited<ReturnType<typeof startDemo>>;
 export async function startDemo(
   { port, dataDirectory }: { readonly port?: string | undefined; readonly dataDirectory: string },
   pace: DemoPace = PACE,
+  edges: Partial<HostEdges> = {},
 ) {
   const engines = mapUpstreams(() => createDemoEngine(pace));
   await Promise.all(UPSTREAM_IDS.map((id) => engines[id].start()));
@@ -46,7 +47,7 @@ export async function startDemo(
     if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
     const opened: Host = await createHost(
       { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY, demo },
-      EDGES,
+      { ...EDGES, ...edges },
     );
     return { host: opened, started: await opened.start() };
   }

@@ -6,6 +6,7 @@ import { startDemo as start } from '../../main/demo/demo.ts';
 import { type DemoPace, PACE } from '../../main/demo/engine.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
+import { openDatabaseHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -24,7 +25,9 @@ const QUICK: DemoPace = { ...PACE, wordMs: 4 };
 
 /** Starts it in this process, on a free port; it is stopped with the test. */
 export async function startDemo(pace = QUICK): Promise<RunningDemo> {
-  const demo = await start({ port: '0', dataDirectory: temporaryDirectory() }, pace);
+  // A thread for the database would cost more than all the rest.
+  const edges = { openDatabase: openDatabaseHere };
+  const demo = await start({ port: '0', dataDirectory: temporaryDirectory() }, pace, edges);
   onTestFinished(() => demo.stop());
   const { link, baseUrl, faults, traffic } = demo;
   return {
