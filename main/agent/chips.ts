@@ -1,3 +1,5 @@
+import type { GpuDevice } from './telemetry/gpu-device.ts';
+
 /** How suitable a chip is for inference: by memory bandwidth, which limits decoding, and by memory size. */
 type ChipTier = 'low' | 'mid' | 'high';
 
@@ -15,14 +17,8 @@ interface Chip {
   readonly memoryGb: number | null;
 }
 
-type ChipRow = readonly [
-  family: string,
-  name: string,
-  tier: ChipTier,
-  gpuCores: number | null,
-  bandwidthGbs: number | null,
-  memoryGb?: number,
-];
+/** The fields of a chip, in their order. */
+type ChipRow = readonly [string, string, ChipTier, number | null, number | null, number?];
 
 /** Chips that are common for inference, under the names that drivers print. */
 const ROWS: readonly ChipRow[] = [
@@ -151,12 +147,7 @@ const FAMILY_BY_CAPABILITY: readonly (readonly [RegExp, string])[] = [
   [/^5\./, 'Maxwell'],
 ];
 
-interface ChipHints {
-  readonly name: string | null;
-  readonly memoryMb: number | null;
-  readonly gpuCores: number | null;
-  readonly computeCapability: string | null;
-}
+type Hints = Pick<GpuDevice, 'name' | 'memoryTotalMb' | 'gpuCores' | 'computeCapability'>;
 
 /** Null means unknown; nothing is guessed. */
 interface ChipFacts {
@@ -166,9 +157,10 @@ interface ChipFacts {
   readonly bandwidthGbs: number | null;
 }
 
-export function chipFacts({ name, memoryMb, gpuCores, computeCapability }: ChipHints): ChipFacts {
+export function chipFacts(card: Hints): ChipFacts {
+  const { name, gpuCores, computeCapability } = card;
   const named = name === null ? [] : (BY_NAME.get(normalised(name)) ?? []);
-  const fitting = named.filter((chip) => fits(chip, named.length, memoryMb, gpuCores));
+  const fitting = named.filter((chip) => named.length === 1 || fits(chip, card));
   const chips = fitting.length > 0 ? fitting : named;
   const byCapability = FAMILY_BY_CAPABILITY.find(([pattern]) =>
     pattern.test(computeCapability ?? ''),
@@ -186,17 +178,10 @@ const MB_PER_GB = 1024;
 const MEMORY_SLACK_GB = 1;
 
 /** Whether the driver's figures match this one of several chips with the same name. */
-function fits(
-  chip: Chip,
-  namesakes: number,
-  memoryMb: number | null,
-  gpuCores: number | null,
-): boolean {
-  if (namesakes === 1) return true;
-  if (chip.memoryGb !== null) {
-    return memoryMb !== null && Math.abs(memoryMb / MB_PER_GB - chip.memoryGb) <= MEMORY_SLACK_GB;
-  }
-  return gpuCores !== null && chip.gpuCores === gpuCores;
+function fits(chip: Chip, { memoryTotalMb, gpuCores }: Hints): boolean {
+  if (chip.memoryGb === null) return gpuCores !== null && chip.gpuCores === gpuCores;
+  const gb = memoryTotalMb === null ? NaN : memoryTotalMb / MB_PER_GB;
+  return Math.abs(gb - chip.memoryGb) <= MEMORY_SLACK_GB;
 }
 
 /** The common value; null if they differ. */

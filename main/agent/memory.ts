@@ -279,10 +279,11 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
   async function change(action: ModelAction, asked: string): Promise<ModelChangeResult> {
     if (state.kind !== 'kept' || isFreeWanted()) return FREED;
     await engines.readNow();
-    const found = placesOf(engines.reachable(), action, asked);
-    if (found.kind === 'unknown') return notFound(asked, found.offered);
+    const all = engines.reachable();
+    const offered = all.flatMap(({ view }) => [...view.models, ...(view.loaded ?? [])]);
+    if (!holds(offered, asked)) return notFound(asked, [...new Set(offered)]);
     problems = [];
-    return changeAt(action, found.places);
+    return changeAt(action, placesOf(all, action, asked));
   }
 
   return {
@@ -358,28 +359,23 @@ function problemOf(
   return { tool: 'engine', tried, happened, remedy: todo };
 }
 
-type ModelPlaces =
-  /** Empty if the model is loaded already, or unloaded. */
-  | { readonly kind: 'known'; readonly places: readonly ModelPlace[] }
-  | { readonly kind: 'unknown'; readonly offered: readonly string[] };
-
-/** The engines at which a change has something to do: the first that offers the model, or all that hold it. */
+/**
+ * The engines at which a change has something to do: the first that offers the model, or all that hold it. None if the
+ * model is loaded already, or unloaded.
+ */
 function placesOf(
   engines: readonly ReachableEngine[],
   action: ModelAction,
   asked: string,
-): ModelPlaces {
-  const offered = engines.flatMap(({ view }) => [...view.models, ...(view.loaded ?? [])]);
-  if (!holds(offered, asked)) return { kind: 'unknown', offered: [...new Set(offered)] };
+): readonly ModelPlace[] {
   const held = engines.flatMap((engine) =>
     (engine.view.loaded ?? [])
       .filter((model) => holds([model], asked))
       .map((model) => ({ engine, model })),
   );
-  if (action === 'unload') return { kind: 'known', places: held };
+  if (action === 'unload') return held;
   const engine = engines.find(({ view }) => holds(view.models, asked));
-  const isThere = held.length > 0 || engine === undefined;
-  return { kind: 'known', places: isThere ? [] : [{ engine, model: asked }] };
+  return held.length > 0 || engine === undefined ? [] : [{ engine, model: asked }];
 }
 
 interface ModelPlace {

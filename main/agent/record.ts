@@ -69,7 +69,7 @@ function workingCards({ gpus }: Telemetry): readonly GpuDevice[] {
 
 function gpuPart(telemetry: Telemetry) {
   const cards = workingCards(telemetry);
-  const chips = cards.map(factsOf);
+  const chips = cards.map(chipFacts);
   const totalMb = summed(cards.map(({ memoryTotalMb }) => memoryTotalMb));
   const totalGb = totalMb === null ? null : rounded(totalMb / MB_PER_GB);
   const cores = summed(chips.map(({ gpuCores }) => gpuCores));
@@ -120,10 +120,6 @@ function statusOf(
   if (mode === 'paused' || mode === 'draining') return mode;
   if (engine?.health.status !== 'ok') return 'degraded';
   return inFlight > 0 || (engine.metrics?.running ?? 0) > 0 ? 'serving' : 'idle';
-}
-
-function factsOf({ name, memoryTotalMb, gpuCores, computeCapability }: GpuDevice) {
-  return chipFacts({ name, memoryMb: memoryTotalMb, gpuCores, computeCapability });
 }
 
 function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devices'][number] {

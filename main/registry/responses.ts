@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { KeyObject } from 'node:crypto';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { invalidRequest, type Refusal } from '../platform/http/routes.ts';
 import { parseJson } from '../platform/json.ts';
@@ -27,17 +27,15 @@ export function checkMessage(
 ) {
   const check = checkSignature(message, keyOf);
   if (check.kind === 'unknown_key') return check;
-  if (check.kind !== 'valid') {
-    const words = SIGNATURE_WORDS[check.kind];
-    return invalidSignature(words(check.kind === 'malformed' ? check.detail : ''));
-  }
+  if (check.kind === 'malformed')
+    return invalidSignature(`The signature cannot be read: ${check.detail}.`);
+  if (check.kind !== 'valid') return invalidSignature(SIGNATURE_WORDS[check.kind]);
   return clockSkew(check.createdS, clock.now()) ?? check;
 }
 
 const SIGNATURE_WORDS = {
-  malformed: (detail: string) => `The signature cannot be read: ${detail}.`,
-  digest_mismatch: () => 'The body is not the one that Content-Digest names.',
-  forged: () => 'The signature was not made with the key of this keyid over this message.',
+  digest_mismatch: 'The body is not the one that Content-Digest names.',
+  forged: 'The signature was not made with the key of this keyid over this message.',
 } as const;
 
 export function invalidSignature(message: string): Refusal {
@@ -49,10 +47,10 @@ const MAX_SKEW_S = 120;
 
 /** Null if the clocks agree. */
 function clockSkew(createdS: number, nowMs: number): Refusal | null {
-  const skewS = Math.round(createdS - nowMs / 1000);
-  if (Math.abs(createdS - nowMs / 1000) <= MAX_SKEW_S) return null;
+  const skewS = createdS - nowMs / 1000;
+  if (Math.abs(skewS) <= MAX_SKEW_S) return null;
   const way = skewS > 0 ? 'ahead of' : 'behind';
-  const message = `This machine's clock is ${Math.abs(skewS)} s ${way} the registry's; at most ${MAX_SKEW_S} s is allowed. The Date header has the registry's time.`;
+  const message = `This machine's clock is ${Math.abs(Math.round(skewS))} s ${way} the registry's; at most ${MAX_SKEW_S} s is allowed. The Date header has the registry's time.`;
   return { kind: 'refused', status: 401, code: 'clock_skew', message };
 }
 
@@ -70,20 +68,11 @@ export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
   const parsed = schema.safeParse(json);
   if (parsed.success) return { kind: 'read', value: parsed.data };
   const [issue] = parsed.error.issues;
-  const field = fieldName(issue?.path ?? []);
+  const field = z.core.toDotPath(issue?.path ?? []);
   const why = issue?.message ?? 'invalid';
   return field === ''
     ? invalidRequest('The body must be a JSON object in UTF-8.')
     : invalidRequest(`${field}: ${why}`, field);
-}
-
-/** A path in the usual notation: `gpu.devices[0].name`. */
-function fieldName(path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (name, part) =>
-      typeof part === 'number' ? `${name}[${part}]` : `${name}${name && '.'}${String(part)}`,
-    '',
-  );
 }
 
 /** The address without IPv6 mapping and zone. */

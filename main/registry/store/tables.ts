@@ -82,7 +82,7 @@ export function registryOperations(db: Database) {
 }
 
 /** Applies one change within the open transaction. */
-function createApply(db: Database): (change: StoreChange) => void {
+function createApply(db: Database): (change: StoreChange) => unknown {
   // Not REPLACE, which first deletes the row, and its events with it.
   const putProvider = db.prepare(
     `INSERT INTO providers VALUES (:id, :public_key, :token_salt, :enrolled_at, :sequence,
@@ -111,32 +111,25 @@ function createApply(db: Database): (change: StoreChange) => void {
   const putDocument = db.prepare(
     'INSERT INTO documents VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
   );
-
   const dropDocument = db.prepare('DELETE FROM documents WHERE name = ?');
 
   return (change) => {
     switch (change.kind) {
       case 'provider':
-        putProvider.run(providerRow(change.provider));
-        return;
+        return putProvider.run(providerRow(change.provider));
       case 'provider_removed':
-        dropProvider.run(change.id);
-        return;
+        return dropProvider.run(change.id);
       case 'enrollment':
-        putEnrollment.run(change.enrollment.digest, change.enrollment.expiresAt);
-        return;
+        return putEnrollment.run(change.enrollment.digest, change.enrollment.expiresAt);
       case 'enrollment_removed':
-        dropEnrollment.run(change.digest);
-        return;
+        return dropEnrollment.run(change.digest);
       case 'event':
         putEvent.run(change.event);
-        dropOldEvents.run({ id: change.event.providerId });
-        return;
+        return dropOldEvents.run({ id: change.event.providerId });
       case 'document':
-        putDocument.run(change.name, change.json);
-        return;
+        return putDocument.run(change.name, change.json);
       case 'document_removed':
-        dropDocument.run(change.name);
+        return dropDocument.run(change.name);
     }
   };
 }
