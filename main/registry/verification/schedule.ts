@@ -23,8 +23,8 @@ export interface RunMemory {
   readonly pulled: boolean;
   /** The owner has requested a run. */
   readonly requested: boolean;
-  /** Consecutive failures since the last run began. */
-  readonly routedFailures: number;
+  /** The last request since the last run began has failed. */
+  readonly hasFailedRequest: boolean;
   /** In [0, 1): the first spreads the retries, the second the test inferences. */
   readonly retryJitter: number;
   readonly inferenceJitter: number;
@@ -50,7 +50,6 @@ const PULL_UNTESTED_MS = 15_000;
 const PULL_ENGINELESS_MS = 1000;
 /** A machine that may not be used yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
-const ROUTED_FAILURES_PULL = 3;
 
 export function planOf(
   verification: StoredVerification,
@@ -60,7 +59,7 @@ export function planOf(
   if (memory.requested) return { dueInMs: 0, inference: 'run' };
   const dueTicks = Math.min(
     regularTicks(verification, memory),
-    isPulled(memory) ? pulledTicks(verification, memory) : Infinity,
+    memory.pulled || memory.hasFailedRequest ? pulledTicks(verification, memory) : Infinity,
   );
   return {
     dueInMs: Math.max(0, dueTicks - nowTicks),
@@ -78,7 +77,7 @@ function inferenceAt(
   const isUrgent = memory.deferred && address === null;
   if (state === 'pending' && !isUrgent && nowTicks < nextTestTicks(memory)) return 'spare';
   const isProven = state === 'verified' && failedRuns === 0;
-  if (!isProven || memory.routedFailures >= ROUTED_FAILURES_PULL) return 'run';
+  if (!isProven || memory.hasFailedRequest) return 'run';
   return inferenceTicks(memory) <= nowTicks ? 'if_loaded' : 'carry';
 }
 
@@ -117,10 +116,6 @@ function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
   return startedTicks + (isCheap ? PULL_UNTESTED_MS : PULL_MS);
 }
 
-function isPulled({ pulled, routedFailures }: RunMemory): boolean {
-  return pulled || routedFailures >= ROUTED_FAILURES_PULL;
-}
-
 /** A factor from 0.8 to 1.2, so that machines that started together do not stay in step. */
 const spread = (jitter: number) => 0.8 + 0.4 * jitter;
 
@@ -143,7 +138,7 @@ export function remembered(
     testedChanges: null,
     pulled: false,
     requested: false,
-    routedFailures: 0,
+    hasFailedRequest: false,
     retryJitter: random(),
     inferenceJitter: random(),
   };
@@ -163,8 +158,8 @@ export function withRouted(
   nowTicks: number,
 ): RunMemory {
   return result === 'served'
-    ? { ...memory, routedFailures: 0, provenTicks: nowTicks }
-    : { ...memory, routedFailures: memory.routedFailures + 1 };
+    ? { ...memory, hasFailedRequest: false, provenTicks: nowTicks }
+    : { ...memory, hasFailedRequest: true };
 }
 
 /** Clears the reasons for which the run was started. */
@@ -174,7 +169,7 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
     startedTicks: nowTicks,
     pulled: false,
     requested: false,
-    routedFailures: 0,
+    hasFailedRequest: false,
   };
 }
 

@@ -36,7 +36,7 @@ const RAN: RunMemory = {
   testedChanges: null,
   pulled: false,
   requested: false,
-  routedFailures: 0,
+  hasFailedRequest: false,
   retryJitter: 0.5,
   inferenceJitter: 0.5,
 };
@@ -94,7 +94,7 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   testedChanges: fc.constant(null),
   pulled: fc.boolean(),
   requested: fc.constant(false),
-  routedFailures: fc.nat(5),
+  hasFailedRequest: fc.boolean(),
   retryJitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
   inferenceJitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
 });

@@ -221,6 +221,20 @@ test('real traffic stands in for the test inference', async () => {
   expect(posts(provider)).toBe(1);
 });
 
+test('a machine that fails a request answers a test inference within a minute, and none if it has answered another since', async () => {
+  const { world, provider } = await startOne();
+  await world.result(provider.id);
+  world.routed(provider.id, 'failed');
+  world.clock.advance(MINUTE);
+  await world.result(provider.id, 2);
+  expect(posts(provider)).toBe(2);
+  world.routed(provider.id, 'failed');
+  world.routed(provider.id, 'served');
+  world.clock.advance(2 * MINUTE);
+  await turn();
+  expect(world.results(provider.id)).toHaveLength(2);
+});
+
 test('a machine that fails is tried again after 30 s, 1 and 2 min, and loses its verification with the third failure', async () => {
   const { world, provider } = await startOne();
   await world.result(provider.id);
