@@ -21,8 +21,9 @@ export function bufferEvents(exchange: Exchange): (next: ResponseListener) => vo
   };
   return (next) => {
     exchange.listener = next;
-    // The listener is looked up for each event: one may replace it for the rest.
-    for (const event of events) event(exchange.listener);
+    // The listener is looked up for each event: one may replace it for the rest. For an answer that is over it may be
+    // this buffer, whose list must not grow while it is played.
+    for (const event of events.splice(0)) event(exchange.listener);
   };
 }
 
