@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
-import { type TableEntry } from './provider-table.ts';
+import { FORGOTTEN_MS, type TableEntry } from './provider-table.ts';
 import { parseJson } from '../platform/json.ts';
-import { FORGOTTEN_MS } from './staleness.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 
 /** How soon silence shows in the history and the window; routing checks silence itself. */

@@ -157,7 +157,8 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
 
   /** Sends a message once more if it could be corrected, but only once. */
   async function sendTo<T extends Outcome>(origin: string, message: Message<T>) {
-    const read = async () => readAnswer(await sendOnce(origin, message), clock.now(), message.read);
+    const read = async () =>
+      readAnswer(await sendOnce(origin, message), clock.now(), message.schema);
     const first = await read();
     return isCorrected(first) ? read() : first;
   }
@@ -197,7 +198,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
         path: '/api/v1/providers/enroll',
         body: jsonOf({ token, public_key: identity.publicKey }),
         limits,
-        read: readEnrolled,
+        schema: enrolledSchema,
         // Another gateway would accept or refuse the machine as this one does.
         stands: (answer) => !isTemporary(answer),
       });
@@ -207,7 +208,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
         path: '/api/v1/providers/heartbeat',
         body: jsonOf(record),
         limits,
-        read: readAccepted,
+        schema: acceptedSchema,
         stands: ({ kind }) => kind === 'accepted',
       });
     },
@@ -223,8 +224,8 @@ interface SignedRequest {
 }
 
 interface Message<T> extends SignedRequest {
-  /** The outcome of a success; null if no registry wrote it. */
-  readonly read: (json: unknown) => T | null;
+  /** Of the answer to a success, as a registry writes it. */
+  readonly schema: z.ZodType<T>;
   /** Whether no other gateway has to be asked. */
   readonly stands: (outcome: T | LinkFailure) => boolean;
 }
@@ -238,47 +239,38 @@ export function isTemporary({ kind }: Outcome): boolean {
 
 const text = z.string().max(4096);
 
-const enrolledSchema = z.object({
-  id: z.string().refine(isProviderId),
-  gateway_token: z.string().refine(isSecretShaped),
-});
+const enrolledSchema = z
+  .object({
+    id: z.string().refine(isProviderId),
+    gateway_token: z.string().refine(isSecretShaped),
+  })
+  .transform(({ id, gateway_token: gatewayToken }): EnrollOutcome => {
+    return { kind: 'enrolled', id, gatewayToken };
+  });
 
-const acceptedSchema = z.object({
-  status: text,
-  // A gateway of an earlier version does not say whether it is routable.
-  verification: z.object({
+const acceptedSchema = z
+  .object({
     status: text,
-    routable: z.boolean().default(false),
-    failure_reason: text,
-  }),
-  heartbeat_ms: z.number().positive(),
-});
+    // A gateway of an earlier version does not say whether it is routable.
+    verification: z.object({
+      status: text,
+      routable: z.boolean().default(false),
+      failure_reason: text,
+    }),
+    heartbeat_ms: z.number().positive(),
+  })
+  .transform(({ heartbeat_ms: heartbeatMs, ...standing }): BeatOutcome => {
+    return { kind: 'accepted', standing, heartbeatMs };
+  });
 
 const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.string() }) });
 
-function readEnrolled(json: unknown): EnrollOutcome | null {
-  const { data } = enrolledSchema.safeParse(json);
-  if (data === undefined) return null;
-  return { kind: 'enrolled', id: data.id, gatewayToken: data.gateway_token };
-}
-
-function readAccepted(json: unknown): BeatOutcome | null {
-  const { data } = acceptedSchema.safeParse(json);
-  if (data === undefined) return null;
-  const { status, verification, heartbeat_ms: heartbeatMs } = data;
-  return { kind: 'accepted', standing: { status, verification }, heartbeatMs };
-}
-
-function readAnswer<T>(
-  result: FetchResult,
-  nowMs: number,
-  good: (json: unknown) => T | null,
-): T | LinkFailure {
+function readAnswer<T>(result: FetchResult, nowMs: number, schema: z.ZodType<T>): T | LinkFailure {
   if (result.kind !== 'response')
     return { kind: 'unreachable', message: `The gateway did not answer: ${result.detail}.` };
   const { status, headers } = result;
   const json = parseJson(result.body.toString('utf8'));
-  if (status === 200) return good(json) ?? garbage(status);
+  if (status === 200) return schema.safeParse(json).data ?? garbage(status);
   const error = errorSchema.safeParse(json).data?.error;
   const message =
     error === undefined ? `The gateway answered HTTP ${status}.` : excerpt(error.message);

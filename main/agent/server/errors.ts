@@ -8,7 +8,7 @@ import {
   sendJson,
   sendJsonEarly,
 } from '../../platform/http/responses.ts';
-import type { RestPlan } from '../../platform/http/bodies.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 export interface AgentError extends HttpError {
   readonly code:
@@ -25,7 +25,7 @@ export interface AgentError extends HttpError {
 }
 
 /** How much is still read of a body that is refused for its size or its sender. */
-export const MAX_REST_BYTES = 64 * 1024;
+const MAX_REST_BYTES = 64 * 1024;
 
 /** Answers with an error in OpenAI's format; does nothing once the response head has been sent. */
 export function sendError(res: ServerResponse, error: AgentError): void {
@@ -38,9 +38,10 @@ export function sendErrorEarly(
   req: IncomingMessage,
   res: ServerResponse,
   error: AgentError,
-  rest: RestPlan,
+  clock: Clock,
+  maxRestBytes = MAX_REST_BYTES,
 ): void {
-  sendJsonEarly(req, res, responseOf(error), rest);
+  sendJsonEarly(req, res, responseOf(error), { clock, maxRestBytes });
 }
 
 function responseOf(error: AgentError): JsonResponse {

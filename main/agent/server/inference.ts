@@ -10,7 +10,7 @@ import type {
 } from '../../platform/http/types.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { type AgentCounters, createStreamMeter, createWholeMeter, type Meter } from './counters.ts';
-import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
+import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
 import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
@@ -122,7 +122,7 @@ export function createInference(deps: InferenceDeps) {
     async post(req: IncomingMessage, res: ServerResponse, path: string) {
       const refused = hasType(req, path) ? deps.closed() : wrongType(path);
       if (refused !== null || inFlight >= deps.maxInFlight) {
-        sendErrorEarly(req, res, refused ?? BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
+        sendErrorEarly(req, res, refused ?? BUSY, clock);
         return;
       }
       inFlight += 1;
@@ -171,9 +171,8 @@ async function bodyOf(
   const maxBytes = Math.min(maxBodyBytes, bodies.largestBytes(maxBodiesInFlightBytes));
   const body = await readBody(req, { maxBytes, share });
   if (typeof body !== 'string') return body;
-  if (body === 'too_large')
-    sendErrorEarly(req, res, tooLarge(maxBytes), { clock, maxRestBytes: Infinity });
-  if (body === 'no_room') sendErrorEarly(req, res, BUSY, { clock, maxRestBytes: MAX_REST_BYTES });
+  if (body === 'too_large') sendErrorEarly(req, res, tooLarge(maxBytes), clock, Infinity);
+  if (body === 'no_room') sendErrorEarly(req, res, BUSY, clock);
   return null;
 }
 

@@ -13,7 +13,7 @@ import { bareHost, canonicalIp, isLoopback } from '../../platform/network-guard.
 import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import type { AgentIdentity } from '../storage.ts';
-import { type AgentError, MAX_REST_BYTES, sendError, sendErrorEarly } from './errors.ts';
+import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
 interface AgentAddress {
@@ -179,7 +179,7 @@ async function answer(
     return;
   }
   const problem = access.kind === 'allowed' ? problemOf(req, path) : access.error;
-  if (problem !== null) sendErrorEarly(req, res, problem, { clock, maxRestBytes: MAX_REST_BYTES });
+  if (problem !== null) sendErrorEarly(req, res, problem, clock);
   else if (path === '/health') sendHealth(res, healthBody(health(), nonce));
   else if (path === '/v1/models') await inference.models(req, res);
   else await inference.post(req, res, path);
@@ -239,7 +239,7 @@ function foreignSender(req: IncomingMessage, rules: AccessRules): AgentError | n
   const { host = '', 'x-gateway-token': token } = req.headers;
   const refused = { status: 403, headers: REFUSED_BY_AGENT } as const;
   const localAddress = canonicalIp(req.socket.localAddress ?? '') ?? '';
-  if (!isHostAllowed(host, localAddress, { ...rules, hasToken: token !== undefined })) {
+  if (!isHostAllowed(host, localAddress, token !== undefined, rules)) {
     const message = `The Host "${host.slice(0, 100)}" is not a name of this machine. Use its address, or add the name to gateway.allowedHosts (INGLENOOK_ALLOWED_HOSTS) here.`;
     return { ...refused, code: 'host_not_allowed', message };
   }
@@ -261,11 +261,12 @@ const UNAUTHORIZED: AgentError = {
 /** A page of another site, or of another port of this machine. */
 const BY_OTHER_PAGE = /^(cross|same)-site$/;
 
-interface HostRules extends Pick<AccessRules, 'hostNames'> {
-  readonly hasToken: boolean;
-}
-
-function isHostAllowed(host: string, local: string, { hostNames, hasToken }: HostRules): boolean {
+function isHostAllowed(
+  host: string,
+  local: string,
+  hasToken: boolean,
+  { hostNames }: AccessRules,
+): boolean {
   const name = host.replace(/:\d*$/, '').toLowerCase();
   if (isLoopbackHost(name)) return true;
   if (local !== '' && (name === local || name === `[${local}]`)) return true;

@@ -22,7 +22,6 @@ import {
   type Finding,
   findingOf,
   judgeEngine,
-  judgeGpus,
   judgeHealth,
   judgeInference,
   type CheckJudgement,
@@ -87,7 +86,7 @@ export async function runChecks(
     const findings = [
       ...(await overNetwork(request, edges, signal)),
       findingOf(CHECKS.engineHealth, judgeEngine(engineHealth)),
-      findingOf(CHECKS.gpuCount, judgeGpus(gpu.count)),
+      findingOf(CHECKS.gpuCount, gpu.count > 0 ? PASSED : failure('no GPU reported')),
     ];
     return request.signal.aborted ? null : completed(findings);
   } finally {
@@ -104,7 +103,12 @@ async function overNetwork(
   const candidates = candidatesOf(subject, edges.rules.hostPort);
   if (candidates.length === 0) return [NO_CANDIDATE];
   const key = parsePublicKey(subject.publicKey)?.key ?? null;
-  if (key === null) return candidates.map(healthWithoutKey);
+  if (key === null) {
+    const unusable = failure('the key that was enrolled cannot be used; enrol the machine again');
+    return candidates.map((candidate) =>
+      findingOf(CHECKS.health, unusable, { detail: healthDetail(candidate) }),
+    );
+  }
   const probing: Probing = { ...edges, subject, key, signal };
   const probes = await Promise.all(candidates.map((candidate) => probeHealth(candidate, probing)));
   const findings = probes.map(({ finding }) => finding);
@@ -123,17 +127,6 @@ async function overNetwork(
     if (!signal.aborted) findings.push(await probeModels(each, probing));
   }
   return findings;
-}
-
-function policyFor(
-  { lastHeartbeatIp, isOwn }: VerificationSubject,
-  rules: AddressRules,
-): AddressPolicy {
-  return {
-    loopback: isLoopback(canonicalIp(lastHeartbeatIp) ?? ''),
-    ports: rules.ports,
-    loopbackPorts: isOwn ? rules.ownPorts : [],
-  };
 }
 
 /** The last test inference at an address, if it passed in time. */
@@ -183,7 +176,7 @@ const INFERENCE_TIMEOUT_MS = 10_000;
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
  */
 async function probeHealth(candidate: AddressCandidate, probing: Probing): Promise<HealthProbe> {
-  const { subject, key, clock, signal } = probing;
+  const { subject, key, clock, rules, signal } = probing;
   const detail = healthDetail(candidate);
   const judged = (judgement: CheckJudgement): HealthProbe => ({
     finding: findingOf(CHECKS.health, judgement, { detail }),
@@ -192,7 +185,11 @@ async function probeHealth(candidate: AddressCandidate, probing: Probing): Promi
   const refuse = (error: string) => judged(failure(error));
   if (candidate.kind === 'unusable') return refuse(candidate.error);
   const { origin, source } = candidate;
-  const policy = policyFor(subject, probing.rules);
+  const policy: AddressPolicy = {
+    loopback: isLoopback(canonicalIp(subject.lastHeartbeatIp) ?? ''),
+    ports: rules.ports,
+    loopbackPorts: subject.isOwn ? rules.ownPorts : [],
+  };
   const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
   const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
   if (resolved.kind !== 'settled')
@@ -214,12 +211,6 @@ async function probeHealth(candidate: AddressCandidate, probing: Probing): Promi
         ? { origin, to, reached, isUnloaded: reportsNoModel(answer) }
         : null,
   };
-}
-
-/** For a provider whose stored key is malformed. */
-function healthWithoutKey(candidate: AddressCandidate): Finding {
-  const error = 'the key that was enrolled cannot be used; enrol the machine again';
-  return findingOf(CHECKS.health, failure(error), { detail: healthDetail(candidate) });
 }
 
 /** For a provider that reported no address. */

@@ -93,11 +93,6 @@ export function judgeEngine({ status, code }: AgentRecord['engine_health']): Che
   return failure(`the engine is "${readable(status)}" (${answered})`);
 }
 
-/** Judges the number of GPUs by the last heartbeat. */
-export function judgeGpus(count: number): CheckJudgement {
-  return count > 0 ? PASSED : failure('no GPU reported');
-}
-
 type AgentResponse = Extract<PinnedResult, { readonly kind: 'response' }>;
 
 /** Error codes of an agent that accepts no more requests now. */
