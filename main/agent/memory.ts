@@ -186,9 +186,8 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
   /** Waits while `goesOn`, for `limitMs` at most; whether no request runs then. */
   async function isQuietWithin(limitMs: number, goesOn: () => boolean): Promise<boolean> {
     const deadline = clock.ticks() + limitMs;
-    while (deps.inFlight() > 0 && clock.ticks() < deadline && goesOn() && !signal.aborted) {
+    while (deps.inFlight() > 0 && clock.ticks() < deadline && goesOn() && !signal.aborted)
       await sleep(clock, POLL_MS, signal);
-    }
     return deps.inFlight() === 0;
   }
 
@@ -232,10 +231,7 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
   }
 
   async function restore(): Promise<void> {
-    if (toLoad.length === 0) {
-      become({ kind: 'kept' });
-      return;
-    }
+    if (toLoad.length === 0) return become({ kind: 'kept' });
     await engines.looked();
     await engines.readNow();
     const found: AgentProblem[] = [];

@@ -58,11 +58,7 @@ export async function enroll(message: AgentMessage, open: OpenEnrollments, parts
     return unwritten(written.message);
   }
   parts.verifier.providerChanged(entry.id, ['enrolled']);
-  return answered({
-    id: entry.id,
-    gateway_token: gatewayToken,
-    heartbeat_ms: parts.heartbeatMs(),
-  });
+  return answered({ id: entry.id, gateway_token: gatewayToken, heartbeat_ms: parts.heartbeatMs() });
 }
 
 function readEnrollment(message: AgentMessage, parts: RegistryContext) {

@@ -102,9 +102,8 @@ export async function applyHeartbeat(
   if (isMaterial) entry.materialChanges += 1;
   table.touch(entry);
   const events = statusEvents(entry, parts);
-  if (stored.verification.state !== entry.stored.verification.state) {
+  if (stored.verification.state !== entry.stored.verification.state)
     events.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
-  }
   const written = await writeHeartbeat(entry, isMaterial, events, parts);
   if (written.kind === 'refused') return superseded(written);
   const news = hasReturned ? [...changed, 'returned' as const] : changed;

@@ -74,9 +74,8 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
       return answered({ id, ...note });
     },
     forget(id: string): void {
-      if (notes.delete(id)) {
+      if (notes.delete(id))
         void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
-      }
     },
     /** The ids of the machines that have a note. */
     ids: (): readonly string[] => [...notes.keys()],

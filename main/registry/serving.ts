@@ -48,11 +48,7 @@ export function capacityOf(table: ProviderTable): Capacity {
     lowest: loads.reduce((a, b) => Math.min(a, b), Infinity),
     highest: loads.reduce((a, b) => Math.max(a, b), 0),
   };
-  return {
-    serving: targets.length,
-    models: models.size,
-    load: loads.length === 0 ? null : load,
-  };
+  return { serving: targets.length, models: models.size, load: loads.length === 0 ? null : load };
 }
 
 /** The nearer to serving, the earlier. */

@@ -150,9 +150,8 @@ function missed(
   now: number,
 ): KnownEngine {
   const { view } = known;
-  if (look.kind === 'stranger') {
+  if (look.kind === 'stranger')
     return { ...known, goneAt: known.goneAt ?? now, view: { ...view, health: look.detail.health } };
-  }
   const lateRounds = look.isLate ? known.lateRounds + 1 : 0;
   if (look.isLate && lateRounds < LATE_ROUNDS) return { ...known, lateRounds };
   const health = { status: look.isLate ? 'unresponsive' : 'unreachable', code: 0 } as const;

@@ -240,10 +240,7 @@ export function isTemporary({ kind }: Outcome): boolean {
 const text = z.string().max(4096);
 
 const enrolledSchema = z
-  .object({
-    id: z.string().refine(isProviderId),
-    gateway_token: z.string().refine(isSecretShaped),
-  })
+  .object({ id: z.string().refine(isProviderId), gateway_token: z.string().refine(isSecretShaped) })
   .transform(({ id, gateway_token: gatewayToken }): EnrollOutcome => {
     return { kind: 'enrolled', id, gatewayToken };
   });

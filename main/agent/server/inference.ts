@@ -87,10 +87,8 @@ export function createInference(deps: InferenceDeps) {
     const bytes = await bodyOf(req, res, { share, deps });
     if (bytes === null) return;
     const engine = deps.engine();
-    if (engine === null || deps.isStuck()) {
-      sendError(res, engine === null ? NO_ENGINE : STUCK);
-      return;
-    }
+    if (engine === null) return sendError(res, NO_ENGINE);
+    if (deps.isStuck()) return sendError(res, STUCK);
     const model = requestedModel(bytes);
     if (model !== null) counters.asked(model);
     const waiting = unanswered.add();
@@ -121,10 +119,8 @@ export function createInference(deps: InferenceDeps) {
   return {
     async post(req: IncomingMessage, res: ServerResponse, path: string) {
       const refused = hasType(req, path) ? deps.closed() : wrongType(path);
-      if (refused !== null || inFlight >= deps.maxInFlight) {
-        sendErrorEarly(req, res, refused ?? BUSY, clock);
-        return;
-      }
+      if (refused !== null || inFlight >= deps.maxInFlight)
+        return sendErrorEarly(req, res, refused ?? BUSY, clock);
       inFlight += 1;
       deps.onInFlight();
       const share = deps.bodies.share(deps.limits().maxBodiesInFlightBytes);
@@ -139,10 +135,7 @@ export function createInference(deps: InferenceDeps) {
     },
     async models(req: IncomingMessage, res: ServerResponse) {
       const engine = deps.engine();
-      if (engine === null) {
-        sendError(res, NO_ENGINE);
-        return;
-      }
+      if (engine === null) return sendError(res, NO_ENGINE);
       const request = requestTo(engine, { method: 'GET', path: '/v1/models', body: null }, req);
       const limits = { silenceMs: MODELS_SILENCE_MS, signal: running.signal };
       const plan = { request, ...limits, meterFor: () => null, abortError: () => BUSY };
@@ -311,12 +304,8 @@ function forward(
       responseStatus = status;
       if (status >= 300 && status < 400) {
         // A redirect would send the caller, with its API key, to any address the engine names.
-        breakOff({
-          status: 502,
-          code: 'engine_bad_response',
-          message: `The engine answered with a redirect (HTTP ${status}); check its address.`,
-        });
-        return;
+        const message = `The engine answered with a redirect (HTTP ${status}); check its address.`;
+        return breakOff({ status: 502, code: 'engine_bad_response', message });
       }
       meter = meterFor(status, headers);
       res.writeHead(status, callerHeaders(headers));
@@ -337,20 +326,11 @@ function forward(
     onFailure({ kind, stale, detail }) {
       if (isOver) return;
       // The engine closed the kept-alive connection before it saw the request.
-      if (stale && !isFresh) {
-        send(true);
-        return;
-      }
-      if (kind === 'exhausted') {
-        tellCaller(EXHAUSTED);
-        finish({ kind: 'cancelled' });
-        return;
-      }
-      breakOff({
-        status: 502,
-        code: kind === 'malformed' ? 'engine_bad_response' : 'engine_unreachable',
-        message: `The engine of this machine did not answer: ${detail}.`,
-      });
+      if (stale && !isFresh) return send(true);
+      if (kind === 'exhausted') return cancel(EXHAUSTED);
+      const code = kind === 'malformed' ? 'engine_bad_response' : 'engine_unreachable';
+      const message = `The engine of this machine did not answer: ${detail}.`;
+      breakOff({ status: 502, code, message });
     },
   };
 
@@ -380,8 +360,12 @@ function forward(
   }
 
   function onAbort(): void {
+    cancel(abortError());
+  }
+
+  function cancel(error: AgentError): void {
     exchange?.abort();
-    tellCaller(abortError());
+    tellCaller(error);
     finish({ kind: 'cancelled' });
   }
 

@@ -80,12 +80,7 @@ export function isLive(device: GpuDevice): boolean {
 }
 
 /** A card without readings; each reader overrides what its source reports. */
-export const UNREAD = {
-  ...NO_VALUES,
-  pciAddress: null,
-  isUnified: false,
-  fault: null,
-} as const;
+export const UNREAD = { ...NO_VALUES, pciAddress: null, isUnified: false, fault: null } as const;
 
 export const deviceOf = (
   told: Partial<GpuDevice> & Pick<GpuDevice, 'key' | 'vendor'>,

@@ -33,9 +33,8 @@ export function createIntelCollector(
     const read = asked.kind === 'output' ? parseXpuSmi(asked.text) : [];
     if (read.length > 0) return { kind: 'devices', devices: read, problems: [] };
     const devices = asked.kind === 'hung' ? [] : await readIntelSysfs(files);
-    if (asked.kind === 'missing') {
+    if (asked.kind === 'missing')
       return devices.length === 0 ? { kind: 'absent' } : { kind: 'devices', devices, problems: [] };
-    }
     const failed = toolProblem(['xpu-smi', ...ARGS], asked, REMEDY);
     if (devices.length === 0) return failed;
     return { kind: 'devices', devices, problems: [failed.problem] };
@@ -89,8 +88,7 @@ async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]>
 async function ownMemory(files: KernelFiles, { path }: SysfsCard): Promise<number | null> {
   const tiles = (await files.names(path)).filter((name) => /^tile\d+$/.test(name));
   let sum = 0;
-  for (const tile of tiles) {
+  for (const tile of tiles)
     sum += (await fileNumber(files, `${path}/${tile}/physical_vram_size_bytes`)) ?? 0;
-  }
   return sum > 0 ? sum : fileNumber(files, path.replace(/device$/, 'lmem_total_bytes'));
 }

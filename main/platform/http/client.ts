@@ -88,15 +88,12 @@ export function createHttpClient({
       return call;
     },
     dropIdle() {
-      for (const { idle } of origins.values()) {
+      for (const { idle } of origins.values())
         for (const connection of idle.splice(0)) connection.destroy();
-      }
     },
     close() {
       isClosed = true;
-      for (const { open } of origins.values()) {
-        for (const connection of open) connection.destroy();
-      }
+      for (const { open } of origins.values()) for (const connection of open) connection.destroy();
     },
   };
 }

@@ -157,10 +157,7 @@ export class Connection {
   #watching(connect: buildConnector.connector): buildConnector.connector {
     return (options, callback) => {
       connect(options, (...[error, socket]) => {
-        if (error !== null) {
-          callback(error, null);
-          return;
-        }
+        if (error !== null) return callback(error, null);
         this.#socket = socket;
         this.#isReused = false;
         this.#onReadable = () => this.#onBytes(socket);

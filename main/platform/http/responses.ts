@@ -52,10 +52,7 @@ export function sendJsonEarly(
   { status, value, headers }: JsonResponse,
   rest: RestPlan,
 ): void {
-  if (req.complete) {
-    sendJson(res, status, value, headers);
-    return;
-  }
+  if (req.complete) return sendJson(res, status, value, headers);
   if (res.destroyed || res.headersSent) return;
   const body = Buffer.from(JSON.stringify(value));
   res.writeHead(status, {

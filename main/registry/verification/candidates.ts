@@ -53,9 +53,8 @@ function fromUrl(text: string): AddressCandidate | null {
     const error = 'a user name or password is not allowed';
     return { kind: 'unusable', source, origin, error };
   }
-  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return { kind: 'unusable', source, origin, error: 'a path is not allowed' };
-  }
   return { kind: 'usable', source, origin };
 }
 

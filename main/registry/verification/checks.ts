@@ -121,9 +121,8 @@ async function overNetwork(
   findings.push(...kept);
   // One after another, because the latency of a GPU that answers four at once says nothing.
   for (const each of proved) {
-    if (kept.length === 0 && !signal.aborted) {
+    if (kept.length === 0 && !signal.aborted)
       findings.push(...(inference === 'spare' ? SPARED : await probeInference(each, probing)));
-    }
     if (!signal.aborted) findings.push(await probeModels(each, probing));
   }
   return findings;

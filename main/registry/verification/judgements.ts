@@ -38,9 +38,8 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): C
   // A 503 may be the agent's own "not ready", but without its signature it may come from any program.
   if (answer.status !== 200 && health === undefined) return failure(statusWords(answer));
   if (json === undefined) return failure('not JSON');
-  if (health?.id !== expected.id || !verifyHealth(expected.key, { ...expected, ...health })) {
+  if (health?.id !== expected.id || !verifyHealth(expected.key, { ...expected, ...health }))
     return { result: 'identity_mismatch', error: "not signed by this provider's key" };
-  }
   if (LOADING.test(health.status)) return { result: 'loading', error: 'the engine is loading' };
   if (answer.status !== 200) return failure(statusWords(answer));
   if (health.status !== 'ok') return failure(`status is "${readable(health.status)}"`);
@@ -103,9 +102,8 @@ function notReady({ status }: AgentResponse, json: unknown): CheckJudgement | nu
   const error = errorSchema.safeParse(json).data?.error;
   if (status === 429) return { result: 'busy', error: 'the machine is busy (HTTP 429)' };
   if (status !== 503 || error === undefined) return null;
-  if (BUSY_CODES.includes(error.code)) {
+  if (BUSY_CODES.includes(error.code))
     return { result: 'busy', error: `the machine is ${String(error.code)} (HTTP 503)` };
-  }
   if (!LOADING.test(error.message ?? '')) return null;
   return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
 }
@@ -128,9 +126,8 @@ export const NOT_ASKED: CheckJudgement = {
 };
 
 function statusWords({ status, headers }: AgentResponse): string {
-  if (status === 401 && headers['x-gateway-agent'] === 'unauthorized') {
+  if (status === 401 && headers['x-gateway-agent'] === 'unauthorized')
     return '401 from the agent: it does not know this gateway';
-  }
   return status >= 300 && status < 400 ? `redirect refused (HTTP ${status})` : `HTTP ${status}`;
 }
 

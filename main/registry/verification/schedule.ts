@@ -89,9 +89,8 @@ function regularTicks({ state, failedRuns }: StoredVerification, memory: RunMemo
     const againTicks = finishedTicks + DEFERRED_MS;
     return deferred ? againTicks : Math.max(againTicks, nextTestTicks(memory));
   }
-  if (failedRuns > 0) {
+  if (failedRuns > 0)
     return finishedTicks + (RETRY_MS[failedRuns - 1] ?? RETRY_LONGEST_MS) * spread(retryJitter);
-  }
   // A failed machine has at least one failed run, so this one is verified.
   const lightTicks = finishedTicks + LIGHT_MS;
   if (leftOut) return lightTicks;

@@ -117,9 +117,8 @@ async function migrateLocked(
       `${migrations.length}) and was left untouched: install the newer version.`
     );
   }
-  if (known !== null && known !== secretDigest) {
+  if (known !== null && known !== secretDigest)
     return `The pool's database ${shown} belongs to gateways with another secret: copy the file gateway-secret from the data directory of one of them into that of this one, or give all of them one INGLENOOK_POOL_SECRET, and restart Inglenook.`;
-  }
   if (version === migrations.length) return null;
   for (const sql of migrations.slice(version)) await client.query(sql);
   await client.query('UPDATE inglenook.pool SET version = $1, secret_digest = $2', [

@@ -79,11 +79,7 @@ export async function openPostgresStore(
     return refusingStore(unusable);
   }
   // One connection, which is opened again after a failure: writes keep the order in which they were sent.
-  const pool = new Pool({
-    ...connections.config,
-    max: 1,
-    idleTimeoutMillis: 0,
-  });
+  const pool = new Pool({ ...connections.config, max: 1, idleTimeoutMillis: 0 });
   // Without a listener an error of the connection would end the process; the query that fails with it is answered.
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', () => {});
