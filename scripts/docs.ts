@@ -36,7 +36,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of setting
 
 # Configuration
 
-Each setting has three sources. The first that sets it wins:
+A setting can be set in three places. The first wins:
 
 1. its environment variable;
 2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;
@@ -44,9 +44,10 @@ Each setting has three sources. The first that sets it wins:
 
 An invalid value never falls back to the default: Inglenook refuses to start and tells you what is allowed. Changes made while it runs apply to
 the next request, except where the tables say "restart". Every secret can also come from a file: add \`_FILE\` to its variable.
+In the tables, a source is an [upstream](../understand/words.md).
 
 \`\`\`sh
-inglenook get                             # all settings, with their sources
+inglenook get                             # all settings, and what set them
 inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
