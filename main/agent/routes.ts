@@ -69,11 +69,8 @@ const MAX_FREE_MIN = 10_080;
 async function free(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
   const minutes = memberOf(json, 'minutes') ?? null;
   const isTime = typeof minutes === 'number' && minutes > 0 && minutes <= MAX_FREE_MIN;
-  if (minutes !== null && !isTime)
-    return badField(
-      'minutes',
-      `must be a number above 0 and up to ${MAX_FREE_MIN} (a week), or left out`,
-    );
+  const rule = `must be a number above 0 and up to ${MAX_FREE_MIN} (a week), or left out`;
+  if (minutes !== null && !isTime) return badField('minutes', rule);
   await agent.free(minutes);
   return answered(agent.view());
 }

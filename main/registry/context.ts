@@ -40,10 +40,8 @@ export function eventChange(
   at: number,
   [kind, text]: readonly [ProviderEvent['kind'], string],
 ): StoreChange {
-  return {
-    kind: 'event',
-    event: { providerId: id, at, kind, text: text.slice(0, MAX_EVENT_CHARS) },
-  };
+  const event = { providerId: id, at, kind, text: text.slice(0, MAX_EVENT_CHARS) };
+  return { kind: 'event', event };
 }
 
 /** Failure reasons can be long, but a history must stay readable. */

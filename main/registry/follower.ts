@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { clamped, newsOf } from './change-detection.ts';
+import { newsOf } from './change-detection.ts';
 import type { RegistryContext } from './context.ts';
 import { noteDocument, type OwnerNotes } from './owner-notes.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
@@ -30,7 +30,7 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
     if (isDeepStrictEqual(entry.stored, before)) return;
     const isEnrolledAgain = before.tokenSalt !== provider.tokenSalt;
     if (isEnrolledAgain) entry.gatewayToken = gatewayTokenOf(gatewaySecret, provider);
-    const isHeard = provider.sequence > before.sequence && provider.record !== null;
+    const isHeard = provider.sequence > before.sequence;
     const news: VerifierNews[] = isHeard ? hear(entry, before, ageMs) : [];
     if (isEnrolledAgain) news.push('enrolled');
     if (isEnrolledAgain || news.includes('material')) entry.materialChanges += 1;
@@ -42,12 +42,10 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
 
   /** A heartbeat that another gateway has taken, and whose status it has noted. */
   function hear(entry: TableEntry, before: StoredProvider, ageMs: number): VerifierNews[] {
-    const hasReturned = table.noteHeartbeat(entry) && before.record !== null;
-    entry.lastHeartbeatTicks = clock.ticks() - ageMs;
     const { record, lastHeartbeatIp: ip } = entry.stored;
     if (record === null) return [];
-    entry.shown = clamped(record);
-    entry.hasHadGpu ||= record.gpu.count > 0;
+    const hasReturned = table.noteHeartbeat(entry, record) && before.record !== null;
+    entry.lastHeartbeatTicks = clock.ticks() - ageMs;
     entry.notedStatus = table.status(entry);
     const last =
       before.record === null ? null : { record: before.record, ip: before.lastHeartbeatIp };

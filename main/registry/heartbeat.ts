@@ -1,5 +1,5 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
-import { capped, clamped, isSamePlace, newsOf } from './change-detection.ts';
+import { capped, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
   type RegistryContext,
@@ -79,7 +79,7 @@ export async function applyHeartbeat(
   const before =
     stored.record === null ? null : { record: stored.record, ip: stored.lastHeartbeatIp };
   const kept = capped(record);
-  const hasReturned = table.noteHeartbeat(entry) && before !== null;
+  const hasReturned = table.noteHeartbeat(entry, kept) && before !== null;
   const changed = newsOf(before, { record: kept, ip });
   const isMaterial = changed.includes('material');
   const { lastCheckAt, address } = stored.verification;
@@ -97,8 +97,6 @@ export async function applyHeartbeat(
     heartbeatCount: stored.heartbeatCount + 1,
     verification,
   };
-  entry.shown = clamped(kept);
-  entry.hasHadGpu ||= kept.gpu.count > 0;
   if (isMaterial) entry.materialChanges += 1;
   table.touch(entry);
   const events = statusEvents(entry, parts);

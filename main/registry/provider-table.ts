@@ -174,8 +174,10 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
     },
     /** Must be called after each change of an entry. */
     touch: (entry: TableEntry): void => advance(entry.id),
-    /** Records a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
-    noteHeartbeat(entry: TableEntry): boolean {
+    /** Notes a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
+    noteHeartbeat(entry: TableEntry, record: AgentRecord): boolean {
+      entry.shown = clamped(record);
+      entry.hasHadGpu ||= record.gpu.count > 0;
       const ticks = now();
       const wasStale = ticks - entry.lastHeartbeatTicks >= STALE_MS;
       if (wasStale) chosen = null;

@@ -49,8 +49,7 @@ export interface VerificationSubject {
 
 /** `outdated`: the provider has changed in the meantime or was removed, so the result is ignored. */
 export type RecordResult =
-  | { readonly kind: 'recorded' }
-  | { readonly kind: 'outdated' }
+  | { readonly kind: 'recorded' | 'outdated' }
   | { readonly kind: 'unwritten'; readonly message: string };
 
 /** The registry as the verifier sees it. */

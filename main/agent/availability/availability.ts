@@ -146,11 +146,8 @@ export type Availability = ReturnType<typeof createAvailability>;
  */
 export function createAvailability(deps: AvailabilityDeps) {
   const { settings, clock, hostActivity } = deps;
-  const file = createStateFile(
-    join(deps.dataDirectory, FILE),
-    () => ({ version: 1, choice: state.choice, freed: state.freed }),
-    deps,
-  );
+  const kept = () => ({ version: 1, choice: state.choice, freed: state.freed });
+  const file = createStateFile(join(deps.dataDirectory, FILE), kept, deps);
   const { choice, freed } = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
   let state: OwnerState = { ...INITIAL_STATE, choice, freed };
   let cancelTimer = () => {};

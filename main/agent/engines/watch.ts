@@ -12,8 +12,8 @@ interface EngineWatchOptions extends AskEdges {
   readonly ownPorts: () => readonly number[];
   readonly pinned: EngineAddress | null;
   readonly changed: () => void;
-  /** For tests. */
-  readonly ports?: readonly number[];
+  /** Searched while none is pinned. */
+  readonly ports: readonly number[];
 }
 
 /** The pause after a round in which something changed; it doubles while nothing does. */
@@ -26,7 +26,7 @@ const MIN_GAP_MS = 1000;
 
 export function createEngineWatch(options: EngineWatchOptions) {
   const { clock, changed } = options;
-  let { pinned, ports = ENGINE_PORTS } = options;
+  let { pinned, ports } = options;
   /** Aborts the rounds that were started for the previous place. */
   let seeking = new AbortController();
   const stopping = new AbortController();

@@ -1,8 +1,8 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { withTimeout } from '../../platform/async.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import type { EngineWatch } from '../engines/watch.ts';
-import { type TelemetryWatch, untilGpusRead } from '../telemetry/telemetry.ts';
+import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
 export type Heartbeats = ReturnType<typeof startHeartbeats>;
@@ -148,6 +148,7 @@ interface ReadinessSources {
 
 /** A hung engine or a driver that is still loading must not delay the machine for longer. */
 const READY_TIMEOUT_MS = 3000;
+const READY_POLL_MS = 50;
 
 /**
  * Resolves once engine and GPUs are known, or after `READY_TIMEOUT_MS`. A machine that reports without them fails
@@ -157,7 +158,9 @@ export async function untilReady(
   { engines, telemetry, clock }: ReadinessSources,
   signal: AbortSignal,
 ): Promise<void> {
-  const startedTicks = clock.ticks();
+  const untilTicks = clock.ticks() + READY_TIMEOUT_MS;
   await withTimeout(engines.looked(), { clock, ms: READY_TIMEOUT_MS, signal });
-  await untilGpusRead(telemetry, { clock, signal, untilTicks: startedTicks + READY_TIMEOUT_MS });
+  const areGpusUnread = () => telemetry.read().gpus.state === 'starting';
+  while (areGpusUnread() && clock.ticks() < untilTicks && !signal.aborted)
+    await sleep(clock, READY_POLL_MS, signal);
 }

@@ -143,18 +143,14 @@ export function createRegistration(deps: RegistrationDeps) {
       case 'saved': {
         const { registryUrl: url, gatewayToken, others } = choice.enrolment;
         show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        connect(linkTo(url, others), gatewayToken);
-        break;
+        return connect(linkTo(url, others), gatewayToken);
       }
       case 'enroll':
-        await enroll(choice);
-        break;
+        return enroll(choice);
       case 'own':
-        await connectOwn();
-        break;
+        return connectOwn();
       case 'none':
-        show({ ...NOWHERE, url: choice.url, problem: choice.problem });
-        break;
+        return show({ ...NOWHERE, url: choice.url, problem: choice.problem });
     }
   }
 
@@ -177,22 +173,15 @@ export function createRegistration(deps: RegistrationDeps) {
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       // The gateway that the settings name stays first, whichever answered.
       const home = registryUrl === null ? link.url : url;
-      const failure = await keepEnrollment(
-        deps.file,
-        { origin: home, others: named },
-        given,
-        outcome,
-      );
+      const place = { origin: home, others: named };
+      const failure = await keepEnrollment(deps.file, place, given, outcome);
       const signal = await disconnect();
       if (!signal.aborted) {
         show({ ...NOWHERE, kind: 'joined', url: home, state: 'starting' });
         connect(linkTo(home, named), outcome.gatewayToken);
       }
-      return {
-        kind: 'joined',
-        url: link.url,
-        warning: failure === null ? null : notSaved(failure).happened,
-      };
+      const warning = failure === null ? null : notSaved(failure).happened;
+      return { kind: 'joined', url: link.url, warning };
     },
     /** Returns to the registry of this process. */
     async leave(): Promise<void> {

@@ -2,7 +2,7 @@ import type { AgentProblem } from '#shared/agent.ts';
 import { cpus, freemem, hostname, totalmem } from 'node:os';
 import { execPath, versions } from 'node:process';
 import { createRounds } from '../../platform/async.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { createAmdCollector } from './amd.ts';
 import { createAppleCollector } from './apple.ts';
@@ -100,22 +100,6 @@ export function createTelemetry(options: TelemetryOptions) {
       await Promise.all(parts.map((part) => part.stop()));
     },
   };
-}
-
-const POLL_MS = 50;
-
-/** Resolves once the GPUs are known, at `untilTicks`, or when `signal` aborts. */
-export async function untilGpusRead(
-  telemetry: Pick<TelemetryWatch, 'read'>,
-  {
-    clock,
-    untilTicks,
-    signal = new AbortController().signal,
-  }: { readonly clock: Clock; readonly untilTicks: number; readonly signal?: AbortSignal },
-): Promise<void> {
-  const isOver = () => signal.aborted || clock.ticks() >= untilTicks;
-  while (telemetry.read().gpus.state === 'starting' && !isOver())
-    await sleep(clock, POLL_MS, signal);
 }
 
 /** Electron cannot run files as Node does: it would start the app again. */

@@ -141,11 +141,8 @@ export type WriteResult = WriteOutcome | StoreRefusal;
 export type StoreRefusal =
   /** The heartbeat's sequence is not above the last one. */
   | { readonly kind: 'refused'; readonly reason: 'sequence'; readonly last: number }
-  | {
-      readonly kind: 'refused';
-      /** The provider was removed, or has changed since the run; the enrolment token was used. */
-      readonly reason: 'removed' | 'outdated' | 'token';
-    };
+  /** The provider was removed, or has changed since the run; the enrolment token was used. */
+  | { readonly kind: 'refused'; readonly reason: 'removed' | 'outdated' | 'token' };
 
 export interface OpenedStore {
   readonly store: Store;
