@@ -133,7 +133,7 @@ test('the form of a hosted upstream keeps a key to its service, says what is wro
   expect(service.calls[0]?.json).toMatchObject({ model: 'by-hand' });
 });
 
-test('a tried prompt shows who answered and why, is stored nowhere, and is stopped by its button; failures and tests at the card are explained', async () => {
+test('a tried prompt shows who answered and why, is stored nowhere, leaves its card as high as it was, and is stopped by its button; failures and tests at the card are explained', async () => {
   const service = await startService(answers('First answer'));
   const host = await startWindow({
     INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
@@ -164,8 +164,13 @@ test('a tried prompt shows who answered and why, is stored nowhere, and is stopp
 
   await page.evaluate(() => void (location.hash = '#/'));
   service.script = stall(chunk({ content: 'It begins' }));
+  const card = station(page, 'Hosted A');
+  const height = async () => (await card.boundingBox())?.height;
+  const heightAtRest = await height();
   await send();
   await page.getByText('It begins').waitFor();
+  await card.getByText('running').waitFor();
+  expect(await height()).toBe(heightAtRest);
   await page.getByRole('button', { name: 'Stop' }).click();
   await service.calls[1]?.gone;
   await page.getByRole('button', { name: 'Send' }).waitFor();
@@ -179,7 +184,6 @@ test('a tried prompt shows who answered and why, is stored nowhere, and is stopp
     .waitFor();
 
   service.script = error(401, 'Incorrect API key provided');
-  const card = station(page, 'Hosted A');
   const check = card.getByRole('button', { name: 'Test Hosted A' });
   const fails = () => host.snapshot().status.circuits['hosted_a']?.fails;
   const before = fails();

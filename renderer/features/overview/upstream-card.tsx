@@ -64,7 +64,9 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
       </div>
       <p className="state">
         <StateWord {...{ word, means }} />
-        <span className="state-detail">{detail}</span>
+        <span className="state-detail">
+          {detail ?? (inFlight > 0 && `${formatCount(inFlight)} running`)}
+        </span>
       </p>
       {missing ? (
         <p className="figures">
@@ -77,7 +79,6 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
         </p>
       ) : (
         <dl className="figures">
-          {inFlight > 0 && <Fact label="running" value={formatCount(inFlight)} />}
           {ewmaTtft !== null && <Fact label="starts in" value={formatDuration(ewmaTtft)} />}
           {tally.asked > 0 && <Fact label="answered" value={<Answered {...tally} />} />}
         </dl>
