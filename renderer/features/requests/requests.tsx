@@ -107,7 +107,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
         )}
         {rows.length > 0 && kept.isComplete && (
           <p className="panel-text quiet">
-            {`Inglenook keeps the last ${KEPT} requests that were answered directly, by a fallback, not at all, or cancelled. It never stores prompts or answers.`}
+            {`Inglenook keeps the last ${KEPT} requests that were answered directly, by a fallback, not at all, or cancelled, without their prompts and answers.`}
           </p>
         )}
       </section>
