@@ -296,7 +296,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     }),
     ...keyRoutes({ keys, keyLimits, config, feed }),
     ...sharingRoutes({ config, settings, lifecycle }),
-    ...upstreamRoutes({ http, feed, ...upstreams }),
+    ...upstreamRoutes({ http, feed, identifyLocal: deps.identifyLocal, ...upstreams }),
     ...windowRoutes({ http, settings, engineAt, enginesChanged, ...upstreams }),
     ...installRoutes({ ownPackage: deps.ownPackage, isShared, gatewayUrl }),
     ...deps.moreRoutes,

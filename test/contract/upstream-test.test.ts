@@ -110,6 +110,19 @@ describe('tests of an upstream', () => {
     expect(up.calls).toEqual([]);
   });
 
+  test('the test of an engine waits for its list of models, and asks for one of them', async () => {
+    const up = await startUpstream(answers('OK'));
+    const listed = Promise.withResolvers<void>();
+    up.answerGet = ({ res }) =>
+      void listed.promise.then(() => res.writeHead(200).end('{"data":[{"id":"qwen"}]}'));
+    const gateway = await startControlled(at({ local: up.url }));
+    const answer = gateway.post('upstreams/local/test');
+    await gateway.status();
+    listed.resolve();
+    expect(JSON.parse((await answer).text)).toMatchObject({ ok: true });
+    expect(up.calls[0]?.json).toMatchObject({ model: 'qwen' });
+  });
+
   test('the test of an upstream that costs money is refused while none may be spent, and that of local is not', async () => {
     const up = await startUpstream(answers('OK'));
     const gateway = await startControlled({

@@ -12,7 +12,7 @@ import type { Memory } from '../memory/memory.ts';
 import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
-import { parseBaseAddress, type RemoteUpstream } from '../upstream/upstreams.ts';
+import { type LocalTarget, parseBaseAddress, type RemoteUpstream } from '../upstream/upstreams.ts';
 import { route } from './routes.ts';
 
 interface UpstreamDeps {
@@ -20,6 +20,7 @@ interface UpstreamDeps {
   readonly clock: Clock;
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
+  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly feed: { readonly changed: () => void };
   readonly circuits: Pick<Circuits, 'at' | 'epoch' | 'excludeAfter' | 'reset'>;
@@ -110,8 +111,7 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
     const [target] = targetsOf(deps.pickLocal());
     if (target === undefined)
       return notConfigured('Your GPUs have no engine and no tested machine.');
-    const known = { isAlone: true, tokensPerSecond: null };
-    return { run: () => testUpstream((call) => localCall(call, target, config, known), deps) };
+    return { run: () => localTest(target, config, deps) };
   }
   const upstream = deps.remotes().find((remote) => remote.id === id);
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
@@ -129,6 +129,18 @@ const notConfigured = (message: string): GatewayError => ({
   code: 'not_configured',
   message,
 });
+
+/** An address that was saved just now has no models yet, and some engines refuse a request that names none. */
+async function localTest(
+  before: LocalTarget,
+  config: Config,
+  deps: UpstreamDeps,
+): Promise<TestOutcome> {
+  await deps.identifyLocal(null);
+  const [target = before] = targetsOf(deps.pickLocal());
+  const known = { isAlone: true, tokensPerSecond: null };
+  return testUpstream((call) => localCall(call, target, config, known), deps);
+}
 
 /** Without a configured model, no completion can be requested. */
 async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<TestOutcome> {
