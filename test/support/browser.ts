@@ -98,8 +98,8 @@ export async function closeBrowser(): Promise<void> {
 const AXE = new URL(import.meta.resolve('axe-core/axe.min.js'));
 
 /**
- * What axe finds wrong with a page, one line each; an empty list is a pass. Of a part it costs as much less as the part
- * is smaller, so only one test scans each page as a whole.
+ * What axe finds wrong with a page or a part of it, one line each; an empty list is a pass. The first scan after a page
+ * is loaded costs as much as opening it, and of a large page more: tests scan what no other has scanned.
  */
 export async function axeViolations(
   page: Page,
