@@ -77,8 +77,8 @@ function refuse(
   protocol: ProtocolTranslation,
   why: Exclude<TranslationResult, { kind: 'chat' }>,
 ): void {
-  const param = why.kind === 'bad_request' ? why.param : why.field;
-  const error = { status: 400, code: 'invalid_request', message: why.message, param };
+  const { message, param } = why;
+  const error = { status: 400, code: 'invalid_request', message, param };
   json(res, 400, protocol.errorBody(error));
 }
 

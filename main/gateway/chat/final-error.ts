@@ -9,13 +9,13 @@ import {
   reasonOf,
   wasAttempted,
 } from '../routing/outcomes.ts';
-import { type Untranslatable, TOO_HEAVY } from '../protocols/chat-form.ts';
+import { TOO_HEAVY } from '../protocols/chat-form.ts';
+import type { Untranslatable } from '../protocols/translation/translation.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { parseJson } from '../../platform/json.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import type { ChatCall } from '../upstream/call.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
-import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import type { StandIn } from '../protocols/endpoint.ts';
 
 type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;
 
@@ -215,33 +215,17 @@ function wordsFor(outcome: UpstreamOutcome): string {
   return words[reason] === undefined ? `${named} ${told}` : `${named} (${told})`;
 }
 
-/** The gateway's own answer in place of upstreams that lack the endpoint, or why they could not serve the request. */
-type StandIn = { readonly kind: 'answer'; readonly body: object } | Untranslatable;
-
+/** In place of upstreams that lack the endpoint, or why they could not serve the request. */
 function standInFor(
   { request, chatForm }: CallForm,
   outcomes: readonly UpstreamOutcome[],
 ): StandIn | null {
   if (!outcomes.some((outcome) => reasonOf(outcome) === 'unsupported')) return null;
   const { estimate } = request.endpoint;
-  if (estimate !== undefined) return estimated(request, estimate);
+  if (estimate !== undefined) {
+    const body = parseJson(request.bytes.toString('utf8'));
+    return body === undefined ? TOO_HEAVY : estimate(body);
+  }
   const form = chatForm?.() ?? null;
   return form !== null && 'kind' in form ? form : null;
-}
-
-function estimated(
-  { bytes }: ChatRequest,
-  estimate: NonNullable<ApiEndpoint['estimate']>,
-): StandIn {
-  const body = parseJson(bytes.toString('utf8'));
-  if (body === undefined) return TOO_HEAVY;
-  const count = estimate(body);
-  switch (count.kind) {
-    case 'counted':
-      return { kind: 'answer', body: count.body };
-    case 'unsupported':
-      return { ...count, param: count.field };
-    case 'bad_request':
-      return count;
-  }
 }

@@ -17,14 +17,8 @@ import {
   type TranslatedExchange,
   type TranslatedStream,
   type TranslatedWhole,
+  type Untranslatable,
 } from './translation/translation.ts';
-
-/** Why a request has no chat form. `unsupported`: an upstream that speaks the protocol could serve it; `bad_request`: nobody could. */
-export interface Untranslatable {
-  readonly kind: 'bad_request' | 'unsupported';
-  readonly message: string;
-  readonly param: string | null;
-}
 
 export interface ExchangeFacts {
   readonly items: ItemMemory;
@@ -94,8 +88,7 @@ function translated(
 ): ChatForm | Untranslatable {
   if (body === undefined) return TOO_HEAVY;
   const asked = translation.toChat(body, items);
-  if (asked.kind === 'unsupported') return { ...asked, param: asked.field };
-  if (asked.kind === 'bad_request') return asked;
+  if (asked.kind !== 'chat') return asked;
   const exchange = {
     request: withoutPrompt(body),
     // Any caller that knows an item's id can refer to it, so ids must not be guessable.

@@ -1,7 +1,7 @@
 import type { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
-import type { ProtocolTranslation, TranslationResult } from './translation/translation.ts';
+import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
 import { isObjectText, isText, JsonScan, type Member, type Span } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
@@ -48,14 +48,13 @@ export interface ApiEndpoint {
   /** The items of a whole answer, or of the last event of a stream, to which later requests may refer. */
   readonly itemsOf?: (answer: unknown) => readonly KeptItem[];
   /** Answers in place of upstreams that lack the endpoint. */
-  readonly estimate?: (body: unknown) => TokenCount;
+  readonly estimate?: (body: unknown) => StandIn;
   /** Whose header carries the key: OpenAI's `Authorization` or Anthropic's `x-api-key`. */
   readonly vendor: 'openai' | 'anthropic';
 }
 
-export type TokenCount =
-  | { readonly kind: 'counted'; readonly body: { readonly input_tokens: number } }
-  | Exclude<TranslationResult, { readonly kind: 'chat' }>;
+/** The gateway's own answer, or why it cannot give one. */
+export type StandIn = { readonly kind: 'answer'; readonly body: object } | Untranslatable;
 
 export interface AnswerRequirements {
   readonly choices: number;

@@ -135,21 +135,16 @@ class Watch implements StreamWatch {
     const { finished } = this.#repair;
     this.mayTellUsage = finished > 0;
     this.isFinished = finished >= this.#choices;
-    switch (repaired.kind) {
-      case 'same':
-        if (finished === before) this.#frame = frameOf(event, chunk);
-        return passing(event);
-      case 'changed': {
-        const json = writeJson(repaired.chunk);
-        return json === null
-          ? failed(wordsOnly('an event nested too deep'))
-          : passing(eventWith(event, json));
-      }
-      case 'dropped':
-        return DROPPED;
-      case 'broken':
-        return failed(wordsOnly(repaired.detail));
+    if (repaired === null) return DROPPED;
+    if (typeof repaired === 'string') return failed(wordsOnly(repaired));
+    if (repaired === chunk) {
+      if (finished === before) this.#frame = frameOf(event, chunk);
+      return passing(event);
     }
+    const json = writeJson(repaired);
+    return json === null
+      ? failed(wordsOnly('an event nested too deep'))
+      : passing(eventWith(event, json));
   }
 
   /** A list of prompts may be too long to be counted: then only `[DONE]` tells that all of them are finished. */

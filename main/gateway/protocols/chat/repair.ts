@@ -4,16 +4,6 @@ import { endOf, standardReason } from './content.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-export type RepairResult =
-  | { readonly kind: 'same' }
-  | { readonly kind: 'changed'; readonly chunk: Json }
-  /** Nothing is left of it. */
-  | { readonly kind: 'dropped' }
-  /** The answer broke off, or cannot be told apart from another. */
-  | { readonly kind: 'broken'; readonly detail: string };
-
-const SAME: RepairResult = { kind: 'same' };
-const DROPPED: RepairResult = { kind: 'dropped' };
 const MIXED_UP = 'tool calls that cannot be told apart';
 const TOO_MANY = 'too many tool calls or choices';
 
@@ -46,22 +36,21 @@ export class ChunkRepair {
   finished = 0;
   readonly #choices = new Map<unknown, Choice>();
 
-  take(chunk: Json): RepairResult {
+  /** The chunk itself where nothing was wrong; null if nothing is left of it; a text if the answer is broken. */
+  take(chunk: Json): Json | string | null {
     const before = listOf(chunk['choices']);
-    if (this.#choices.size + before.length > MAX_CHOICES)
-      return { kind: 'broken', detail: TOO_MANY };
+    if (this.#choices.size + before.length > MAX_CHOICES) return TOO_MANY;
     // Written only from the first change on.
     let after: unknown[] | null = null;
     for (let index = 0; index < before.length; index += 1) {
       const given = before[index];
       const fixed = isObject(given) ? this.#repaired(given) : given;
-      if (typeof fixed === 'string') return { kind: 'broken', detail: fixed };
+      if (typeof fixed === 'string') return fixed;
       if (fixed !== given || fixed === null) after ??= before.slice(0, index);
       if (fixed !== null) after?.push(fixed);
     }
-    if (after === null) return SAME;
-    if (after.length === 0 && !isObject(chunk['usage'])) return DROPPED;
-    return { kind: 'changed', chunk: { ...chunk, choices: after } };
+    if (after === null) return chunk;
+    return after.length === 0 && !isObject(chunk['usage']) ? null : { ...chunk, choices: after };
   }
 
   #repaired(given: Json): Json | string | null {
@@ -78,7 +67,7 @@ export class ChunkRepair {
   }
 }
 
-/** The choice itself where nothing was wrong; null if nothing is left of it; a text if the answer is broken. */
+/** As `take`, for a choice. */
 function repairedChoice(given: Json, choice: Choice): Json | string | null {
   const { delta, finish_reason: reason } = given;
   const end = endOf(reason);
@@ -138,7 +127,7 @@ const hasUsualText = ({ role, content }: Json): boolean =>
 /** As most deltas and messages are. */
 const isTextAlone = (said: Json): boolean => hasUsualText(said) && isAbsent(said['tool_calls']);
 
-/** As `repairedChoice`. */
+/** As `take`, for a call. */
 function repairedCall(call: Json, choice: Choice): Json | string | null {
   const { calls } = choice;
   const piece = callPieceOf(call);

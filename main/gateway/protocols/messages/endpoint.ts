@@ -7,7 +7,7 @@ import {
   ONE_WHOLE,
   pathsOf,
   requires,
-  type TokenCount,
+  type StandIn,
   wholeAnswer,
 } from '../endpoint.ts';
 import { type ChatPart, textPart } from '../translation/conversation.ts';
@@ -118,7 +118,7 @@ const BYTES_PER_PAGE = 64 * 1024;
 const TOKENS_PER_IMAGE = 1600;
 
 /** An estimate: chat completions offer no way to count, and each model counts differently. */
-export function countTokens(body: unknown): TokenCount {
+export function countTokens(body: unknown): StandIn {
   const translated = toCountedChat(body);
   if (translated.kind !== 'chat') return translated;
   const { messages, tools } = translated.body;
@@ -129,7 +129,7 @@ export function countTokens(body: unknown): TokenCount {
     return [TOKENS_PER_MESSAGE, ...calls.map(tokensOfValue), ...parts.map(tokensOfPart)];
   });
   const total = [...tokens, tokensOfValue(tools)].reduce((sum, each) => sum + each, 0);
-  return { kind: 'counted', body: { input_tokens: Math.ceil(total) } };
+  return { kind: 'answer', body: { input_tokens: Math.ceil(total) } };
 }
 
 const tokensOfText = (text: string) => Buffer.byteLength(text) / BYTES_PER_TOKEN;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, isTooDeep } from '../../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
-import type { TranslationResult } from './translation.ts';
+import type { TranslationResult, Untranslatable } from './translation.ts';
 
 /** Collects what is wrong with a request, of which the first of each kind is reported, and what is left out. */
 type Findings = ReturnType<typeof createFindings>;
@@ -14,8 +14,8 @@ const MAX_NAME_CHARS = 80;
 const safe = (path: string) => path.slice(0, MAX_NAME_CHARS).replaceAll(/[^\w.[\]=-]/g, '?');
 
 function createFindings() {
-  let wrong: TranslationResult | null = null;
-  let unsupported: TranslationResult | null = null;
+  let wrong: Untranslatable | null = null;
+  let unsupported: Untranslatable | null = null;
   const named: string[] = [];
   let others = 0;
   return {
@@ -27,7 +27,7 @@ function createFindings() {
     },
     /** @param why a whole sentence */
     unsupported(field: string, why: string) {
-      unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, field };
+      unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, param: field };
     },
     dropped(field: string) {
       if (named.length < MAX_NAMED) named.push(safe(field));

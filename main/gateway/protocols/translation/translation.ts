@@ -8,10 +8,14 @@ import type { ChatBody } from './conversation.ts';
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type TranslationResult =
   | { readonly kind: 'chat'; readonly body: ChatBody; readonly dropped: DroppedFields }
-  /** Invalid in the protocol itself, whichever upstream serves it. */
-  | { readonly kind: 'bad_request'; readonly message: string; readonly param: string | null }
-  /** Valid, but only an upstream that speaks the protocol can serve it. */
-  | { readonly kind: 'unsupported'; readonly message: string; readonly field: string };
+  | Untranslatable;
+
+/** `unsupported`: an upstream that speaks the protocol could serve it; `bad_request`: nobody could. */
+export interface Untranslatable {
+  readonly kind: 'bad_request' | 'unsupported';
+  readonly message: string;
+  readonly param: string | null;
+}
 
 /** Fields that chat completions have no place for, and without which the answer is still one to the request. */
 export interface DroppedFields {

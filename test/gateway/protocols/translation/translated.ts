@@ -4,7 +4,7 @@ import type { TranslationResult } from '../../../../main/gateway/protocols/trans
 /** A refusal to translate, in words that begin with the field. */
 export const unsupported = (field: string) => ({
   kind: 'unsupported',
-  field,
+  param: field,
   message: expect.stringContaining(`'${field}': `),
 });
 
