@@ -65,7 +65,7 @@ function remote(prefix: string, address: string, timeoutMs: number, timeout = TI
     apiKey: optional(
       `${prefix}_API_KEY`,
       kinds.secret,
-      'The key that this service gave you. It is sent as a bearer token and never shown again.',
+      'The key that this service gave you. It is sent to this service only and never shown again.',
     ),
     model: optional(
       `${prefix}_MODEL`,
