@@ -53,11 +53,11 @@ export interface ChatDeps extends RouterDeps {
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
-  readonly observe: (head: RequestHead) => RequestObserver;
+  readonly observe: (arrival: RequestArrival) => RequestObserver;
 }
 
 /** What the row of a request shows before it is routed. */
-interface RequestHead {
+interface RequestArrival {
   readonly id: string;
   readonly upstreamPath: string;
   /** As the caller named it, which may be an alias. */

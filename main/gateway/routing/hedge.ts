@@ -59,11 +59,12 @@ export function callOrHedge(
 
   function start(turn: Turn): void {
     const contender = { turn, cancellation: new Cancellation() };
+    const ahead = walk.ahead();
     running = [...running, contender];
-    armTimer();
+    armTimer(ahead);
     if (signal.aborted) contender.cancellation.abort();
     const options = {
-      waitsForRoom: mayWait(config.routing.hedge, turn.call.upstream, walk.ahead()),
+      waitsForRoom: mayWait(config.routing.hedge, turn.call.upstream, ahead),
       signal: contender.cancellation,
       onContent() {
         if (running.includes(contender)) keepOnly(contender);
@@ -73,11 +74,11 @@ export function callOrHedge(
   }
 
   /** Runs only while there is one call: two are the limit. What comes as a whole shows no first token to be late. */
-  function armTimer(): void {
+  function armTimer(ahead: readonly UpstreamId[]): void {
     cancelTimer();
     const [only, second] = running;
     if (only === undefined || second !== undefined || only.turn.call.mode === 'whole') return;
-    if (!walk.ahead().some((to) => mayHedge(config.routing.hedge, only.turn.call, to))) return;
+    if (!ahead.some((to) => mayHedge(config.routing.hedge, only.turn.call, to))) return;
     const dueMs = only.turn.at + config.circuit.ttftThresholdMs - clock.ticks();
     cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(only.turn.call));
   }
@@ -104,7 +105,7 @@ export function callOrHedge(
       running = running.filter((each) => each !== contender);
       if (running.length > 0) {
         walk.failed(contender.turn, outcome.failure);
-        armTimer();
+        armTimer(walk.ahead());
         return;
       }
     }
