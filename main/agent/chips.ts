@@ -17,8 +17,14 @@ interface Chip {
   readonly memoryGb: number | null;
 }
 
-/** The fields of a chip, in their order. */
-type ChipRow = readonly [string, string, ChipTier, number | null, number | null, number?];
+type ChipRow = readonly [
+  family: string,
+  name: string,
+  tier: ChipTier,
+  gpuCores: number | null,
+  bandwidthGbs: number | null,
+  memoryGb?: number,
+];
 
 /** Chips that are common for inference, under the names that drivers print. */
 const ROWS: readonly ChipRow[] = [

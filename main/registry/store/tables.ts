@@ -82,7 +82,7 @@ export function registryOperations(db: Database) {
 }
 
 /** Applies one change within the open transaction. */
-function createApply(db: Database): (change: StoreChange) => unknown {
+function createApply(db: Database): (change: StoreChange) => void {
   // Not REPLACE, which first deletes the row, and its events with it.
   const putProvider = db.prepare(
     `INSERT INTO providers VALUES (:id, :public_key, :token_salt, :enrolled_at, :sequence,
@@ -111,25 +111,32 @@ function createApply(db: Database): (change: StoreChange) => unknown {
   const putDocument = db.prepare(
     'INSERT INTO documents VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
   );
+
   const dropDocument = db.prepare('DELETE FROM documents WHERE name = ?');
 
   return (change) => {
     switch (change.kind) {
       case 'provider':
-        return putProvider.run(providerRow(change.provider));
+        putProvider.run(providerRow(change.provider));
+        return;
       case 'provider_removed':
-        return dropProvider.run(change.id);
+        dropProvider.run(change.id);
+        return;
       case 'enrollment':
-        return putEnrollment.run(change.enrollment.digest, change.enrollment.expiresAt);
+        putEnrollment.run(change.enrollment.digest, change.enrollment.expiresAt);
+        return;
       case 'enrollment_removed':
-        return dropEnrollment.run(change.digest);
+        dropEnrollment.run(change.digest);
+        return;
       case 'event':
         putEvent.run(change.event);
-        return dropOldEvents.run({ id: change.event.providerId });
+        dropOldEvents.run({ id: change.event.providerId });
+        return;
       case 'document':
-        return putDocument.run(change.name, change.json);
+        putDocument.run(change.name, change.json);
+        return;
       case 'document_removed':
-        return dropDocument.run(change.name);
+        dropDocument.run(change.name);
     }
   };
 }
