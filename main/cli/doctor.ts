@@ -2,6 +2,7 @@ import type { AgentProblem, AgentStanding, AgentView } from '#shared/agent.ts';
 import { CHECK_MISSING, failuresIn } from '#shared/checks.ts';
 import type { Check, Provider } from '#shared/provider.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
+import { testWord } from './lists.ts';
 import { ask } from './running-app.ts';
 
 /** How the gateway that this machine reports to has verified it, and the problems that its own agent knows. */
@@ -65,7 +66,7 @@ function engineProblems({ engine, useEngineDirectly }: AgentView): readonly Agen
     said(engine.baseUrl, `It is ${engine.health.status}.`, REMEDIES[engine.health.status]);
   if (useEngineDirectly !== null) {
     const remedy = `Let Inglenook use it directly: inglenook set local.baseUrl ${useEngineDirectly}`;
-    said(useEngineDirectly, 'This machine has no GPU, so no gateway verifies it.', remedy);
+    said(useEngineDirectly, 'This machine has no GPU, so no gateway uses it.', remedy);
   }
   return problems;
 }
@@ -81,7 +82,7 @@ const REMEDIES = {
 function textOf({ gateway, verification, problems }: Diagnosis): string {
   const who = gateway === null ? 'The gateway here' : `The gateway at ${gateway}`;
   return [
-    `${who} says about this machine: ${verification?.status ?? 'nothing yet'}.`,
+    `${who} says about this machine: ${verification === null ? 'nothing yet' : testWord(verification.status)}.`,
     ...(verification?.checks ?? []).map(checkLine),
     ...problems.flatMap(({ tool, tried, happened, remedy }) => [
       '',

@@ -44,7 +44,7 @@ export async function runJoin(input: Input): Promise<CommandOutcome> {
     `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
     running === null ? NEXT_START : NEXT_RUNNING,
-    '"inglenook doctor" then says how that gateway has verified this machine.',
+    '"inglenook doctor" then says what that gateway found when it tested this machine.',
   ];
   return answer({ gateway: origin, id, notes }, lines.join('\n'));
 }

@@ -23,7 +23,7 @@ export async function machines({ dataDirectory, words }: Input): Promise<Command
     }
     case 'verify':
       return askThen(dataDirectory, { method: 'POST', path: `${path}/verify` }, (body) =>
-        answer(body, `${id} is verified again; "inglenook machines" shows the result.`),
+        answer(body, `${id} is being tested again; "inglenook machines" shows the result.`),
       );
     case 'remove':
       return askThen(dataDirectory, { method: 'DELETE', path }, (body) =>
@@ -41,12 +41,21 @@ const USAGE = failed(
 
 function listed(all: ProviderList): CommandOutcome {
   const lines = all.data.map(({ id, host, status, verification, current_model: model }) =>
-    [id, host.hostname, status, verification.status, model, verification.failure_reason]
+    [id, host.hostname, status, testWord(verification.status), model, verification.failure_reason]
       .filter(Boolean)
       .join('  '),
   );
   return answer(all, lines.length === 0 ? NO_MACHINE : lines.join('\n'));
 }
+
+const TEST_WORDS: Readonly<Record<string, string>> = {
+  verified: 'tested',
+  pending: 'waiting',
+  verifying: 'testing',
+};
+
+/** The state of a machine's test in the words of the dashboard. */
+export const testWord = (status: string): string => TEST_WORDS[status] ?? status;
 
 const NO_MACHINE =
   'No machine has joined yet. "inglenook machines add" prints the line that adds one.';

@@ -84,7 +84,7 @@ export function createProgram(execute: Execute): Command {
   for (const option of KEY_LIMIT_OPTIONS) keysCommand.addOption(option);
   add(
     'machines',
-    'List, add, verify or remove the machines that have joined, as in: machines verify prv_1f….',
+    'List, add, test again or remove the machines that have joined, as in: machines verify prv_1f….',
     '"add" prints the line that another machine joins by.',
     machines,
   )
@@ -127,8 +127,8 @@ export function createProgram(execute: Execute): Command {
   );
   add(
     'doctor',
-    'Print how this machine was verified, and the problems of its agent.',
-    'Exit code 1 while it is not verified.',
+    'Print what the test of this machine found, and the problems of its agent.',
+    'Exit code 1 while it has not passed the test.',
     doctor,
   );
   add(
@@ -139,7 +139,12 @@ export function createProgram(execute: Execute): Command {
   )
     .addArgument(choice(ACTIONS))
     .option('--print', 'Only print what would be installed.');
-  add('uninstall', 'Remove this program; its settings and keys stay.', '', runUninstall);
+  add(
+    'uninstall',
+    'Remove this program and its service; its settings and keys stay.',
+    'It refuses while the gateway is running: stop that first.',
+    runUninstall,
+  );
   for (const command of program.commands)
     if (command.name() !== 'start') command.option('--json', 'Print JSON, for scripts.');
   program

@@ -133,7 +133,7 @@ describe('the list of machines', () => {
 
   test('the summary counts each machine once', () => {
     expect(t.providers.summary(countsOf(entries(MIXED)))).toBe(
-      '4 machines: 2 can serve, 1 needs attention, 1 signed off or paused.',
+      '4 machines: 2 can serve, 1 needs attention, 1 signed off or held back.',
     );
     expect(t.providers.summary(countsOf(entries([named('a')])))).toBe('1 machine: 1 can serve.');
     expect(t.providers.summary(countsOf([]))).toBe('None yet.');

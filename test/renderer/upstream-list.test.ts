@@ -238,7 +238,7 @@ describe('sightings of an upstream', () => {
     ['engine', 'Local has no running engine.'],
     ['no-gpu', 'Local has an engine, but no GPU.'],
     ['failed', 'Local has no machine that passed its test.'],
-    ['paused', 'Local is paused.'],
+    ['paused', 'Local is held back by the owner.'],
   ])('the advice for machines that do not serve names the cause: %s', (cause, what) => {
     const { problems } = headlineOf(line([], { standing: absent(cause) }), false);
     expect(problems.map((problem) => problem.what)).toEqual([what]);

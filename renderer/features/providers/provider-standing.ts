@@ -250,7 +250,7 @@ function engineText({ status, code }: Extract<Standing, { readonly kind: 'engine
 }
 
 const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
-  paused: 'Paused by its owner.',
+  paused: 'Its owner or a rule of the owner’s keeps requests away.',
   loading: 'Its engine is loading a model.',
   draining: 'It finishes running requests and takes no new ones.',
   direct: 'Requests go to its engine without the agent.',

@@ -96,7 +96,7 @@ export const overview = {
         todo: 'See Machines for the failed checks.',
       },
       paused: {
-        what: (label: string) => clause(label, 'is paused.'),
+        what: (label: string) => clause(label, 'is held back by the owner.'),
         todo: 'Resume under Machines.',
       },
     },

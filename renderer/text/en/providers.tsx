@@ -18,7 +18,7 @@ export const providers = {
     attention: 'Needs attention',
     arriving: 'Testing',
     ready: 'Can serve',
-    resting: 'Signed off or paused',
+    resting: 'Signed off or held back',
   },
   summary: ({
     all,
@@ -33,7 +33,7 @@ export const providers = {
       `${formatCount(ready)} can serve`,
       ...some(attention, attention === 1 ? 'needs attention' : 'need attention'),
       ...some(arriving, 'being tested'),
-      ...some(resting, 'signed off or paused'),
+      ...some(resting, 'signed off or held back'),
     ];
     return all === 0 ? 'None yet.' : `${counted(all, MACHINES)}: ${parts.join(', ')}.`;
   },

@@ -8,7 +8,7 @@ export const reasons = {
   circuit_open: 'paused (failing or slow)',
   zero_spend: 'costs money',
   budget: 'budget spent',
-  paused: 'paused',
+  paused: 'held back by the owner',
   disabled: 'switched off',
   model_mismatch: 'another model',
   /** Also where TLS fails; Node's own code stands behind it (main/platform/http/tls-and-socket-failures.ts). */
@@ -43,7 +43,7 @@ export const predicates = {
   circuit_open: 'was paused (failing or slow)',
   zero_spend: 'was skipped because it costs money',
   budget: 'had spent its budget',
-  paused: 'was paused',
+  paused: 'was held back by the owner',
   disabled: 'was switched off',
   model_mismatch: 'is set to another model',
   unreachable: 'was unreachable',

@@ -19,7 +19,7 @@ export const states = {
   },
   engine: { word: 'engine down', means: 'Its machines report, but no engine on them answers.' },
   paused: {
-    word: 'paused',
+    word: 'held back',
     means: 'The owners of its machines keep requests away for now.',
   },
   'no-gpu': {
@@ -85,7 +85,10 @@ export const stateDetails = {
 export const machineStates = {
   stopped: { word: 'stopped', means: 'Its agent was shut down.' },
   silent: { word: 'no heartbeat', means: 'Its agent stopped reporting without shutting down.' },
-  paused: { word: 'paused', means: 'Its owner or one of the owner’s rules keeps requests away.' },
+  paused: {
+    word: 'held back',
+    means: 'Its owner or one of the owner’s rules keeps requests away.',
+  },
   unreachable: {
     word: 'unreachable',
     means: 'It reports, but this gateway cannot connect to it, so requests skip it.',
