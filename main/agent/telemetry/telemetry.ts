@@ -10,7 +10,6 @@ import {
   type GpuCollector,
   type GpuDevice,
   type GpuReading,
-  isLive,
   MAX_GPUS,
   mergedDevice,
 } from './gpu-device.ts';
@@ -65,7 +64,6 @@ export function createTelemetry(options: TelemetryOptions) {
   const library = createLibrary(edges, intervalMs, isMemoryWanted);
   const collectors = gpuCollectors(edges, intervalMs, library.gpus);
   const tailnet = createTailnetWatch(edges);
-  // The library comes first, because other collectors wait for its first round.
   const parts = [library.gpus, ...collectors, tailnet];
   let hybrid: CpuCores | null = null;
   const total = cpus().length;
@@ -215,9 +213,8 @@ export function mergedReading(library: GpuReading, own: readonly GpuReading[]): 
   const others = library.devices.filter(
     (card) =>
       (card.memoryTotalMb ?? 0) > DISPLAY_ONLY_MB &&
-      !readings.some((device) => isSame(card, device)) &&
       // The vendor's own reader knows which of its cards still work.
-      (isLive(card) || !readings.some(({ vendor }) => vendor === card.vendor)),
+      !readings.some(({ vendor }) => vendor === card.vendor),
   );
   const devices = [...merged, ...others];
   const isCard = ({ isUnified, memoryTotalMb }: GpuDevice) =>
