@@ -1,11 +1,20 @@
 import type { AgentRecord, ProviderEnergy } from '#shared/provider.ts';
 import { isLoopback } from '../platform/network-guard.ts';
+import type { StoredProvider } from './store/store.ts';
 import type { VerifierNews } from './verifier-port.ts';
 
 /** The facts of one heartbeat that are compared with the next. */
 interface HeartbeatFacts {
   readonly record: AgentRecord;
   readonly ip: string;
+}
+
+/** Those of the last heartbeat; null before the first. */
+export function factsOf({
+  record,
+  lastHeartbeatIp: ip,
+}: Pick<StoredProvider, 'record' | 'lastHeartbeatIp'>): HeartbeatFacts | null {
+  return record === null ? null : { record, ip };
 }
 
 /** The differences between two heartbeats; `before` is null for the first. Telemetry does not count. */

@@ -32,7 +32,7 @@ export function providerChange(
   { stored, isOwn }: Pick<TableEntry, 'stored' | 'isOwn'>,
   part: ProviderPart,
 ): StoreChange {
-  return { kind: 'provider', provider: stored, part, ...(isOwn ? { isOwn } : {}) };
+  return { kind: 'provider', provider: stored, part: isOwn ? 'own' : part };
 }
 
 export function eventChange(

@@ -42,7 +42,7 @@ export async function enroll(message: AgentMessage, open: OpenEnrollments, parts
   const { gatewayToken } = entry;
   const written = await write(
     [
-      { kind: 'enrollment_removed', digest, isUsed: true },
+      { kind: 'enrollment_used', digest },
       providerChange(entry, 'enrolled'),
       eventChange(entry, entry.stored.enrolledAt, ['enrolled', `from ${plainIp(message.ip)}`]),
     ],
@@ -163,27 +163,18 @@ export function createOpenEnrollments(
 ) {
   const open = new Map(kept.map((each) => [each.digest, each]));
 
-  function takeExpired(): string[] {
-    const digests = [...open.values()]
-      .filter(({ expiresAt }) => expiresAt <= clock.now())
-      .map(({ digest }) => digest);
-    for (const digest of digests) open.delete(digest);
-    return digests;
-  }
-
   return {
     /** `addresses`: where the other machine reaches this gateway or its pool. */
     async create(addresses: readonly string[]) {
-      const expired = takeExpired();
+      const nowMs = clock.now();
+      for (const { digest, expiresAt } of open.values())
+        if (expiresAt <= nowMs) open.delete(digest);
       if (open.size >= MAX_OPEN) return TOO_MANY;
       const token = newSecret();
-      const enrollment = { digest: digestOf(token), expiresAt: clock.now() + LIFETIME_MS };
+      const enrollment = { digest: digestOf(token), expiresAt: nowMs + LIFETIME_MS };
       // Counted at once, so that concurrent requests do not exceed the limit.
       open.set(enrollment.digest, enrollment);
-      const written = await store.write([
-        ...expired.map((digest) => ({ kind: 'enrollment_removed', digest }) as const),
-        { kind: 'enrollment', enrollment },
-      ]);
+      const written = await store.write([{ kind: 'enrollment', enrollment, nowMs }]);
       if (written.kind === 'unwritten') {
         open.delete(enrollment.digest);
         return unwritten(written.message);

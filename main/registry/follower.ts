@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { newsOf } from './change-detection.ts';
+import { factsOf, newsOf } from './change-detection.ts';
 import type { RegistryContext } from './context.ts';
 import { noteDocument, type OwnerNotes } from './owner-notes.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
@@ -42,14 +42,12 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
 
   /** A heartbeat that another gateway has taken, and whose status it has noted. */
   function hear(entry: TableEntry, before: StoredProvider, ageMs: number): VerifierNews[] {
-    const { record, lastHeartbeatIp: ip } = entry.stored;
-    if (record === null) return [];
-    const hasReturned = table.noteHeartbeat(entry, record) && before.record !== null;
+    const [last, now] = [factsOf(before), factsOf(entry.stored)];
+    if (now === null) return [];
+    const hasReturned = table.noteHeartbeat(entry, now.record) && last !== null;
     entry.lastHeartbeatTicks = clock.ticks() - ageMs;
     entry.notedStatus = table.status(entry);
-    const last =
-      before.record === null ? null : { record: before.record, ip: before.lastHeartbeatIp };
-    return [...newsOf(last, { record, ip }), ...(hasReturned ? (['returned'] as const) : [])];
+    return [...newsOf(last, now), ...(hasReturned ? (['returned'] as const) : [])];
   }
 
   return {

@@ -1,5 +1,5 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
-import { capped, isSamePlace, newsOf } from './change-detection.ts';
+import { capped, factsOf, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
   type RegistryContext,
@@ -76,8 +76,7 @@ export async function applyHeartbeat(
 ) {
   const { table, clock, verifier, heartbeatMs } = parts;
   const { stored } = entry;
-  const before =
-    stored.record === null ? null : { record: stored.record, ip: stored.lastHeartbeatIp };
+  const before = factsOf(stored);
   const kept = capped(record);
   const hasReturned = table.noteHeartbeat(entry, kept) && before !== null;
   const changed = newsOf(before, { record: kept, ip });

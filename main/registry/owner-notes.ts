@@ -61,11 +61,8 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
       if (note === undefined) return refusal(error);
       const before = notes.get(id) ?? null;
       keep(id, note);
-      const name = noteDocument(id);
-      const change = notes.has(id)
-        ? ({ kind: 'document', name, json: JSON.stringify(note) } as const)
-        : ({ kind: 'document_removed', name } as const);
-      const written = await write([change], parts);
+      const json = notes.has(id) ? JSON.stringify(note) : null;
+      const written = await write([{ kind: 'document', name: noteDocument(id), json }], parts);
       if (written.kind === 'unwritten') {
         keep(id, before);
         return unwritten(written.message);
@@ -75,7 +72,7 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
     },
     forget(id: string): void {
       if (notes.delete(id))
-        void write([{ kind: 'document_removed', name: noteDocument(id) }], parts);
+        void write([{ kind: 'document', name: noteDocument(id), json: null }], parts);
     },
     /** The ids of the machines that have a note. */
     ids: (): readonly string[] => [...notes.keys()],

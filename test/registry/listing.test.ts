@@ -72,7 +72,7 @@ test.each([
 async function withProviders(providers: readonly StoredProvider[]) {
   const store = createTestStore();
   await store.write([
-    ...providers.map((provider) => ({ kind: 'provider', provider }) as const),
+    ...providers.map((provider) => ({ kind: 'provider', part: 'enrolled', provider }) as const),
     {
       kind: 'document',
       name: 'registry',

@@ -24,7 +24,7 @@ export function directoryWith(kept: Kept, directory = temporaryDirectory()): str
   const { providers = [], documents = {}, rows = [], increments = [] } = kept;
   const { db, registry, usage } = openFileHere(directory);
   registry.writes.apply([
-    ...providers.map((provider) => ({ kind: 'provider', provider }) as const),
+    ...providers.map((provider) => ({ kind: 'provider', part: 'enrolled', provider }) as const),
     ...Object.entries(documents).map(([name, json]) => ({ kind: 'document', name, json }) as const),
   ]);
   usage.writes.add({ nowMs: Date.now(), increments, rows: rows.map(storedRow) });

@@ -57,6 +57,7 @@ export function storedProvider(changed: Partial<StoredProvider> = {}): StoredPro
 /** The change that keeps a provider. */
 export const put = (changed: Partial<StoredProvider> = {}): StoreChange => ({
   kind: 'provider',
+  part: 'enrolled',
   provider: storedProvider(changed),
 });
 

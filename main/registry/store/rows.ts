@@ -32,6 +32,8 @@ const providerRowSchema = z.object({
   verification: z.string(),
 });
 
+export const PROVIDER_COLUMNS = Object.keys(providerRowSchema.shape);
+
 const eventRowSchema = z.object({
   provider_id: z.string(),
   at: wallMs,

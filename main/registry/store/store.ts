@@ -61,29 +61,27 @@ export interface StoredEvent {
   readonly text: string;
 }
 
-/** `changed`: a heartbeat after which the machine must be verified again. */
-export type ProviderPart = 'enrolled' | 'heartbeat' | 'changed' | 'verification';
+/**
+ * `changed`: a heartbeat after which the machine must be verified again. `own`: anything of the machine that the gateway
+ * runs on, which no other gateway writes.
+ */
+export type ProviderPart = 'enrolled' | 'heartbeat' | 'changed' | 'verification' | 'own';
 
 /** Newest events kept for each provider. */
 export const EVENTS_KEPT = 50;
 
 /** The changes of one `write` are applied together or not at all. */
 export type StoreChange =
-  /** `part` is what has changed; a shared database keeps the rest as others wrote it, unless the machine is this one. */
-  | {
-      readonly kind: 'provider';
-      readonly provider: StoredProvider;
-      readonly part?: ProviderPart;
-      readonly isOwn?: true;
-    }
+  /** `part` is what has changed; a shared database keeps the rest as others wrote it. */
+  | { readonly kind: 'provider'; readonly provider: StoredProvider; readonly part: ProviderPart }
   | { readonly kind: 'provider_removed'; readonly id: string }
-  | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment }
-  /** `isUsed`: this write uses the token; if another gateway was faster, the whole write is refused. */
-  | { readonly kind: 'enrollment_removed'; readonly digest: string; readonly isUsed?: true }
+  /** Also drops those that have expired by `nowMs`; a shared database goes by its own clock. */
+  | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment; readonly nowMs: number }
+  /** This write uses the token; if another gateway was faster, the whole write is refused. */
+  | { readonly kind: 'enrollment_used'; readonly digest: string }
   | { readonly kind: 'event'; readonly event: StoredEvent }
-  /** A small JSON document, such as the time at which the registry was last alive. */
-  | { readonly kind: 'document'; readonly name: string; readonly json: string }
-  | { readonly kind: 'document_removed'; readonly name: string };
+  /** A small JSON document, such as the time at which the registry was last alive; null removes it. */
+  | { readonly kind: 'document'; readonly name: string; readonly json: string | null };
 
 export interface StoredState {
   readonly providers: readonly StoredProvider[];

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Log } from '../../platform/log.ts';
-import { eventsIn, providerOf, providerRow } from './rows.ts';
+import { eventsIn, PROVIDER_COLUMNS, providerOf, providerRow } from './rows.ts';
 import {
   EVENTS_KEPT,
   type OpenedStore,
@@ -83,21 +83,18 @@ export function registryOperations(db: Database) {
 
 /** Applies one change within the open transaction. */
 function createApply(db: Database): (change: StoreChange) => void {
+  const each = (sql: (name: string) => string) => PROVIDER_COLUMNS.map(sql).join(', ');
   // Not REPLACE, which first deletes the row, and its events with it.
   const putProvider = db.prepare(
-    `INSERT INTO providers VALUES (:id, :public_key, :token_salt, :enrolled_at, :sequence,
-       :last_heartbeat_at, :last_heartbeat_ip, :heartbeat_count, :record, :verification)
-     ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key,
-       token_salt = excluded.token_salt, enrolled_at = excluded.enrolled_at,
-       sequence = excluded.sequence, last_heartbeat_at = excluded.last_heartbeat_at,
-       last_heartbeat_ip = excluded.last_heartbeat_ip, heartbeat_count = excluded.heartbeat_count,
-       record = excluded.record, verification = excluded.verification`,
+    `INSERT INTO providers VALUES (${each((name) => `:${name}`)})
+     ON CONFLICT (id) DO UPDATE SET ${each((name) => `${name} = excluded.${name}`)}`,
   );
   const dropProvider = db.prepare('DELETE FROM providers WHERE id = ?');
   const putEnrollment = db.prepare(
     `INSERT INTO enrollments VALUES (?, ?)
      ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at`,
   );
+  const dropExpired = db.prepare('DELETE FROM enrollments WHERE expires_at <= ?');
   const dropEnrollment = db.prepare('DELETE FROM enrollments WHERE digest = ?');
   // A late event of a removed provider is dropped.
   const putEvent = db.prepare(
@@ -111,7 +108,6 @@ function createApply(db: Database): (change: StoreChange) => void {
   const putDocument = db.prepare(
     'INSERT INTO documents VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
   );
-
   const dropDocument = db.prepare('DELETE FROM documents WHERE name = ?');
 
   return (change) => {
@@ -123,9 +119,10 @@ function createApply(db: Database): (change: StoreChange) => void {
         dropProvider.run(change.id);
         return;
       case 'enrollment':
+        dropExpired.run(change.nowMs);
         putEnrollment.run(change.enrollment.digest, change.enrollment.expiresAt);
         return;
-      case 'enrollment_removed':
+      case 'enrollment_used':
         dropEnrollment.run(change.digest);
         return;
       case 'event':
@@ -133,10 +130,8 @@ function createApply(db: Database): (change: StoreChange) => void {
         dropOldEvents.run({ id: change.event.providerId });
         return;
       case 'document':
-        putDocument.run(change.name, change.json);
-        return;
-      case 'document_removed':
-        dropDocument.run(change.name);
+        if (change.json === null) dropDocument.run(change.name);
+        else putDocument.run(change.name, change.json);
     }
   };
 }

@@ -3,18 +3,12 @@ import type { VerifierNews } from '../verifier-port.ts';
 import type { InferencePlan } from './checks.ts';
 import type { RunEnding } from './verdict.ts';
 
-/** What this process remembers of a provider's runs; times are clock ticks. */
-export interface RunMemory {
+/** What this process remembers of a provider's runs, and of how the last one ended; times are clock ticks. */
+export interface RunMemory extends Omit<RunEnding, 'inference' | 'materialChanges'> {
   readonly startedTicks: number | null;
   readonly finishedTicks: number | null;
   /** When a test inference or a routed request last showed that the engine answers. */
   readonly provenTicks: number | null;
-  /** The last run found the machine loading or busy. */
-  readonly deferred: boolean;
-  /** Whether its engine was there, and not loading, in the last run. */
-  readonly hadEngine: boolean;
-  /** Whether the last run skipped a due test inference because no model was loaded. */
-  readonly leftOut: boolean;
   /** When the last run that made, or may have made, a test inference began. */
   readonly testedTicks: number | null;
   /** The provider's material changes before that run; null before the first of this process. */
@@ -174,17 +168,15 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
 
 export function withEnd(
   memory: RunMemory,
-  { deferred, hadEngine, leftOut, inference, materialChanges }: RunEnding,
+  { inference, materialChanges, ...ending }: RunEnding,
   { nowTicks, random }: { readonly nowTicks: number; readonly random: () => number },
 ): RunMemory {
   const isProven = inference === 'passed';
   const tested = { testedTicks: memory.startedTicks, testedChanges: materialChanges };
   return {
     ...memory,
+    ...ending,
     finishedTicks: nowTicks,
-    deferred,
-    hadEngine,
-    leftOut,
     ...(inference === 'none' ? {} : tested),
     provenTicks: isProven ? nowTicks : memory.provenTicks,
     retryJitter: random(),

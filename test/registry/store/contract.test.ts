@@ -16,6 +16,7 @@ const tell = (text: string, providerId = ID): StoreChange => ({
 const enrollment = (digest: string): StoreChange => ({
   kind: 'enrollment',
   enrollment: { digest, expiresAt: Date.UTC(2040, 0, 1) },
+  nowMs: Date.UTC(2026, 0, 1),
 });
 
 /** A store, and what the next start finds in it. */
@@ -86,7 +87,7 @@ describe.each(Object.entries(STORES).filter(([name]) => !isLeftOut(name)))('%s',
     await keep(
       store,
       put(),
-      { kind: 'provider', provider: fresh },
+      { kind: 'provider', part: 'enrolled', provider: fresh },
       enrollment('ab'.repeat(32)),
       document('circuits', '{"version":1}'),
       document('__proto__', '[]'),

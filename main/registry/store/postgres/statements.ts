@@ -45,39 +45,36 @@ const HEARTBEAT = (more: string) =>
 /** A change that needs a new verification outdates the one in progress, at whichever gateway. */
 const RESET = 'verification = excluded.verification, has_changed = true';
 
-const PROVIDER: Readonly<Record<ProviderPart | 'whole', string>> = {
-  heartbeat: HEARTBEAT(''),
-  changed: HEARTBEAT(', verification = r.verification, has_changed = true'),
-  verification: `UPDATE inglenook.providers p SET verification = r.verification, verifier = NULL FROM ${GIVEN} r
+const PROVIDER: Readonly<Record<ProviderPart, Omit<Statement, 'values'>>> = {
+  heartbeat: { text: HEARTBEAT(''), refusal: 'sequence' },
+  changed: {
+    text: HEARTBEAT(', verification = r.verification, has_changed = true'),
+    refusal: 'sequence',
+  },
+  verification: {
+    text: `UPDATE inglenook.providers p SET verification = r.verification, verifier = NULL FROM ${GIVEN} r
     WHERE p.id = r.id AND p.verifier = $2 AND p.verifier_until > clock_timestamp() AND NOT p.has_changed`,
-  enrolled: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
+    refusal: 'outdated',
+  },
+  enrolled: {
+    text: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
     ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt, home = NULL,
       sequence = greatest(p.sequence, excluded.sequence), ${RESET}`,
-  whole: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
+  },
+  own: {
+    text: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
     ON CONFLICT (id) DO UPDATE SET token_salt = excluded.token_salt, sequence = excluded.sequence,
       last_heartbeat_at = excluded.last_heartbeat_at, last_heartbeat_ip = excluded.last_heartbeat_ip,
       heartbeat_count = excluded.heartbeat_count, record = excluded.record, home = excluded.home, ${RESET}`,
-};
-
-const REFUSALS: Readonly<Partial<Record<ProviderPart | 'whole', StoreRefusal['reason']>>> = {
-  heartbeat: 'sequence',
-  changed: 'sequence',
-  verification: 'outdated',
+  },
 };
 
 function providerStatement(
-  { provider, part, isOwn }: Extract<StoreChange, { kind: 'provider' }>,
+  { provider, part }: Extract<StoreChange, { kind: 'provider' }>,
   { run, home }: WritingGateway,
 ): Statement {
-  // No other gateway writes the own machine.
-  const written = isOwn === true || part === undefined ? 'whole' : part;
-  const row = JSON.stringify({ ...providerRow(provider), home: isOwn === true ? home : null });
-  const refusal = REFUSALS[written];
-  return {
-    text: PROVIDER[written],
-    values: written === 'verification' ? [row, run] : [row],
-    ...(refusal === undefined ? {} : { refusal }),
-  };
+  const row = JSON.stringify({ ...providerRow(provider), home: part === 'own' ? home : null });
+  return { ...PROVIDER[part], values: part === 'verification' ? [row, run] : [row] };
 }
 
 /** Several gateways notice the silence of a machine: a status that repeats the last one is left out. */
@@ -107,11 +104,9 @@ export function statementsOf(change: StoreChange, writer: WritingGateway): reado
         { text, values: [digest, expiresAt] },
       ];
     }
-    case 'enrollment_removed': {
-      const { digest, isUsed = false } = change;
-      const text = 'DELETE FROM inglenook.enrollments WHERE digest = $1';
-      if (!isUsed) return [{ text, values: [digest] }];
-      return [{ text: `${text} AND ${IS_OPEN}`, values: [digest], refusal: 'token' }];
+    case 'enrollment_used': {
+      const text = `DELETE FROM inglenook.enrollments WHERE digest = $1 AND ${IS_OPEN}`;
+      return [{ text, values: [change.digest], refusal: 'token' }];
     }
     case 'event': {
       const { providerId, at, kind, text } = change.event;
@@ -123,12 +118,13 @@ export function statementsOf(change: StoreChange, writer: WritingGateway): reado
       ];
     }
     case 'document': {
+      const { name, json } = change;
+      if (json === null)
+        return [{ text: 'DELETE FROM inglenook.documents WHERE name = $1', values: [name] }];
       const text = `INSERT INTO inglenook.documents VALUES ($1, $2)
         ON CONFLICT (name) DO UPDATE SET json = excluded.json`;
-      return [{ text, values: [change.name, change.json] }];
+      return [{ text, values: [name, json] }];
     }
-    case 'document_removed':
-      return [{ text: 'DELETE FROM inglenook.documents WHERE name = $1', values: [change.name] }];
   }
 }
 
