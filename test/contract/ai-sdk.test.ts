@@ -1,19 +1,10 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, stepCountIs, streamText } from 'ai';
 import { expect, test } from 'vitest';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import {
-  answers,
-  chunk,
-  DONE,
-  error,
-  ROLE,
-  sse,
-  startUpstream,
-  STOP,
-  type Script,
-} from '../support/upstream.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { answers, chunk, DONE, error, ROLE, sse, STOP, type Script } from '../support/upstream.ts';
 import { weather } from '../support/weather.ts';
+import { startBefore } from '../support/scene.ts';
 
 // The Vercel AI SDK, unmodified, over its provider for OpenAI-compatible endpoints.
 
@@ -29,9 +20,8 @@ function modelOf(gateway: TestGateway) {
 }
 
 async function startHosted(...scripts: Script[]) {
-  const upstream = await startUpstream(...scripts);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
-  return { upstream, gateway, model: modelOf(gateway) };
+  const { gateway, a } = await startBefore({ a: [...scripts] });
+  return { upstream: a, gateway, model: modelOf(gateway) };
 }
 
 /** What a call throws; retries are off, because this SDK retries 5xx whatever the answer says. */

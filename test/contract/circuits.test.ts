@@ -5,6 +5,7 @@ import { startControlled, type Controlled } from '../support/control.ts';
 import { expectError } from '../support/http.ts';
 import { answers, error, hang, REFUSED_URL, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 async function upstreamOf(gateway: Controlled, id: string) {
   const report = await gateway.status();
@@ -25,8 +26,10 @@ describe('resets of a circuit', () => {
   );
 
   test('a reset closes the circuit, deletes every skip, those of models too, and keeps the lifetime counts', async () => {
-    const upstream = await startUpstream(error(404, 'no such model'), error(503), error(429));
-    const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' });
+    const { gateway, a } = await startBefore(
+      { a: [error(404, 'no such model'), error(503), error(429)] },
+      { FAIL_THRESHOLD: '1' },
+    );
     for (const model of ['m1', 'm2', 'm2']) await chat(gateway.url, { ...HELLO, model });
     const before = await upstreamOf(gateway, 'hosted_a');
     expect(before.skips.map(({ reason, model }) => [reason, model])).toEqual([
@@ -49,7 +52,7 @@ describe('resets of a circuit', () => {
         lastError: 'http_503: HTTP 503',
       },
     });
-    upstream.script = answers('hi');
+    a.script = answers('hi');
     expect((await chat(gateway.url)).status).toBe(200);
   });
 
@@ -124,9 +127,7 @@ describe('circuits in the status report', () => {
   ])(
     'the status report names the skip for %s and its end, and no longer once it is over',
     async (reason, script, ms) => {
-      const clock = createManualClock();
-      const upstream = await startUpstream(script);
-      const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, clock);
+      const { gateway, clock } = await startStill({ a: script });
       await chat(gateway.url);
       const until = new Date(clock.now() + ms).toISOString();
       expect(await upstreamOf(gateway, 'hosted_a')).toMatchObject({
@@ -143,8 +144,7 @@ describe('circuits in the status report', () => {
   );
 
   test('the status report does not call the gateway unable for one model that is missing', async () => {
-    const upstream = await startUpstream(error(404, 'no such model'));
-    const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
+    const { gateway } = await startBefore({ a: error(404, 'no such model') });
     await chat(gateway.url, { ...HELLO, model: 'm1' });
     expect(await upstreamOf(gateway, 'hosted_a')).toMatchObject({
       ok: true,
@@ -162,14 +162,13 @@ describe('POST /api/v1/warmup', () => {
   });
 
   test('no warm-up starts while no money may be spent, and the answer says so', async () => {
-    const machine = await startUpstream(hang);
-    const gateway = await startControlled({ ONDEMAND_BASE_URL: machine.url, FORCE_ZERO: 'true' });
+    const { gateway, ondemand } = await startBefore({ ondemand: hang }, { FORCE_ZERO: 'true' });
     const answer = await gateway.post('warmup');
     expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
       409,
       { error: { code: 'zero_spend' } },
     ]);
-    expect(machine.gets).toHaveLength(0);
+    expect(ondemand.gets).toHaveLength(0);
   });
 
   test('a warm-up starts at once, whatever routing may do, and a second request joins it', async () => {

@@ -4,7 +4,8 @@ import type { Log } from '../../main/platform/log.ts';
 import { HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { expectError, postJson, send } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const CHAT = '/v1/chat/completions';
 
@@ -28,17 +29,16 @@ test.each([
   ['capacitor://*', 'capacitors://localhost', false],
   ['chrome-extension://*', 'chrome-extension://abcdef', true],
 ])('the setting ALLOWED_ORIGINS=%s admits a page of %s: %s', async (allowed, origin, isAllowed) => {
-  const upstream = await startUpstream(answers('hi'));
-  const { url } = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    ALLOWED_ORIGINS: `https://first.test,${allowed}`,
-  });
+  const {
+    gateway: { url },
+    a,
+  } = await startBefore({ a: answers('hi') }, { ALLOWED_ORIGINS: `https://first.test,${allowed}` });
   const asked = await send(url + CHAT, preflightOf(origin));
   const answered = await postJson(url + CHAT, HELLO, { origin });
   expect([asked.status, answered.status]).toEqual(isAllowed ? [204, 200] : [403, 403]);
   for (const { headers } of [asked, answered])
     expect(headers['access-control-allow-origin']).toBe(isAllowed ? origin : undefined);
-  expect(upstream.calls).toHaveLength(isAllowed ? 1 : 0);
+  expect(a.calls).toHaveLength(isAllowed ? 1 : 0);
 });
 
 test('a refused page gets its origin and the setting that would let it in', async () => {

@@ -9,6 +9,7 @@ import { postJson, send } from '../support/http.ts';
 import { eventsOf, STREAM_PROTOCOLS } from '../support/protocols.ts';
 import { chatOnly, saysInChat, startChatOnly } from '../support/speakers.ts';
 import { sse, startUpstream } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 // Fields that nobody knew when this was written, from unmodified clients that send them.
 
@@ -71,8 +72,9 @@ test.each(STREAM_PROTOCOLS.filter(({ name }) => name === 'messages' || name === 
 );
 
 test('a dropped field is named when an upstream turns out to lack the protocol', async () => {
-  const upstream = await startUpstream(chatOnly(404, saysInChat(SAID)));
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const {
+    gateway: { url },
+  } = await startBefore({ a: chatOnly(404, saysInChat(SAID)) });
   const answer = await postJson(`${url}/v1/messages`, { ...MESSAGE, ...NEW });
   expect(answer).toMatchObject({ status: 200, headers: { 'x-gateway-dropped': 'new_field' } });
 });
@@ -105,12 +107,12 @@ test('the log names each dropped field once, whichever element has it, and not e
 
 test('a page of an allowed origin may read what was left out', async () => {
   const origin = 'https://chat.example.com';
-  const upstream = await startUpstream(saysInChat(SAID));
-  const { url } = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PROTOCOLS: 'chat',
-    ALLOWED_ORIGINS: origin,
-  });
+  const {
+    gateway: { url },
+  } = await startBefore(
+    { a: saysInChat(SAID) },
+    { HOSTED_A_PROTOCOLS: 'chat', ALLOWED_ORIGINS: origin },
+  );
   const { headers } = await postJson(`${url}/v1/messages`, { ...MESSAGE, ...NEW }, { origin });
   expect(headers['x-gateway-dropped']).toBe('new_field');
   expect(headers['access-control-expose-headers']).toContain('X-Gateway-Dropped');

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { bearer, expectError, type HttpAnswer, postJson, send } from '../support/http.ts';
 import { startGateway } from '../support/gateway.ts';
-import { answers, error, json, startUpstream } from '../support/upstream.ts';
+import { answers, error, json } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const HELLO = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] };
 const MESSAGES = ['/v1/messages', '/api/v1/messages', '/v1/messages/count_tokens'];
@@ -49,8 +50,10 @@ test('Anthropic’s clients get errors in its shape on routes that they share wi
 });
 
 test('an upstream’s error in OpenAI’s shape reaches Anthropic’s clients in theirs', async () => {
-  const upstream = await startUpstream(error(400, 'max_tokens is too large'));
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const {
+    gateway: { url },
+    a,
+  } = await startBefore({ a: error(400, 'max_tokens is too large') });
   const answer = await postJson(`${url}/v1/messages`, HELLO);
   expect(JSON.parse(answer.text)).toEqual({
     type: 'error',
@@ -58,7 +61,7 @@ test('an upstream’s error in OpenAI’s shape reaches Anthropic’s clients in
     request_id: null,
   });
   const own = { type: 'error', error: { type: 'x', message: 'no' }, request_id: 'r' };
-  upstream.script = json(400, own);
+  a.script = json(400, own);
   expect(JSON.parse((await postJson(`${url}/v1/messages`, HELLO)).text)).toEqual(own);
 });
 
@@ -76,42 +79,42 @@ test.each(['chat', 'generate', 'tags', 'embed', 'version'])(
 );
 
 test('a key as x-api-key opens every route for callers, beside the engine’s own bearer, and goes nowhere else', async () => {
-  const engine = await startUpstream(answers('hi'));
-  const { url } = await startGateway({
-    API_KEYS: 'sk-gateway-0123456789',
-    LOCAL_ENGINE_URL: engine.url,
-  });
+  const {
+    gateway: { url },
+    local,
+  } = await startBefore({ local: answers('hi') }, { API_KEYS: 'sk-gateway-0123456789' });
   const headers = { 'x-api-key': 'sk-gateway-0123456789', ...bearer('sk-engine') };
   for (const path of ['/v1/models', '/api/v1/status', '/metrics']) {
     expect((await send(url + path, { headers })).status).toBe(200);
   }
   expect((await postJson(`${url}/v1/chat/completions`, HELLO, headers)).status).toBe(200);
-  expect(engine.calls[0]?.headers.authorization).toBe('Bearer sk-engine');
-  expect(engine.calls[0]?.headers['x-api-key']).toBeUndefined();
+  expect(local.calls[0]?.headers.authorization).toBe('Bearer sk-engine');
+  expect(local.calls[0]?.headers['x-api-key']).toBeUndefined();
 });
 
 test('a caller’s x-api-key is the bearer of local, and of no other', async () => {
-  const engine = await startUpstream(error(503));
-  const paid = await startUpstream(answers('hi'));
-  const { url } = await startGateway({ LOCAL_ENGINE_URL: engine.url, HOSTED_A_BASE_URL: paid.url });
+  const {
+    gateway: { url },
+    local,
+    a,
+  } = await startBefore({ local: error(503), a: answers('hi') });
   await postJson(`${url}/v1/chat/completions`, HELLO, { 'x-api-key': 'sk-caller' });
-  expect(engine.calls[0]?.headers.authorization).toBe('Bearer sk-caller');
-  expect(paid.calls[0]?.headers).not.toHaveProperty('authorization');
-  expect(paid.calls[0]?.headers).not.toHaveProperty('x-api-key');
+  expect(local.calls[0]?.headers.authorization).toBe('Bearer sk-caller');
+  expect(a.calls[0]?.headers).not.toHaveProperty('authorization');
+  expect(a.calls[0]?.headers).not.toHaveProperty('x-api-key');
 });
 
 test('an error’s body has what each upstream said in its own words, and nothing secret', async () => {
-  const [a, b] = [
-    await startUpstream(error(401, 'sk-hosted is wrong')),
-    await startUpstream(error(500, 'It broke at sk-b-4711')),
-  ];
-  const { url } = await startGateway({
-    LOCAL_ENGINE_URL: 'http://127.0.0.1:1',
-    HOSTED_A_BASE_URL: a.url,
-    HOSTED_A_API_KEY: 'sk-hosted',
-    HOSTED_B_BASE_URL: b.url,
-    HOSTED_B_API_KEY: 'sk-b-4711',
-  });
+  const {
+    gateway: { url },
+  } = await startBefore(
+    { a: error(401, 'sk-hosted is wrong'), b: error(500, 'It broke at sk-b-4711') },
+    {
+      LOCAL_ENGINE_URL: 'http://127.0.0.1:1',
+      HOSTED_A_API_KEY: 'sk-hosted',
+      HOSTED_B_API_KEY: 'sk-b-4711',
+    },
+  );
   const answer = await postJson(`${url}/v1/chat/completions`, HELLO);
   expect((JSON.parse(answer.text) as { error: { message: string } }).error.message).toBe(
     'No source answered. local: unreachable (ECONNREFUSED 127.0.0.1:1). hosted_a: its key was refused (HTTP 401: [secret] is wrong). hosted_b: answered HTTP 500: It broke at [secret].',

@@ -4,22 +4,21 @@ import { systemClock } from '../../main/platform/clock.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { chat, startChat } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** A gateway that calls an engine of its own machine by its address, without the agent. */
 async function startDirect() {
   const { ollama = () => null } = SCRIPTS;
   const engine = await startScripted(ollama, ['small']);
-  const hosted = await startUpstream(answers('from the hosted one'));
-  const gateway = await startGateway(
+  const { gateway } = await startBefore(
+    { a: answers('from the hosted one') },
     {
       AGENT: 'true',
       AGENT_PORTS: '0',
       ENGINE_URL: engine.url,
       LOCAL_ENGINE_URL: engine.url.replace('127.0.0.1', 'localhost'),
-      HOSTED_A_BASE_URL: hosted.url,
     },
     systemClock,
   );

@@ -10,26 +10,26 @@ import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
 import { readExposition } from '../support/exposition.ts';
-import { startGateway, temporaryDirectory } from '../support/gateway.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, expectError, postJson, send } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const CHAT = '/v1/chat/completions';
 const KEYS = '/api/v1/keys';
 
 /** A gateway over one upstream, its owner, and the lines of its log. */
 async function started(settings: Record<string, string> = {}) {
-  const upstream = await startUpstream(answers('hi'));
   const lines: string[] = [];
   const log: Log = (...line) => void lines.push(JSON.stringify(line));
   const clock = createManualClock();
-  const gateway = await startGateway({ LOCAL_ENGINE_URL: upstream.url, ...settings }, clock, log);
+  const { gateway, local } = await startBefore({ local: answers('hi') }, settings, clock, log);
   const { url, dataDirectory } = gateway;
   const control = bearer(readControlToken(dataDirectory) ?? '');
   const add = (name: unknown) => postJson(url + KEYS, { name }, control);
   return {
     ...gateway,
-    upstream,
+    upstream: local,
     lines,
     clock,
     control,

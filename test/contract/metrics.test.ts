@@ -25,6 +25,7 @@ import {
   startUpstream,
 } from '../support/upstream.ts';
 import { history, usageChunk, usageOf } from '../support/usage.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** The metrics as a scraper gets them, and one series' value by its labels. */
 async function scrape(url: string, headers: Readonly<Record<string, string>> = {}) {
@@ -45,14 +46,18 @@ const UPSTREAM = (upstream: string) => ({ upstream });
 async function startDrawnOut() {
   let sendRest = () => {};
   const [first = '', ...rest] = answerChunks('one two three').slice(1);
-  const upstream = await startUpstream(({ res }) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    res.write(first);
-    sendRest = () => res.end(usageChunk(10, 3) + rest.join(''));
+  const {
+    gateway: { url },
+    a,
+  } = await startBefore({
+    a: ({ res }) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(first);
+      sendRest = () => res.end(usageChunk(10, 3) + rest.join(''));
+    },
   });
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
   return {
-    upstream,
+    upstream: a,
     url,
     /** An answer whose first word had reached its caller for a while before the rest was sent. */
     drawnOut: async () => {
@@ -112,13 +117,10 @@ test('every known metric is there with nothing configured, each name with the su
 });
 
 test('the metrics count what happened at each upstream', async () => {
-  const a = await startUpstream(error(503));
-  const b = await startUpstream(answers('hi'));
-  const gateway = await startGateway({
-    FAIL_THRESHOLD: '2',
-    HOSTED_A_BASE_URL: a.url,
-    HOSTED_B_BASE_URL: b.url,
-  });
+  const { gateway } = await startBefore(
+    { a: error(503), b: answers('hi') },
+    { FAIL_THRESHOLD: '2' },
+  );
   for (let n = 0; n < 3; n += 1) await chat(gateway.url);
   const { value } = await scrape(gateway.url);
   expect(value('inglenook_requests_total', { outcome: 'ok' })).toBe(3);
@@ -173,14 +175,16 @@ test('an answer that came at once has no token rate, and one that was not stream
 });
 
 test('the metrics tell apart what became of requests', async () => {
-  const upstream = await startUpstream(error(400), error(503), hang);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, RETRY_AFTER_MAX_MS: '1' });
+  const { gateway, a } = await startBefore(
+    { a: [error(400), error(503), hang] },
+    { RETRY_AFTER_MAX_MS: '1' },
+  );
   await chat(gateway.url);
-  upstream.script = error(503);
+  a.script = error(503);
   await chat(gateway.url);
-  upstream.script = hang;
+  a.script = hang;
   const pending = startChat(gateway.url);
-  await upstream.call(upstream.calls.length + 1);
+  await a.call(a.calls.length + 1);
   pending.leave();
   const outcomes = async () => {
     const { value } = await scrape(gateway.url);
@@ -194,8 +198,7 @@ test('the metrics tell apart what became of requests', async () => {
 test('promtool finds nothing to fix in the metrics', async ({ skip }) => {
   const isMissing = spawnSync('promtool', ['--version']).error !== undefined;
   skip(isMissing, 'SKIPPED: promtool is not installed; it comes with Prometheus');
-  const upstream = await startUpstream(answers('hi'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway } = await startBefore({ a: answers('hi') });
   await chatStream(gateway.url);
   const { text } = await scrape(gateway.url);
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text });
@@ -210,15 +213,14 @@ test('an upstream that is not set up is neither healthy nor unhealthy in the met
 });
 
 test('a running request is in flight in the metrics until it ends', async () => {
-  const upstream = await startUpstream(hang);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway, a } = await startBefore({ a: hang });
   const inFlight = async () =>
     (await scrape(gateway.url)).value(
       'inglenook_upstream_in_flight_requests',
       UPSTREAM('hosted_a'),
     );
   const pending = startChat(gateway.url);
-  await upstream.call(1);
+  await a.call(1);
   expect(await inFlight()).toBe(1);
   pending.leave();
   await expect.poll(inFlight).toBe(0);
@@ -292,15 +294,18 @@ test('the metrics show the spent share of a budget, if there is one', async () =
 
 test('the metrics show money as spent, as saved, and against each budget and limit of a key', async () => {
   const counted = json(200, { ...completion('hi'), usage: usageOf(10, 250) });
-  const [upstream, local] = [await startUpstream(counted), await startUpstream(counted)];
-  const { url, dataDirectory } = await startGateway({
-    LOCAL_ENGINE_URL: local.url,
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PRICE_OUTPUT: '1000',
-    HOSTED_A_BUDGET_DAY: '0.5',
-    HOSTED_A_BUDGET_MONTH: '10',
-    CURRENCY: 'EUR',
-  });
+  const {
+    gateway: { url, dataDirectory },
+    local,
+  } = await startBefore(
+    { local: counted, a: counted },
+    {
+      HOSTED_A_PRICE_OUTPUT: '1000',
+      HOSTED_A_BUDGET_DAY: '0.5',
+      HOSTED_A_BUDGET_MONTH: '10',
+      CURRENCY: 'EUR',
+    },
+  );
   const control = bearer(readControlToken(dataDirectory) ?? '');
   const laptop = { name: 'laptop', limits: { requestsDay: 8, tokensMonth: 1040 } };
   const { text } = await postJson(`${url}/api/v1/keys`, laptop, control);
@@ -354,10 +359,11 @@ test('no key, address or label of an upstream is in the metrics', async () => {
 });
 
 test('the metrics count requests by the name of their endpoint, which their rows and log lines carry', async () => {
-  const upstream = await startUpstream(saysInChat(SAID));
   const lines: string[] = [];
   const log: Log = (_level, event, fields) => void lines.push(JSON.stringify({ event, ...fields }));
-  const { url, host } = await startGateway({ LOCAL_ENGINE_URL: upstream.url }, systemClock, log);
+  const {
+    gateway: { url, host },
+  } = await startBefore({ local: saysInChat(SAID) }, {}, systemClock, log);
   const messages = [{ role: 'user', content: 'hi' }];
   await postJson(`${url}/v1/messages`, { model: 'm', max_tokens: 9, messages });
   await postJson(`${url}/api/v1/responses`, { model: 'm', input: 'hi' });

@@ -8,6 +8,7 @@ import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts
 import { send } from '../support/http.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 /* One figure, wherever people see it. */
 
@@ -56,8 +57,9 @@ test('fallbacks and failures are the same number in the overview, the history, t
 });
 
 test('a hosted upstream that answers is the first choice with nothing set up for Local', async () => {
-  const hosted = await startUpstream(answers('hi'));
-  const { url } = await startGateway(at({ hosted_b: hosted.url }));
+  const {
+    gateway: { url },
+  } = await startBefore({ b: answers('hi') });
   expect((await chat(url)).reason).toBe('none');
   expect(await countsAt(url)).toMatchObject({ overview: [0, 0], history: [0, 0], firstChoice: 1 });
 });

@@ -1,19 +1,10 @@
 import { APIError, BadRequestError, InternalServerError, NotFoundError, OpenAI } from 'openai';
 import { expect, test } from 'vitest';
 import { HELLO } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { counted, inFlight } from '../support/report.ts';
-import {
-  chunk,
-  cut,
-  error,
-  json,
-  ROLE,
-  sse,
-  stall,
-  startUpstream,
-  type Script,
-} from '../support/upstream.ts';
+import { chunk, cut, error, json, ROLE, sse, stall, type Script } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 // The `openai` package, unmodified, when things go wrong: it retries twice by default.
 
@@ -57,8 +48,7 @@ test.each<Row>([
   'the client sends one request and throws the right class when the last upstream answers with %s',
   async (_title, script, type, ...wanted) => {
     for (const ask of [ASK, STREAM]) {
-      const upstream = await startUpstream(script);
-      const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+      const { gateway } = await startBefore({ a: script });
       const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ask));
       expect(thrown).toBeInstanceOf(type);
       expect([thrown.status, thrown.code]).toEqual(wanted);
@@ -75,8 +65,7 @@ test.each<[name: string, script: Script, code: string]>([
 ])(
   '%s inside a stream throws in the client after what came before',
   async (_title, script, code) => {
-    const upstream = await startUpstream(script);
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const { gateway } = await startBefore({ a: script });
     const stream = await clientOf(gateway).chat.completions.create(STREAM);
     const texts: unknown[] = [];
     const thrown = await thrownBy(
@@ -93,8 +82,7 @@ test.each<[name: string, script: Script, code: string]>([
 test.each(['aborts', 'leaves the loop'])(
   'a client that %s after the first token ends the upstream call',
   async (how) => {
-    const upstream = await startUpstream(stall(ROLE, A));
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const { gateway, a } = await startBefore({ a: stall(ROLE, A) });
     const stream = await clientOf(gateway).chat.completions.create(STREAM);
     for await (const part of stream) {
       if (part.choices[0]?.delta.content !== 'a') continue;
@@ -102,7 +90,7 @@ test.each(['aborts', 'leaves the loop'])(
       stream.controller.abort();
     }
     await (
-      await upstream.call(1)
+      await a.call(1)
     ).gone;
     await expect.poll(() => inFlight(gateway)).toBe(0);
     expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');

@@ -1,7 +1,7 @@
 import { OpenAI } from 'openai';
 import { expect, test } from 'vitest';
 import { HELLO } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import {
   answers,
   chunk,
@@ -10,10 +10,10 @@ import {
   json,
   ROLE,
   sse,
-  startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 // The `openai` package, unmodified, as an application uses it.
 
@@ -24,9 +24,8 @@ function clientOf(gateway: TestGateway, prefix = '/v1'): OpenAI {
 
 /** A gateway whose `hosted_a` is scripted, and a client of it. */
 async function startHosted(script: Script, settings: Record<string, string> = {}) {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
-  return { upstream, gateway, client: clientOf(gateway) };
+  const { gateway, a } = await startBefore({ a: script }, settings);
+  return { upstream: a, gateway, client: clientOf(gateway) };
 }
 
 const ASK = { ...HELLO, model: 'my-model' } as OpenAI.ChatCompletionCreateParamsNonStreaming;

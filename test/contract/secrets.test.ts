@@ -6,6 +6,7 @@ import { chat, chatStream, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import { answers, cut, error, json, ROLE, startUpstream } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 // Every secret holds the same word, so that no part of any of them can hide in an answer.
 const WORD = 'hunter2';
@@ -107,9 +108,13 @@ test('no secret appears in any answer, event, report or log', async () => {
 const PROMPT = 'the-prompt of a caller';
 
 test('the log never holds a prompt or an answer', async () => {
-  const upstream = await startUpstream(answers('the-answer'), error(500, `the-error: ${PROMPT}`));
   const { log, lines } = createKeptLog();
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, systemClock, log);
+  const { gateway } = await startBefore(
+    { a: [answers('the-answer'), error(500, `the-error: ${PROMPT}`)] },
+    {},
+    systemClock,
+    log,
+  );
   const ask = { messages: [{ role: 'user', content: PROMPT }] };
   await chat(gateway.url, ask);
   await chat(gateway.url, ask);

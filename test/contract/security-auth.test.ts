@@ -6,7 +6,8 @@ import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
-import { answers, error, startUpstream } from '../support/upstream.ts';
+import { answers, error } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const KEY = 'gateway-key-0123456789';
 const OTHER_KEY = 'gateway-key-9876543210';
@@ -59,15 +60,11 @@ const own = (key: string) => ({ 'x-gateway-key': key });
 
 /** A gateway over a `local` and a hosted upstream that both answer. */
 async function started(settings: Record<string, string> = {}) {
-  const local = await startUpstream(answers('hi'));
-  const hosted = await startUpstream(answers('hi'));
-  const gateway = await startGateway({
-    LOCAL_ENGINE_URL: local.url,
-    HOSTED_A_BASE_URL: hosted.url,
-    HOSTED_A_API_KEY: 'the-hosted-key',
-    ...settings,
-  });
-  return { local, hosted, gateway, control: tokenOf(gateway) };
+  const { gateway, local, a } = await startBefore(
+    { local: answers('hi'), a: answers('hi') },
+    { HOSTED_A_API_KEY: 'the-hosted-key', ...settings },
+  );
+  return { local, hosted: a, gateway, control: tokenOf(gateway) };
 }
 
 function tokenOf({ dataDirectory }: TestGateway): string {

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { HELLO } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import {
   expectError,
   HAS_IPV6_LOOPBACK,
@@ -10,7 +9,8 @@ import {
   send,
   type HttpCall,
 } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const CHAT = '/v1/chat/completions';
 
@@ -49,11 +49,13 @@ const withHeaders = (call: HttpCall, headers: Record<string, string>): HttpCall 
 
 /** The same gateway over both loopback families, where the machine has both. */
 async function started(settings: Record<string, string> = {}) {
-  const upstream = await startUpstream(answers('hi'));
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
+  const {
+    gateway: { url },
+    a,
+  } = await startBefore({ a: answers('hi') }, settings);
   const { port } = new URL(url);
   const urls = [url, ...(HAS_IPV6_LOOPBACK ? [`http://[::1]:${port}`] : [])];
-  return { upstream, url, urls, port };
+  return { upstream: a, url, urls, port };
 }
 
 test('every route forbids browsers to guess the type of an answer', async () => {
@@ -266,19 +268,22 @@ test('an allowed origin gets its CORS headers on every route, errors included', 
 });
 
 test('the answer of an upstream to an allowed origin carries the CORS headers of the gateway alone', async () => {
-  const upstream = await startUpstream(({ res }) => {
-    res.writeHead(200, {
-      'content-type': 'application/json',
-      'access-control-allow-origin': '*',
-      'access-control-allow-credentials': 'true',
-      'set-cookie': 'a=b',
-    });
-    res.end('{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}');
-  });
-  const { url } = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    ALLOWED_ORIGINS: FRONT_END,
-  });
+  const {
+    gateway: { url },
+  } = await startBefore(
+    {
+      a: ({ res }) => {
+        res.writeHead(200, {
+          'content-type': 'application/json',
+          'access-control-allow-origin': '*',
+          'access-control-allow-credentials': 'true',
+          'set-cookie': 'a=b',
+        });
+        res.end('{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}');
+      },
+    },
+    { ALLOWED_ORIGINS: FRONT_END },
+  );
   const { status, headers } = await postJson(url + CHAT, HELLO, { origin: FRONT_END });
   expect([status, headers['access-control-allow-origin']]).toEqual([200, FRONT_END]);
   expect(headers).not.toHaveProperty('access-control-allow-credentials');

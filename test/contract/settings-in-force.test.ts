@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { startControlled, type Controlled } from '../support/control.ts';
 import {
@@ -14,6 +13,7 @@ import {
   STOP,
   type UpstreamGet,
 } from '../support/upstream.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const circuitOf = async (gateway: Controlled, id: string) => {
   const upstream = (await gateway.status()).upstreams.find((each) => each.id === id);
@@ -75,14 +75,12 @@ test.each<[what: string, patch: object, authorization: string | undefined]>([
 });
 
 test('a timeout applies from the next request on, and a running one keeps its own', async () => {
-  const clock = createManualClock();
-  const upstream = await startUpstream(hang);
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, clock);
+  const { gateway, a, clock } = await startStill({ a: hang });
   const running = chat(gateway.url);
-  await upstream.call(1);
+  await a.call(1);
   await gateway.set({ hosted_a: { timeoutMs: 1000 } });
   const next = chat(gateway.url);
-  await upstream.call(2);
+  await a.call(2);
   clock.advance(1000);
   expect(await next).toMatchObject({ status: 504, reason: 'hosted_a=timeout' });
   clock.advance(28_999);
@@ -92,25 +90,22 @@ test('a timeout applies from the next request on, and a running one keeps its ow
 });
 
 test('the idle timeout of a running stream stays what it was', async () => {
-  const clock = createManualClock();
-  const upstream = await startUpstream(stall(ROLE, chunk({ content: 'a' })));
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, clock);
+  const { gateway, a, clock } = await startStill({ a: stall(ROLE, chunk({ content: 'a' })) });
   const running = startChat(gateway.url, { ...HELLO, stream: true });
   await running.received('"a"');
   await gateway.set({ routing: { idleTimeoutMs: 1000 } });
   clock.advance(1000);
-  const { res } = await upstream.call(1);
+  const { res } = await a.call(1);
   res.end(STOP + DONE);
   expect((await running.answer).text).toMatch(/\[DONE\]\n\n$/);
 });
 
 test('the switches for assembling and for never spending money apply from the next request on', async () => {
-  const upstream = await startUpstream(answers('hi'));
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway, a } = await startBefore({ a: answers('hi') });
   await chat(gateway.url);
   await gateway.set({ hosted_a: { assemble: false } });
   await chat(gateway.url);
-  expect(upstream.calls.map((call) => call.json['stream'])).toEqual([true, undefined]);
+  expect(a.calls.map((call) => call.json['stream'])).toEqual([true, undefined]);
   await gateway.set({ routing: { forceZero: true } });
   expect(await chat(gateway.url)).toMatchObject({ status: 503 });
   expect(await gateway.status()).toMatchObject({ forceZero: true, zero: true, ok: false });
@@ -168,14 +163,13 @@ test.each(['baseUrl', 'apiKey', 'model', 'label'] as const)(
 );
 
 test('the answer to a request with the old key does not exclude the upstream for the new key', async () => {
-  const slow = await startUpstream(hang);
   const hosted = await startUpstream(hang);
-  const gateway = await startControlled({ LOCAL_ENGINE_URL: slow.url });
+  const { gateway, local } = await startBefore({ local: hang });
   await gateway.set({ hosted_a: { baseUrl: hosted.url, apiKey: 'bad-key' } });
   const underWay = chat(gateway.url);
-  const atLocal = await slow.call(1);
+  const atLocal = await local.call(1);
   const later = chat(gateway.url);
-  const stillAtLocal = await slow.call(2);
+  const stillAtLocal = await local.call(2);
   await error(503)(atLocal);
   // One has sent the old key already, one is yet to.
   const withOldKey = await hosted.call(1);
@@ -190,7 +184,7 @@ test('the answer to a request with the old key does not exclude the upstream for
     'Bearer bad-key',
   ]);
   expect(await circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false, skips: [] });
-  slow.script = error(503);
+  local.script = error(503);
   hosted.script = answers('hi');
   expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
 });

@@ -7,7 +7,8 @@ import { readSettings } from '../../main/config/settings-file.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { type Controlled, startControlled } from '../support/control.ts';
 import { bearer, expectError } from '../support/http.ts';
-import { answers, error, startUpstream } from '../support/upstream.ts';
+import { answers, error } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const KEY = 'sk-0123456789-0123456789-wxyz';
 const NOWHERE = 'http://127.0.0.1:9';
@@ -243,8 +244,7 @@ test('no change opens the gateway to the network without a key, or removes the l
 });
 
 test('keys apply from the next request on, and so does their absence', async () => {
-  const upstream = await startUpstream(answers('hi'));
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway } = await startBefore({ a: answers('hi') });
   expect((await chat(gateway.url)).status).toBe(200);
   await gateway.set({ gateway: { apiKeys: [KEY] } });
   expect((await chat(gateway.url)).status).toBe(401);
@@ -255,8 +255,7 @@ test('keys apply from the next request on, and so does their absence', async () 
 });
 
 test('a change is one line of the live feed, so that another session’s dashboard sees it', async () => {
-  const upstream = await startUpstream(error(503));
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway } = await startBefore({ a: error(503) });
   await gateway.set({ hosted_a: { label: 'Renamed' }, ondemand: { warmup: false } });
   const { status, app } = gateway.host.snapshot();
   expect(status.upstreams[1]?.label).toBe('Renamed');

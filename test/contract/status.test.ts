@@ -6,7 +6,8 @@ import { chat, chatStream } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
-import { answers, cut, error, REFUSED_URL, ROLE, startUpstream } from '../support/upstream.ts';
+import { answers, cut, error, REFUSED_URL, ROLE } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** The report as a reader gets it, held against the strict schema. */
 async function statusOf(
@@ -118,13 +119,10 @@ test('the hints name real variables: those of each upstream and of the threshold
 });
 
 test('successes, failures and fallbacks are counted where they happened', async () => {
-  const a = await startUpstream(error(503), answers('hello there'), cut(ROLE));
-  const b = await startUpstream(answers('hello there'));
-  const gateway = await startGateway({
-    LOCAL_ENGINE_URL: REFUSED_URL,
-    HOSTED_A_BASE_URL: a.url,
-    HOSTED_B_BASE_URL: b.url,
-  });
+  const { gateway } = await startBefore(
+    { a: [error(503), answers('hello there'), cut(ROLE)], b: answers('hello there') },
+    { LOCAL_ENGINE_URL: REFUSED_URL },
+  );
   const used = [
     await chat(gateway.url),
     await chatStream(gateway.url),

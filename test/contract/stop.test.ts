@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
-import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import {
   answers,
@@ -10,20 +8,18 @@ import {
   json,
   ROLE,
   stall,
-  startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
 import { chatBytes, openWire } from '../support/wire.ts';
 import { HELLO } from '../support/client.ts';
+import { startStill } from '../support/scene.ts';
 
 // How connections end when the gateway stops; time stands still, so that nothing ends by waiting.
 
 async function started(script: Script = answers('hi')) {
-  const upstream = await startUpstream(script);
-  const clock = createManualClock();
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, clock);
-  return { upstream, clock, gateway };
+  const { gateway, a, clock } = await startStill({ a: script });
+  return { upstream: a, clock, gateway };
 }
 
 test('a connection that never asked for anything is closed at once by a stop', async () => {

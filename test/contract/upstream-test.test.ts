@@ -16,6 +16,7 @@ import {
   STOP,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 const KEY = 'sk-very-secret-key';
 const HOSTED = { HOSTED_A_API_KEY: KEY, HOSTED_A_MODEL: 'gpt' };
@@ -138,15 +139,13 @@ describe('tests of an upstream', () => {
   });
 
   test('two tests of an upstream at the same time are one call, which ends with the upstream’s timeout', async () => {
-    const up = await startUpstream(hang);
-    const gateway = await startControlled({
-      ...at({ hosted_a: up.url }),
-      ...HOSTED,
-      HOSTED_A_TIMEOUT_MS: '300',
-    });
+    const { gateway, a } = await startBefore(
+      { a: hang },
+      { ...HOSTED, HOSTED_A_TIMEOUT_MS: '300' },
+    );
     const both = await Promise.all([1, 2].map(() => gateway.post('upstreams/hosted_a/test')));
     for (const { text } of both) expect(JSON.parse(text)).toMatchObject({ reason: 'timeout' });
-    expect(up.calls).toHaveLength(1);
+    expect(a.calls).toHaveLength(1);
   });
 
   test('the test of an upstream that has a new address neither waits for the former one nor tells of it', async () => {
@@ -227,13 +226,15 @@ describe('models of an upstream that is not saved yet', () => {
 describe('skips of an upstream that is well again', () => {
   /** It refused a key once, and failed until its circuit opened. */
   async function startOut() {
-    const up = await startUpstream(error(401, 'Incorrect API key provided'));
-    const gateway = await startControlled({ ...at({ hosted_a: up.url }), ...HOSTED });
+    const { gateway, a } = await startBefore(
+      { a: error(401, 'Incorrect API key provided') },
+      HOSTED,
+    );
     expect((await chat(gateway.url)).status).toBe(502);
     const skips = async () =>
       (await gateway.status()).upstreams[1]?.skips.map((each) => each.reason);
     expect(await skips()).toEqual(['credentials']);
-    up.script = answers('hi');
+    a.script = answers('hi');
     return { gateway, skips };
   }
 
@@ -263,8 +264,7 @@ describe('skips of an upstream that is well again', () => {
   );
 
   test('an upstream stays skipped after a test that it fails, and after another upstream is saved', async () => {
-    const up = await startUpstream(error(401, 'Incorrect API key provided'));
-    const gateway = await startControlled({ ...at({ hosted_a: up.url }), ...HOSTED });
+    const { gateway } = await startBefore({ a: error(401, 'Incorrect API key provided') }, HOSTED);
     await chat(gateway.url);
     await gateway.post('upstreams/hosted_a/test');
     await gateway.set({ hosted_b: { timeoutMs: 29_000 } });

@@ -3,7 +3,8 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** Sends raw bytes and reads until the connection is closed. */
 function exchange(url: string, bytes: string): Promise<string> {
@@ -41,8 +42,10 @@ test.each([
   'a caller that offers HTTP/2, as those in Java do, is answered; its body has %s',
   async (_how, rest) => {
     // Kludex/uvicorn#2722: others lose the body then.
-    const upstream = await startUpstream(answers('hi'));
-    const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const {
+      gateway: { url },
+      a,
+    } = await startBefore({ a: answers('hi') });
     const offer =
       'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
     const answer = await exchange(
@@ -50,14 +53,16 @@ test.each([
       `POST /v1/chat/completions HTTP/1.1\r\n${JSON_HEAD}${offer}${rest}`,
     );
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(upstream.calls[0]?.json).toMatchObject({ messages: [{ content: 'hi' }] });
-    expect(upstream.calls[0]?.headers).not.toHaveProperty('http2-settings');
+    expect(a.calls[0]?.json).toMatchObject({ messages: [{ content: 'hi' }] });
+    expect(a.calls[0]?.headers).not.toHaveProperty('http2-settings');
   },
 );
 
 test('a caller that asks before it sends two megabytes, as those in Java do, may continue', async () => {
-  const upstream = await startUpstream(answers('hi'));
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const {
+    gateway: { url },
+    a,
+  } = await startBefore({ a: answers('hi') });
   const headers = { 'content-type': 'application/json', expect: '100-continue' };
   const asked = request(`${url}/v1/chat/completions`, { method: 'POST', headers });
   asked.flushHeaders();
@@ -66,12 +71,13 @@ test('a caller that asks before it sends two megabytes, as those in Java do, may
   asked.end(JSON.stringify({ messages: [{ role: 'user', content }] }));
   const [{ statusCode }] = (await once(asked, 'response')) as [{ statusCode: number }];
   expect(statusCode).toBe(200);
-  expect(upstream.calls[0]?.json).toMatchObject({ messages: [{ content }] });
+  expect(a.calls[0]?.json).toMatchObject({ messages: [{ content }] });
 });
 
 test('a caller that sends a whole URL, as to a proxy, is answered', async () => {
-  const upstream = await startUpstream(answers('hi'));
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const {
+    gateway: { url },
+  } = await startBefore({ a: answers('hi') });
   const rest = `Connection: close\r\nContent-Length: ${CHAT.length}\r\n\r\n${CHAT}`;
   const line = 'POST http://localhost/v1/chat/completions?x=1 HTTP/1.1';
   expect(await exchange(url, `${line}\r\n${JSON_HEAD}${rest}`)).toMatch(/^HTTP\/1\.1 200 /);

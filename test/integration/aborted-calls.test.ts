@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { HELLO, startCall } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { turns } from '../support/report.ts';
@@ -13,9 +13,10 @@ import {
   type Script,
   sse,
   stall,
-  startUpstream,
+  type Upstream,
 } from '../support/upstream.ts';
 import { usageChunk } from '../support/usage.ts';
+import { startBefore } from '../support/scene.ts';
 
 const EVENTS = 40;
 const WORDS = Array.from({ length: EVENTS }, () => chunk({ content: 'word ' }));
@@ -100,8 +101,7 @@ test.each<Left>([
 ])(
   'the usage of a call whose caller leaves is estimated: $phase, at $path',
   async ({ path, script, body, settings = {}, received, output }) => {
-    const a = await startUpstream(script);
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, ...settings });
+    const { gateway, a } = await startBefore({ a: script }, settings);
     const pending = startCall(gateway.url + path, body);
     const call = await a.call(1);
     if (received !== undefined) await pending.received(received);
@@ -116,19 +116,13 @@ test.each<Left>([
 
 test('the usage that an upstream reports with a failed answer counts as reported', async () => {
   const nothing = [ROLE, chunk({}, 'stop'), usageChunk(100, 0), DONE];
-  const a = await startUpstream(sse(...nothing));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { gateway } = await startBefore({ a: sse(...nothing) });
   expect((await startCall(gateway.url + CHAT, HELLO).answer).status).toBe(502);
   expect(tokensOf(gateway)).toEqual({ input: 100, output: 0, cached: 0, estimated: false });
 });
 
 describe('callers that always leave', () => {
-  const leaveAt = async (
-    gateway: TestGateway,
-    a: Awaited<ReturnType<typeof startUpstream>>,
-    body: object,
-    headers = {},
-  ) => {
+  const leaveAt = async (gateway: TestGateway, a: Upstream, body: object, headers = {}) => {
     const before = a.calls.length;
     const pending = startCall(gateway.url + CHAT, body, headers);
     const answer = pending.answer.catch(() => null);
@@ -145,20 +139,17 @@ describe('callers that always leave', () => {
     ['streams', STREAM],
     ['does not stream', HELLO],
   ])('a caller that always leaves and %s stays within the money budget', async (_, body) => {
-    const a = await startUpstream(stall(ROLE, ...WORDS));
-    const gateway = await startGateway({
-      HOSTED_A_BASE_URL: a.url,
-      HOSTED_A_PRICE_OUTPUT: '1000000',
-      HOSTED_A_BUDGET_DAY: '100',
-    });
+    const { gateway, a } = await startBefore(
+      { a: stall(ROLE, ...WORDS) },
+      { HOSTED_A_PRICE_OUTPUT: '1000000', HOSTED_A_BUDGET_DAY: '100' },
+    );
     const ends = [];
     for (let n = 0; n < 5; n += 1) ends.push(await leaveAt(gateway, a, body));
     expect(ends).toEqual([null, null, null, 503, 503]);
   });
 
   test('a caller that always leaves stays within the token limit of its key', async () => {
-    const a = await startUpstream(stall(ROLE, ...WORDS));
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+    const { gateway, a } = await startBefore({ a: stall(ROLE, ...WORDS) });
     const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
     const added = await postJson(
       `${gateway.url}/api/v1/keys`,

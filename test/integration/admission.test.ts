@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest';
 import { chat, type Pending, startChat } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
-import { startControlled } from '../support/control.ts';
-import { answers, error, hang, startUpstream } from '../support/upstream.ts';
+import { answers, error, hang } from '../support/upstream.ts';
+import { startStill } from '../support/scene.ts';
 
 /** A gateway that may run one request, and runs it. */
 async function startFull() {
-  const upstream = await startUpstream(hang, answers('x'));
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: upstream.url }, createManualClock());
+  const { gateway, a } = await startStill({ a: [hang, answers('x')] });
   await gateway.set({ gateway: { maxConcurrentRequests: 1 } });
   const first = startChat(gateway.url);
-  const call = await upstream.call(1);
+  const call = await a.call(1);
   const admission = async () => (await gateway.status()).admission;
-  return { upstream, gateway, first, call, admission };
+  return { upstream: a, gateway, first, call, admission };
 }
 
 test('a request over the limit of running ones gets a 503 with Retry-After, and no upstream is called', async () => {

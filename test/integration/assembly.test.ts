@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO, startChat, type Answer } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import {
   answers,
@@ -13,20 +11,19 @@ import {
   ROLE,
   sse,
   stall,
-  startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
 const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
 const withCalls = (...calls: readonly unknown[]) => chunk({ tool_calls: calls });
 
 async function ask(script: Script, body: unknown = HELLO, settings: Record<string, string> = {}) {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
+  const { gateway, a } = await startBefore({ a: script }, settings);
   const answer = await chat(gateway.url, body);
-  return { answer, upstream, gateway };
+  return { answer, upstream: a, gateway };
 }
 
 interface Assembled {
@@ -185,17 +182,9 @@ test('a JSON answer to a request for a stream to assemble is passed on byte for 
 
 describe('falling back before the end of an assembled answer', () => {
   async function askPair(script: Script, idleTimeoutMs = 5000) {
-    const a = await startUpstream(script);
-    const b = await startUpstream(answers('from b'));
-    const clock = createManualClock();
-    const gateway = await startGateway(
-      {
-        HOSTED_A_BASE_URL: a.url,
-        HOSTED_B_BASE_URL: b.url,
-        HOSTED_A_TIMEOUT_MS: '8000',
-        IDLE_TIMEOUT_MS: String(idleTimeoutMs),
-      },
-      clock,
+    const { gateway, a, b, clock } = await startStill(
+      { a: script, b: answers('from b') },
+      { HOSTED_A_TIMEOUT_MS: '8000', IDLE_TIMEOUT_MS: String(idleTimeoutMs) },
     );
     return { a, b, clock, gateway, pending: startChat(gateway.url) };
   }

@@ -3,21 +3,20 @@ import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
 import { chatHead, openWire } from '../support/wire.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 /** Room for bodies of 10,000 bytes, each counted twice: as it came and as it is written. */
 const BUDGET = 20_000;
 const MEBIBYTE = 1024 * 1024;
 
 async function startTight() {
-  const upstream = await startUpstream(answers('x'));
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: upstream.url, MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET) },
-    clock,
+  const { gateway, a, clock } = await startStill(
+    { a: answers('x') },
+    { MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET) },
   );
-  return { upstream, clock, gateway };
+  return { upstream: a, clock, gateway };
 }
 
 const bodyOf = (bytes: number) => JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes) });
@@ -84,8 +83,7 @@ test('a body that is refused is not read to its end, and the connection is close
 const slowUpload = (bytes: number) => `${chatHead({ 'content-length': bytes })}{`;
 
 test('two hundred slow uploads of 32 MiB do not keep another caller out', async () => {
-  const upstream = await startUpstream(answers('x'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway } = await startBefore({ a: answers('x') });
   for (let upload = 0; upload < 200; upload += 1)
     (await openWire(gateway.url)).send(slowUpload(32 * MEBIBYTE));
   await turns(gateway, 20);
@@ -94,15 +92,14 @@ test('two hundred slow uploads of 32 MiB do not keep another caller out', async 
 });
 
 test('the body of a request is held until its answer has gone out', async () => {
-  const upstream = await startUpstream(() => {});
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET),
-  });
+  const { gateway, a } = await startBefore(
+    { a: () => {} },
+    { MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET) },
+  );
   const first = startChat(gateway.url, bodyOf(8000));
-  await upstream.call(1);
+  await a.call(1);
   expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(isOverloaded);
-  upstream.script = answers('x');
+  a.script = answers('x');
   first.leave();
   await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);
 });

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { typed } from '../support/protocols.ts';
-import { json, sse, startUpstream } from '../support/upstream.ts';
+import { json, sse } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 const ASK = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'tidy up' }] };
 const BLOCK = { type: 'tool_use', id: 'toolu_1', name: 'delete_files' };
@@ -43,14 +44,15 @@ test.each([
   ['that are null', ['null']],
   ['with something behind', ['{"paths":[]}', '</tool>']],
 ])('a tool is never called with an empty input for pieces %s', async (_what, pieces) => {
-  const first = await startUpstream(calling(pieces, 'tool_use'));
   const call = { ...BLOCK, input: { paths: ['/tmp/a'] } };
-  const next = await startUpstream(json(200, message([call])));
-  const gateway = await startGateway(at({ local: first.url, hosted_a: next.url }));
+  const { gateway, local } = await startBefore({
+    local: calling(pieces, 'tool_use'),
+    a: json(200, message([call])),
+  });
   const answer = await answerTo(gateway.url);
   expect(answer).toMatchObject({ status: 200, reason: 'local=bad_response', upstream: 'hosted_a' });
   expect(JSON.parse(answer.text)).toMatchObject({ content: [call] });
-  const alone = await startGateway(at({ hosted_a: first.url }));
+  const alone = await startGateway(at({ hosted_a: local.url }));
   expect((await answerTo(alone.url)).status).toBe(502);
 });
 
@@ -60,16 +62,14 @@ test('a tool’s input that is empty, or a JSON object, stays as the upstream ga
     [['{}'], {}],
     [['{"n":', '12}'], { n: 12 }],
   ] as const) {
-    const first = await startUpstream(calling(pieces, 'tool_use'));
-    const gateway = await startGateway(at({ hosted_a: first.url }));
+    const { gateway } = await startBefore({ a: calling(pieces, 'tool_use') });
     const { text } = await answerTo(gateway.url);
     expect(JSON.parse(text)).toMatchObject({ content: [TEXT, { ...BLOCK, input }] });
   }
 });
 
 test('a call that the limit of tokens cut off is left out of a whole message', async () => {
-  const first = await startUpstream(calling(['{"paths":["/tm'], 'max_tokens'));
-  const gateway = await startGateway(at({ hosted_a: first.url }));
+  const { gateway } = await startBefore({ a: calling(['{"paths":["/tm'], 'max_tokens') });
   const { status, text } = await answerTo(gateway.url);
   expect(status).toBe(200);
   expect(JSON.parse(text)).toMatchObject({ stop_reason: 'max_tokens', content: [TEXT] });

@@ -4,6 +4,7 @@ import { createManualClock } from '../support/clock.ts';
 import { chat, startChat } from '../support/client.ts';
 import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
 import { answers, completion, json, type Script, startUpstream } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** What each answer costs at a price of 1000 for a million tokens of output. */
 const COST = 0.25;
@@ -113,14 +114,15 @@ test('a money budget stays used up even if the clock is wrong at the start and p
 });
 
 test('an ondemand whose money budget is used up is not started', async () => {
-  const machine = await startUpstream(costly);
-  const gateway = await startGateway({
-    LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
-    ONDEMAND_BASE_URL: machine.url,
-    ONDEMAND_PRICE_OUTPUT: '1000',
-    ONDEMAND_BUDGET_DAY: '0',
-  });
+  const { gateway, ondemand } = await startBefore(
+    { ondemand: costly },
+    {
+      LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+      ONDEMAND_PRICE_OUTPUT: '1000',
+      ONDEMAND_BUDGET_DAY: '0',
+    },
+  );
   expect((await chat(gateway.url)).reason).toContain('ondemand=budget');
-  expect([machine.calls.length, machine.gets.length]).toEqual([0, 0]);
+  expect([ondemand.calls.length, ondemand.gets.length]).toEqual([0, 0]);
   expect(gateway.host.snapshot().status.ondemand_warmup).toBe('idle');
 });

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { startChat } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
-import { PLAIN, STREAM } from '../support/scene.ts';
+import { startBefore, startStill, PLAIN, STREAM } from '../support/scene.ts';
 import {
   answers,
   chunk,
@@ -14,7 +13,6 @@ import {
   ROLE,
   type Script,
   stall,
-  startUpstream,
 } from '../support/upstream.ts';
 import { chatBytes, chatHead, openWire } from '../support/wire.ts';
 
@@ -41,13 +39,7 @@ describe.each<[phase: string, script: Script, body: object, settings: Record<str
   ['while a whole answer is waited for', hang, PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
 ])('a caller that leaves %s', (_phase, script, body, settings) => {
   test('a caller that leaves before the commit aborts the upstream call at once, and no other upstream is called', async () => {
-    const a = await startUpstream(script);
-    const b = await startUpstream(answers('from b'));
-    const gateway = await startGateway({
-      HOSTED_A_BASE_URL: a.url,
-      HOSTED_B_BASE_URL: b.url,
-      ...settings,
-    });
+    const { gateway, a, b } = await startBefore({ a: script, b: answers('from b') }, settings);
     const took = await fastest(async () => {
       const pending = startChat(gateway.url, body);
       const call = await a.call(a.calls.length + 1);
@@ -71,8 +63,7 @@ test('a caller that leaves while it reads slowly aborts the upstream call at onc
       }
     }
   };
-  const a = await startUpstream(flood);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { gateway, a } = await startBefore({ a: flood });
   const took = await fastest(async () => {
     const caller = await openWire(gateway.url, false);
     caller.send(chatBytes(STREAM));
@@ -89,8 +80,7 @@ test('a caller that leaves while it reads slowly aborts the upstream call at onc
 });
 
 test('a caller that leaves while it sends its body leaves no trace', async () => {
-  const a = await startUpstream(answers('from a'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { gateway, a } = await startBefore({ a: answers('from a') });
   const caller = await openWire(gateway.url);
   caller.send(`${chatHead({ 'content-length': 1000 })}{"messages":`);
   await turns(gateway);
@@ -101,10 +91,7 @@ test('a caller that leaves while it sends its body leaves no trace', async () =>
 });
 
 test('a caller that leaves during the pause before a retry prevents the retry', async () => {
-  const a = await startUpstream(error(500));
-  const b = await startUpstream(answers('from b'));
-  const clock = createManualClock();
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url }, clock);
+  const { gateway, a, b, clock } = await startStill({ a: error(500), b: answers('from b') });
   const pending = startChat(gateway.url, STREAM);
   await a.call(1);
   await turns(gateway);
@@ -120,12 +107,10 @@ test('a caller that leaves during the pause before a retry prevents the retry', 
 });
 
 test('a caller that leaves between two polls of a cold start leaves no trace', async () => {
-  const starting = await startUpstream(error(503));
-  const clock = createManualClock();
-  const gateway = await startGateway({ ONDEMAND_BASE_URL: starting.url }, clock);
+  const { gateway, ondemand, clock } = await startStill({ ondemand: error(503) });
   const pending = startChat(gateway.url, STREAM);
   await clock.timer(1000, 1000);
   pending.leave();
   await expectForgotten(gateway);
-  expect(starting.calls).toHaveLength(1);
+  expect(ondemand.calls).toHaveLength(1);
 });

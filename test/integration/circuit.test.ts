@@ -1,27 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { chat, HELLO, startChat } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import {
-  answers,
-  chunk,
-  DONE,
-  error,
-  hang,
-  ROLE,
-  stall,
-  startUpstream,
-  STOP,
-} from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { answers, chunk, DONE, error, hang, ROLE, stall, STOP } from '../support/upstream.ts';
+import { startStill } from '../support/scene.ts';
 
 const DEAD = error(503, 'out of order');
 
 test('requests for a hundred seconds spend on a dead local its threshold and one quick probe in 15 s at most', async () => {
-  const clock = createManualClock();
-  const local = await startUpstream(DEAD);
-  const hosted = await startUpstream(answers('hi'));
-  const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }), clock);
+  const { gateway, local, clock } = await startStill({ local: DEAD, a: answers('hi') });
   for (let n = 0; n < 100; n += 1) {
     await chat(gateway.url);
     clock.advance(1000);
@@ -38,12 +24,9 @@ const circuitOf = (gateway: TestGateway) =>
 
 /** A gateway whose first upstream has failed once, which opened its circuit. */
 async function startOpened(settings: Readonly<Record<string, string>> = {}) {
-  const clock = createManualClock();
-  const a = await startUpstream(DEAD);
-  const b = await startUpstream(answers('from b'));
-  const gateway = await startGateway(
-    { ...at({ hosted_a: a.url, hosted_b: b.url }), FAIL_THRESHOLD: '1', ...settings },
-    clock,
+  const { gateway, a, b, clock } = await startStill(
+    { a: DEAD, b: answers('from b') },
+    { FAIL_THRESHOLD: '1', ...settings },
   );
   await chat(gateway.url);
   expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: MINUTE_MS });

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { endedInError } from '../support/protocols.ts';
-import { createManualClock } from '../support/clock.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { counted, inFlight } from '../support/report.ts';
 import {
   answerChunks,
@@ -12,10 +10,10 @@ import {
   ROLE,
   sse,
   stall,
-  startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
+import { startStill } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
 const B = chunk({ content: 'b' });
@@ -23,12 +21,9 @@ const STREAM = { ...HELLO, stream: true };
 
 /** A gateway with two hosted upstreams: `first` as scripted, and one that answers. */
 async function startPair(first: Script) {
-  const a = await startUpstream(first);
-  const b = await startUpstream(sse(...answerChunks('from b')));
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url, IDLE_TIMEOUT_MS: '5000' },
-    clock,
+  const { gateway, a, b, clock } = await startStill(
+    { a: first, b: sse(...answerChunks('from b')) },
+    { IDLE_TIMEOUT_MS: '5000' },
   );
   return { a, b, clock, gateway };
 }

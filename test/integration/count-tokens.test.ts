@@ -5,6 +5,7 @@ import { counted } from '../support/report.ts';
 import { chatOnly } from '../support/speakers.ts';
 import { answers, json, type Script, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 const ask = (url: string, more = {}, headers = {}) => {
   const messages = [{ role: 'user', content: 'x'.repeat(400) }];
@@ -13,8 +14,7 @@ const ask = (url: string, more = {}, headers = {}) => {
 };
 
 test('the number of tokens is estimated if an upstream does not count', async () => {
-  const a = await startUpstream(chatOnly(404));
-  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const { gateway } = await startBefore({ a: chatOnly(404) });
   const answer = await ask(gateway.url);
   expect([answer.status, answer.upstream, answer.reason]).toEqual([
     200,
@@ -27,8 +27,7 @@ test('the number of tokens is estimated if an upstream does not count', async ()
 });
 
 test('the number of tokens of a PDF is that of its pages, and not of its base64', async () => {
-  const a = await startUpstream(chatOnly(404));
-  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const { gateway } = await startBefore({ a: chatOnly(404) });
   const data = Buffer.alloc(1024 * 1024).toString('base64');
   const source = { type: 'base64', media_type: 'application/pdf', data };
   const messages = [{ role: 'user', content: [{ type: 'document', source }] }];
@@ -55,15 +54,13 @@ test('the number of tokens is asked for without the betas and fields that an ups
     const told = refusing('context_management: Extra inputs are not permitted');
     return (isKnown ? json(200, { input_tokens: 7 }) : told)(call);
   };
-  const a = await startUpstream(strict);
-  const gateway = await startGateway({ ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'native' });
+  const { gateway } = await startBefore({ a: strict }, { HOSTED_A_PROTOCOLS: 'native' });
   const { text } = await ask(gateway.url, { context_management: {} }, { 'anthropic-beta': 'x' });
   expect(JSON.parse(text)).toEqual({ input_tokens: 7 });
 });
 
 test('the number of tokens of a request that cannot be translated is a 400', async () => {
-  const a = await startUpstream(chatOnly(404));
-  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const { gateway } = await startBefore({ a: chatOnly(404) });
   const answer = await ask(gateway.url, { container: 'c' });
   expect([answer.status, answer.text.includes("'container'")]).toEqual([400, true]);
 });

@@ -1,23 +1,13 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { eventsOf, STREAM_PROTOCOLS, type StreamProtocol } from '../support/protocols.ts';
-import { ask, PLAIN, startScene, STREAM } from '../support/scene.ts';
+import { startStill, ask, PLAIN, startScene, STREAM } from '../support/scene.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { turns } from '../support/report.ts';
 import { chatBytes, openWire } from '../support/wire.ts';
-import {
-  answerChunks,
-  answers,
-  error,
-  hang,
-  json,
-  sse,
-  startUpstream,
-} from '../support/upstream.ts';
+import { answerChunks, answers, error, hang, json, sse } from '../support/upstream.ts';
 
 const KEEP_ALIVE_MS = 30_000;
 
@@ -30,17 +20,15 @@ const signOf = ({ path }: StreamProtocol) =>
 
 /** A gateway before an engine that is still reading when two signs of life are due. */
 async function startReading(settings: Readonly<Record<string, string>> = {}) {
-  const clock = createManualClock();
-  const engine = await startUpstream(hang);
-  const gateway = await startGateway({ LOCAL_ENGINE_URL: engine.url, ...settings }, clock);
+  const { gateway, local, clock } = await startStill({ local: hang }, settings);
   const untilSigns = async () => {
-    const call = await engine.call(1);
+    const call = await local.call(1);
     await turns(gateway);
     clock.advance(KEEP_ALIVE_MS);
     clock.advance(KEEP_ALIVE_MS - 1);
     return call;
   };
-  return { ...gateway, clock, engine, untilSigns };
+  return { ...gateway, clock, engine: local, untilSigns };
 }
 
 const timesIn = (text: string, part: string) => text.split(part).length - 1;

@@ -3,6 +3,7 @@ import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { error, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 const VECTORS = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });
 const RANKS = json(200, { results: [{ index: 0, relevance_score: 1 }] });
@@ -21,16 +22,10 @@ async function startEngine(script: Script, ...models: readonly string[]) {
 
 describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
   test('an embeddings or rerank request goes to no other model, and to no upstream that is set to another', async () => {
-    const [a, b, c] = [
-      await startUpstream(answers),
-      await startUpstream(error(503)),
-      await startUpstream(answers),
-    ];
-    const gateway = await startGateway({
-      ...at({ hosted_a: a.url, hosted_b: b.url, hosted_c: c.url }),
-      HOSTED_A_MODEL: 'other',
-      HOSTED_B_MODEL: 'mine',
-    });
+    const { gateway, a, b, c } = await startBefore(
+      { a: answers, b: error(503), c: answers },
+      { HOSTED_A_MODEL: 'other', HOSTED_B_MODEL: 'mine' },
+    );
     const answer = await startCall(gateway.url + path, { ...body, model: 'mine' }).answer;
     expect(answer).toMatchObject({
       status: 200,
@@ -64,22 +59,19 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
   });
 
   test('an embeddings or rerank request does not start an ondemand that is set to another model', async () => {
-    const gpu = await startUpstream(answers);
-    const own = await startUpstream(error(503));
-    const gateway = await startGateway({
-      ...at({ local: own.url, ondemand: gpu.url }),
-      ONDEMAND_MODEL: 'chat',
-    });
+    const { gateway, ondemand } = await startBefore(
+      { local: error(503), ondemand: answers },
+      { ONDEMAND_MODEL: 'chat' },
+    );
     const answer = await startCall(gateway.url + path, { ...body, model: 'mine' }).answer;
     expect(answer.reason).toBe('local=http_503; ondemand=model_mismatch');
     expect(gateway.host.snapshot().status.ondemand_warmup).toBe('idle');
-    expect([gpu.calls.length, gpu.gets.length]).toEqual([0, 0]);
+    expect([ondemand.calls.length, ondemand.gets.length]).toEqual([0, 0]);
   });
 });
 
 test('a caller that asks for vectors in base64 gets them so from an engine that sends numbers', async () => {
-  const a = await startUpstream(VECTORS);
-  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const { gateway, a } = await startBefore({ a: VECTORS });
   const vectorFor = async (encoding_format: string) => {
     const body = { model: 'm', input: 'a', encoding_format };
     const { text } = await startCall(`${gateway.url}/v1/embeddings`, body).answer;

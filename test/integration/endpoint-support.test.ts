@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { chat, startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { WHOLE_PROTOCOLS } from '../support/protocols.ts';
 import { counted } from '../support/report.ts';
-import { answers, error, json, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, error, json } from '../support/upstream.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const SERVED_OTHERWISE = ['chat completions', 'responses', 'messages', 'count_tokens'];
 /** Endpoints that nothing can stand in for. */
@@ -18,10 +16,10 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
     test.each([404, 405, 501])(
       'an upstream that answers %i to an endpoint is skipped for it for ten minutes, and its circuit does not count it',
       async (status) => {
-        const a = await startUpstream(error(status, 'Not Found'));
-        const b = await startUpstream(json(200, whole));
-        const clock = createManualClock();
-        const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }), clock);
+        const { gateway, a, clock } = await startStill({
+          a: error(status, 'Not Found'),
+          b: json(200, whole),
+        });
         const ask = () => startCall(gateway.url + path, body).answer;
         for (let n = 0; n < 3; n += 1) {
           const answer = await ask();
@@ -38,8 +36,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
     );
 
     test('a caller gets a 404 that says so if no upstream has the endpoint', async () => {
-      const a = await startUpstream(error(404, 'Not Found'));
-      const gateway = await startGateway(at({ hosted_a: a.url }));
+      const { gateway } = await startBefore({ a: error(404, 'Not Found') });
       for (let n = 0; n < 2; n += 1) {
         const answer = await startCall(gateway.url + path, body).answer;
         expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'unsupported_endpoint' } });
@@ -49,9 +46,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
     });
 
     test('a missing endpoint does not hide that another upstream failed', async () => {
-      const a = await startUpstream(error(503));
-      const b = await startUpstream(error(404, 'Not Found'));
-      const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+      const { gateway } = await startBefore({ a: error(503), b: error(404, 'Not Found') });
       const answer = await startCall(gateway.url + path, body).answer;
       expect([answer.status, answer.reason]).toEqual([
         503,
@@ -62,8 +57,7 @@ describe.each(OTHERS.map((protocol) => [protocol.name, protocol] as const))(
 );
 
 test('a missing model or a missing response is not a missing endpoint', async () => {
-  const a = await startUpstream(error(404, 'The model `m` does not exist.'));
-  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const { gateway, a } = await startBefore({ a: error(404, 'The model `m` does not exist.') });
   const ask = () => startCall(`${gateway.url}/v1/responses`, { model: 'n', input: 'hi' }).answer;
   expect((await ask()).reason).toBe('hosted_a=model_not_found');
   a.script = error(404, "Response with id 'resp_1' not found.");

@@ -17,6 +17,7 @@ import {
   STOP,
   type Script,
 } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const EVENTS = { 'content-type': 'text/event-stream' };
 const A = chunk({ content: 'a' });
@@ -94,9 +95,10 @@ test('an event over 4 MiB after the commit ends the stream with an error event',
 
 test('more than 64 KiB before any content is a bad response', async () => {
   const comments = Array.from({ length: 70 }, () => `: ${'x'.repeat(1000)}\n\n`);
-  const a = await startUpstream(sse(...comments, A, STOP, DONE));
-  const b = await startUpstream(sse(A, STOP, DONE));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url });
+  const { gateway } = await startBefore({
+    a: sse(...comments, A, STOP, DONE),
+    b: sse(A, STOP, DONE),
+  });
   const answer = await chatStream(gateway.url);
   expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
   expect(answer.text).toBe(A + STOP + DONE);
@@ -168,8 +170,7 @@ describe.each(CODINGS)('a body compressed with %s', (coding, compress) => {
 
 test('a compressed stream reaches the caller event by event', async () => {
   const { createGzip } = await import('node:zlib');
-  const a = await startUpstream(() => {});
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { gateway, a } = await startBefore({ a: () => {} });
   const pending = startChat(gateway.url, { ...HELLO, stream: true });
   const { res } = await a.call(1);
   res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });

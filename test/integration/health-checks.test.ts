@@ -15,6 +15,7 @@ import {
   type UpstreamGet,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const DEAD = error(503, 'out of order');
 const MINUTE_MS = 60_000;
@@ -32,21 +33,15 @@ async function startOpened(
   id: 'local' | 'hosted_a',
   settings: Readonly<Record<string, string>> = {},
 ) {
-  const clock = createManualClock();
   const up = await startUpstream(DEAD);
-  const other = await startUpstream(answers('from the other'));
-  const gateway = await startGateway(
-    {
-      ...at({ [id]: up.url, hosted_c: other.url }),
-      FAIL_THRESHOLD: '1',
-      ...settings,
-    },
-    clock,
+  const { gateway, c, clock } = await startStill(
+    { c: answers('from the other') },
+    { ...at({ [id]: up.url }), FAIL_THRESHOLD: '1', ...settings },
   );
   await chat(gateway.url);
   // A fixed engine is asked for its models as well, and what it is.
   const checks = () => up.gets.filter(({ path }) => path === '/health' || path === '/models');
-  return { clock, up, other, gateway, checks };
+  return { clock, up, other: c, gateway, checks };
 }
 
 /** Time passes, and what was sent in it is answered. */
@@ -194,15 +189,14 @@ describe('an upstream whose circuit is open', () => {
 
 /** Lets callers of a silent upstream wait until its timeout has opened its circuit. */
 async function startHung(clock = createManualClock()) {
-  const up = await startUpstream(hang);
-  const other = await startUpstream(answers('from the other'));
-  const gateway = await startGateway(
-    { ...at({ hosted_a: up.url, hosted_b: other.url }), TTFT_SLOW_THRESHOLD: '1', HEDGE: 'off' },
+  const { gateway, a, b } = await startBefore(
+    { a: hang, b: answers('from the other') },
+    { TTFT_SLOW_THRESHOLD: '1', HEDGE: 'off' },
     clock,
   );
-  await timeOut(gateway, clock, up);
+  await timeOut(gateway, clock, a);
   expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true });
-  return { clock, up, other, gateway };
+  return { clock, up: a, other: b, gateway };
 }
 
 async function timeOut(

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 interface ErrorBody {
   readonly error: {
@@ -14,10 +15,9 @@ interface ErrorBody {
 
 /** Sends `body` and asserts that no upstream was called for it. */
 async function refused(body: string | Buffer, headers: Record<string, string> = {}) {
-  const upstream = await startUpstream(answers('x'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway, a } = await startBefore({ a: answers('x') });
   const answer = await chat(gateway.url, body, headers);
-  expect(upstream.calls).toHaveLength(0);
+  expect(a.calls).toHaveLength(0);
   expect(answer).toMatchObject({ upstream: 'none', reason: 'none' });
   const { error } = JSON.parse(answer.text) as ErrorBody;
   return { status: answer.status, ...error };
@@ -91,10 +91,12 @@ test.each([
 });
 
 test('a byte order mark in front of a body is left out', async () => {
-  const upstream = await startUpstream(answers('x'));
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const {
+    gateway: { url },
+    a,
+  } = await startBefore({ a: answers('x') });
   expect((await chat(url, `\uFEFF{${MESSAGES}}`)).status).toBe(200);
-  expect(upstream.calls[0]?.body.toString()).toMatch(/^\{"messages"/);
+  expect(a.calls[0]?.body.toString()).toMatch(/^\{"messages"/);
 });
 
 test('a body with invalid UTF-8 gets a 400', async () => {
@@ -160,39 +162,35 @@ describe.each<
   ],
 ])('for an upstream %s', (_how, settings, ask) => {
   test.each(ODD_BODIES)('%s in a body passes byte for byte', async (_name, members) => {
-    const upstream = await startUpstream(answers('x'));
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...settings });
+    const { gateway, a } = await startBefore({ a: answers('x') }, settings);
     const [sent, asked] = ask(members);
     const answer = await chat(gateway.url, sent);
     expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
-    expect(upstream.calls.map((call) => call.body.toString() === asked)).toEqual([true]);
+    expect(a.calls.map((call) => call.body.toString() === asked)).toEqual([true]);
   });
 });
 
 test('audio, video and a file without a name reach an engine unchanged', async () => {
   const parts =
     '[{"type":"audio_url","audio_url":{"url":"data:audio/wav;base64,AA=="}},{"type":"video_url","video_url":{"url":"https://x/v.mp4"}},{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}},{"type":"file","file":{"file_data":"data:application/pdf;base64,AA=="}}]';
-  const upstream = await startUpstream(answers('x'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway, a } = await startBefore({ a: answers('x') });
   const body = `{"messages":[{"role":"user","content":${parts}}],"stream":true,${USAGE_ASKED}}`;
   expect((await chat(gateway.url, body)).status).toBe(200);
-  expect(upstream.calls[0]?.body.toString()).toBe(body);
+  expect(a.calls[0]?.body.toString()).toBe(body);
 });
 
 test('a model whose key is spelled in escapes is read as the model', async () => {
-  const upstream = await startUpstream(answers('x'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
+  const { gateway, a } = await startBefore({ a: answers('x') }, { HOSTED_A_MODEL: 'mine' });
   await chat(gateway.url, `{"mod\\u0065l":"yours",${MESSAGES},"str\\u0065am":true}`);
-  expect(upstream.calls.map((call) => call.body.toString())).toEqual([
+  expect(a.calls.map((call) => call.body.toString())).toEqual([
     `{"mod\\u0065l":"mine",${MESSAGES},"str\\u0065am":true,${USAGE_ASKED}}`,
   ]);
 });
 
 test('a model deeper in the body is not read as the model', async () => {
-  const upstream = await startUpstream(answers('x'));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, HOSTED_A_MODEL: 'mine' });
+  const { gateway, a } = await startBefore({ a: answers('x') }, { HOSTED_A_MODEL: 'mine' });
   const body = (model: string) =>
     `{"a":{"model":"x"},${MESSAGES},"model":"${model}","b":[{"model":"y"}],"stream":true,${USAGE_ASKED}}`;
   await chat(gateway.url, body('yours'));
-  expect(upstream.calls.map((call) => call.body.toString())).toEqual([body('mine')]);
+  expect(a.calls.map((call) => call.body.toString())).toEqual([body('mine')]);
 });

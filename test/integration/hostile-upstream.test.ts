@@ -17,6 +17,7 @@ import {
   STOP,
   type Script,
 } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
 const STREAM = { ...HELLO, stream: true };
@@ -122,8 +123,7 @@ describe.each<[name: string, status: number, type: string, body: object]>([
       }
       gzip.end();
     };
-    const a = await startUpstream(bomb);
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+    const { gateway, a } = await startBefore({ a: bomb });
     const before = process.memoryUsage.rss();
     const answer = await chat(gateway.url, body);
     // The beginning of an error says what is wrong.
@@ -146,8 +146,7 @@ test('a small gzip bomb in one piece after the commit ends the stream with an er
       .writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
       .end(bomb);
   };
-  const a = await startUpstream(script);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { gateway } = await startBefore({ a: script });
   const { text } = await chat(gateway.url, STREAM);
   expect(text.startsWith(`${A}data: {"error":`)).toBe(true);
   expect(text).toContain('upstream_bad_response');
@@ -175,13 +174,10 @@ test.each<[name: string, script: Script, body: object, upstream: string]>([
 ])(
   'a nest 100,000 deep in %s is passed on or falls back, and never ends the gateway',
   async (_name, script, body, upstream) => {
-    const a = await startUpstream(script);
-    const b = await startUpstream(answers('from b'));
-    const gateway = await startGateway({
-      HOSTED_A_BASE_URL: a.url,
-      HOSTED_B_BASE_URL: b.url,
-      HOSTED_A_TIMEOUT_MS: '4000',
-    });
+    const { gateway } = await startBefore(
+      { a: script, b: answers('from b') },
+      { HOSTED_A_TIMEOUT_MS: '4000' },
+    );
     const got = await chat(gateway.url, body);
     expect(got).toMatchObject({ status: 200, upstream });
     expect(inFlight(gateway)).toBe(0);
@@ -190,8 +186,7 @@ test.each<[name: string, script: Script, body: object, upstream: string]>([
 
 test('keys that objects inherit are plain keys in an assembled stream', async () => {
   const odd = A.replace('"created":1', '"constructor":1,"toString":"x","__proto__":{"polluted":1}');
-  const a = await startUpstream(sse(odd, STOP, DONE));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
+  const { gateway } = await startBefore({ a: sse(odd, STOP, DONE) });
   const got = await chat(gateway.url, PLAIN);
   expect(got.status).toBe(200);
   expect(JSON.parse(got.text)).toMatchObject({ constructor: 1, toString: 'x' });

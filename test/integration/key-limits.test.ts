@@ -5,11 +5,12 @@ import type { Log } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
+import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import { completion, json, type Script, startUpstream } from '../support/upstream.ts';
 import { history } from '../support/usage.ts';
+import { startBefore } from '../support/scene.ts';
 
 type Limits = Readonly<Record<string, number | null>>;
 
@@ -42,17 +43,16 @@ function ownerOf({ url, dataDirectory }: TestGateway) {
 }
 
 async function started(log?: Log, script = counted) {
-  const upstream = await startUpstream(script);
   const clock = createManualClock();
   // Far from the end of a month in every time zone.
   clock.advance(10 * 24 * 3_600_000);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url }, clock, log);
+  const { gateway, a } = await startBefore({ a: script }, {}, clock, log);
   const statuses = async (key: Record<string, string>, times: number) => {
     const all = [];
     for (let n = 0; n < times; n += 1) all.push((await chat(gateway.url, HELLO, key)).status);
     return all;
   };
-  return { ...gateway, ...ownerOf(gateway), upstream, clock, statuses };
+  return { ...gateway, ...ownerOf(gateway), upstream: a, clock, statuses };
 }
 
 describe('a key at its limit', () => {

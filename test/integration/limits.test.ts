@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
 import { chatHead, openWire } from '../support/wire.ts';
+import { startStill } from '../support/scene.ts';
 
 const LIMIT = 2000;
 
@@ -14,13 +13,11 @@ function bodyOf(bytes: number): string {
 }
 
 async function startLimited() {
-  const upstream = await startUpstream(answers('x'));
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: upstream.url, MAX_BODY_BYTES: String(LIMIT) },
-    clock,
+  const { gateway, a, clock } = await startStill(
+    { a: answers('x') },
+    { MAX_BODY_BYTES: String(LIMIT) },
   );
-  return { upstream, clock, gateway };
+  return { upstream: a, clock, gateway };
 }
 
 const chunked = (body: string, size: number) =>

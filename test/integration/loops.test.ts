@@ -4,18 +4,18 @@ import { chat, HELLO } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
 import { OUTER_ADDRESS } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 test('a request that comes back to its gateway gets a 508 there, and falls back', async () => {
-  const hosted = await startUpstream(answers('from hosted'));
   // With any free port the check of the settings does not know the own address.
-  const gateway = await startControlled(at({ hosted_a: hosted.url }));
+  const { gateway, a } = await startBefore({ a: answers('from hosted') });
   await gateway.set({ local: { baseUrl: gateway.url } });
   const answer = await chat(gateway.url);
   expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'local=http_508' });
-  expect(hosted.calls).toHaveLength(1);
-  const hops = String(hosted.calls[0]?.headers['x-gateway-hops']);
+  expect(a.calls).toHaveLength(1);
+  const hops = String(a.calls[0]?.headers['x-gateway-hops']);
   const returned = await chat(gateway.url, HELLO, { 'x-gateway-hops': hops });
   expect(returned).toMatchObject({ status: 508, upstream: 'none' });
   expect(returned.text).toContain('"code":"loop_detected"');
@@ -31,11 +31,10 @@ test('a gateway’s own address is refused when it is set, with the reason', asy
 });
 
 test('gateways may be behind each other, but not without end', async () => {
-  const last = await startUpstream(answers('x'));
-  const second = await startGateway(at({ local: last.url }));
+  const { gateway: second, local } = await startBefore({ local: answers('x') });
   const first = await startGateway(at({ local: second.url }));
   expect(await chat(first.url)).toMatchObject({ status: 200 });
-  const hops = String(last.calls[0]?.headers['x-gateway-hops']).split(',');
+  const hops = String(local.calls[0]?.headers['x-gateway-hops']).split(',');
   expect(new Set(hops).size).toBe(2);
   const tooMany = await chat(first.url, HELLO, { 'x-gateway-hops': 'a, b, c, d, e' });
   expect(tooMany).toMatchObject({ status: 508, upstream: 'none' });

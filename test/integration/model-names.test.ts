@@ -3,6 +3,7 @@ import { chat, HELLO, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream, type Upstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** An engine with the model `llama`, and two hosted upstreams, of which the second takes `gpt` too. */
 async function started(settings: Readonly<Record<string, string>> = {}) {
@@ -76,20 +77,22 @@ test('only upstreams that have the model are called with MODEL_FALLBACK=same', a
 
 test('an alias may name an embedding model, in a form too', async () => {
   const vectors = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });
-  const upstream = await startUpstream(vectors, json(200, { text: 'hi' }));
-  const { url } = await startGateway({
-    ...at({ hosted_a: upstream.url }),
-    MODEL_ALIASES: 'embed=nomic,hear=whisper-größe',
-  });
+  const {
+    gateway: { url },
+    a,
+  } = await startBefore(
+    { a: [vectors, json(200, { text: 'hi' })] },
+    { MODEL_ALIASES: 'embed=nomic,hear=whisper-größe' },
+  );
   const asked = await startCall(`${url}/v1/embeddings`, { input: 'a', model: 'embed' }).answer;
   expect(asked.status).toBe(200);
-  expect(upstream.calls[0]?.json).toEqual({ input: 'a', model: 'nomic' });
+  expect(a.calls[0]?.json).toEqual({ input: 'a', model: 'nomic' });
   const form = new FormData();
   form.append('file', new Blob([Buffer.from([0xff, 0, 0x0d, 0x0a])]), 'ü.wav');
   form.append('model', 'hear');
   const heard = await fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', body: form });
   expect(heard.status).toBe(200);
-  const { body } = await upstream.call(2);
+  const { body } = await a.call(2);
   expect(body.toString('utf8')).toContain('name="model"\r\n\r\nwhisper-größe\r\n--');
   expect(body.includes(Buffer.from([0xff, 0, 0x0d, 0x0a]))).toBe(true);
 });

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
-import { startGateway } from '../support/gateway.ts';
 import {
   answers,
   chunk,
@@ -11,11 +9,11 @@ import {
   json,
   ROLE,
   sse,
-  startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
-import { at, worded, wordOf } from '../support/words.ts';
+import { worded, wordOf } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const body =
   (type: string, text: string): Script =>
@@ -113,9 +111,7 @@ describe.each([
   test.each(NO_ANSWERS)(
     '%s from hosted_a is a bad response, and hosted_b answers in its place',
     async (_says, script) => {
-      const a = await startUpstream(script);
-      const b = await startUpstream(answers('a real answer'));
-      const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+      const { gateway, a, b } = await startBefore({ a: script, b: answers('a real answer') });
       const answer = await chat(gateway.url, { ...HELLO, stream });
       expect(answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
       expect(answer.reason).toBe('hosted_a=bad_response');
@@ -127,9 +123,8 @@ describe.each([
   );
 
   test.each(NO_ANSWERS)('%s as the final answer is a 502', async (_says, script, described) => {
-    const only = await startUpstream(script);
     // The clock stands still: nothing of this is waited for or asked for again.
-    const gateway = await startGateway(at({ hosted_a: only.url }), createManualClock());
+    const { gateway, a } = await startStill({ a: script });
     const answer = await chat(gateway.url, { ...HELLO, stream });
     expect(wordOf(answer)).toEqual(
       worded({
@@ -138,7 +133,7 @@ describe.each([
         last: ['hosted_a', `bad_response (${described})`],
       }),
     );
-    expect(only.calls).toHaveLength(1);
+    expect(a.calls).toHaveLength(1);
     const { circuits } = gateway.host.snapshot().status;
     expect(circuits['hosted_a']).toMatchObject({ fails: 1, successes: 0 });
   });
@@ -146,22 +141,25 @@ describe.each([
 
 test('a tool call alone is an answer', async () => {
   const calls = [{ index: 0, id: '', type: 'function', function: { name: 'f', arguments: '{}' } }];
-  const a = await startUpstream(sse(ROLE, chunk({ tool_calls: calls }, 'tool_calls'), DONE));
-  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const { gateway } = await startBefore({
+    a: sse(ROLE, chunk({ tool_calls: calls }, 'tool_calls'), DONE),
+  });
   expect(await chatStream(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
 
 test('reasoning alone is an answer', async () => {
-  const a = await startUpstream(sse(ROLE, chunk({ reasoning_content: 'hm' }), STOP, DONE));
-  const gateway = await startGateway(at({ hosted_a: a.url }));
+  const { gateway } = await startBefore({
+    a: sse(ROLE, chunk({ reasoning_content: 'hm' }), STOP, DONE),
+  });
   expect(await chatStream(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
 });
 
 test('a response head just under 32 KiB is read', async () => {
-  const a = await startUpstream((call) => {
-    call.res.setHeader('x-long', 'x'.repeat(31 * 1024));
-    return answers('fits')(call);
+  const { gateway } = await startBefore({
+    a: (call) => {
+      call.res.setHeader('x-long', 'x'.repeat(31 * 1024));
+      return answers('fits')(call);
+    },
   });
-  const gateway = await startGateway(at({ hosted_a: a.url }));
   expect(textOf((await chatStream(gateway.url)).text)).toBe('fits');
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { nextPause, pollUntil } from '../support/polling.ts';
-import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
-import { at, worded, wordOf } from '../support/words.ts';
+import { answers, error, json, type Script } from '../support/upstream.ts';
+import { worded, wordOf } from '../support/words.ts';
+import { startStill } from '../support/scene.ts';
 
 /** Answers with which a machine that is starting puts one off. */
 const STARTING: readonly (readonly [says: string, Script])[] = [
@@ -27,15 +27,15 @@ describe('an ondemand that is starting', () => {
   test.each(STARTING)(
     'an ondemand that is starting (%s) is polled until it serves, without a fallback reason',
     async (_says, script) => {
-      const clock = createManualClock();
-      const machine = await startUpstream(script, script, script, answers('awake'));
-      const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+      const { gateway, ondemand, clock } = await startStill({
+        ondemand: [script, script, script, answers('awake')],
+      });
       const answer = chatStream(gateway.url);
       await pollUntil(answer, clock);
       expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
       expect(textOf((await answer).text)).toBe('awake');
-      expect(machine.calls).toHaveLength(4);
-      const [first, ...others] = machine.calls;
+      expect(ondemand.calls).toHaveLength(4);
+      const [first, ...others] = ondemand.calls;
       for (const call of others) expect(call.body).toEqual(first?.body);
       expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
     },
@@ -44,11 +44,9 @@ describe('an ondemand that is starting', () => {
   test.each(STARTING)(
     'an ondemand that is starting (%s) for its whole timeout is a 504',
     async (_says, script) => {
-      const clock = createManualClock();
-      const machine = await startUpstream(script);
-      const gateway = await startGateway(
-        { ...at({ ondemand: machine.url }), ONDEMAND_TIMEOUT_MS: '32500', KEEP_ALIVE_MS: '0' },
-        clock,
+      const { gateway, ondemand, clock } = await startStill(
+        { ondemand: script },
+        { ONDEMAND_TIMEOUT_MS: '32500', KEEP_ALIVE_MS: '0' },
       );
       const answer = chat(gateway.url);
       const pauses = await pollUntil(answer, clock);
@@ -61,7 +59,7 @@ describe('an ondemand that is starting', () => {
       );
       // The last poll comes just before the end.
       expect(sum(pauses)).toBe(31_750);
-      expect(machine.calls).toHaveLength(pauses.length + 1);
+      expect(ondemand.calls).toHaveLength(pauses.length + 1);
       // One request, however often it was polled.
       const { status, requests } = gateway.host.snapshot();
       expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
@@ -71,9 +69,7 @@ describe('an ondemand that is starting', () => {
   );
 
   test('an ondemand that refuses after its start is left for that reason', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(error(503), error(401));
-    const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+    const { gateway, clock } = await startStill({ ondemand: [error(503), error(401)] });
     const answer = chat(gateway.url);
     await pollUntil(answer, clock);
     expect(wordOf(await answer)).toEqual(
@@ -87,15 +83,13 @@ describe('an ondemand that is starting', () => {
 });
 
 test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
-  const clock = createManualClock();
-  const machine = await startUpstream(answers('here'));
-  const gateway = await startGateway(at({ ondemand: machine.url }), clock);
+  const { gateway, ondemand, clock } = await startStill({ ondemand: answers('here') });
   await chatStream(gateway.url);
-  await machine.close();
+  await ondemand.close();
   const answer = chatStream(gateway.url);
   const pause = await nextPause(clock);
   expect(gateway.host.snapshot().status.ondemand_warmup).toBe('warming');
-  await machine.reopen();
+  await ondemand.reopen();
   clock.advance(pause);
   await pollUntil(answer, clock);
   expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });

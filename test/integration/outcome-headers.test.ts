@@ -3,6 +3,7 @@ import { chat, HELLO } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { answers, completion, error, json, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
 
@@ -89,9 +90,7 @@ describe('the headers of the caller', () => {
     ['a prompt', error(402, 'Prompt tokens limit exceeded: 90000 > 20000'), 'request_too_large'],
     ['a prompt, by its capacity', error(402, 'More token capacity required'), 'request_too_large'],
   ])('what a host refuses for %s stays in requests for another', async (_what, refusal, reason) => {
-    const host = await startUpstream(refusal, answers('hi'));
-    const next = await startUpstream(answers('spilled'));
-    const gateway = await startGateway(at({ hosted_a: host.url, hosted_b: next.url }));
+    const { gateway } = await startBefore({ a: [refusal, answers('hi')], b: answers('spilled') });
     expect(await chat(gateway.url, { ...HELLO, model: 'big' })).toMatchObject({
       upstream: 'hosted_b',
       reason: expect.stringMatching(new RegExp(`hosted_a=${reason}$`)),
@@ -175,10 +174,9 @@ describe('what an upstream answers', () => {
         Array.from({ length: 30 }, (_, n) => [`x-ratelimit-${n}`, 'y'.repeat(1000)]),
       );
       const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
-      const only = await startUpstream(
-        json(status, body, { 'x-request-id': LONG, 'openai-model': 'm', ...limits }),
-      );
-      const gateway = await startGateway(at({ hosted_a: only.url }));
+      const { gateway } = await startBefore({
+        a: json(status, body, { 'x-request-id': LONG, 'openai-model': 'm', ...limits }),
+      });
       const { headers, ...answer } = await chat(gateway.url);
       expect(answer.status).toBe(status);
       expect(headers['x-request-id']).toBeUndefined();
@@ -196,10 +194,11 @@ describe('what an upstream answers', () => {
     ['application/jsonp', 'text/plain; charset=utf-8'],
     ['application/xhtml+xml', 'text/plain; charset=utf-8'],
   ])('a refusal of type %s reaches the caller as %s, never as a page', async (type, passed) => {
-    const only = await startUpstream(({ res }) => {
-      res.writeHead(400, { 'content-type': type }).end('<script>alert(1)</script>');
+    const { gateway } = await startBefore({
+      a: ({ res }) => {
+        res.writeHead(400, { 'content-type': type }).end('<script>alert(1)</script>');
+      },
     });
-    const gateway = await startGateway(at({ hosted_a: only.url }));
     const { status, headers } = await chat(gateway.url);
     expect([status, headers['content-type']]).toEqual([400, passed]);
     expect(headers['x-content-type-options']).toBe('nosniff');

@@ -3,6 +3,7 @@ import { chat, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, reset, startUpstream, type Script } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 const limited = (retryAfter?: string): Script =>
   error(429, 'slow down', null, retryAfter === undefined ? {} : { 'retry-after': retryAfter });
@@ -90,8 +91,7 @@ test.each([
 
 test('a model that every upstream lacks is a 404 each time, until one of them has it', async () => {
   const lacking = error(404, 'The model `m` does not exist', 'model_not_found');
-  const [a, b] = [await startUpstream(lacking), await startUpstream(lacking)];
-  const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+  const { gateway, a } = await startBefore({ a: lacking, b: lacking });
   for (let n = 0; n < 3; n += 1) {
     expect(await chat(gateway.url)).toMatchObject({
       status: 404,

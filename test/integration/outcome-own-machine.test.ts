@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 /** Ways in which engines and agents say that they are not broken, only full or not ready. */
 const FULL: readonly (readonly [says: string, status: number, Script])[] = [
@@ -26,13 +26,11 @@ describe('a local that is full', () => {
   test.each(FULL)(
     'a local that is full (%s, %i) falls back at once as busy',
     async (_says, _status, script) => {
-      const local = await startUpstream(script, answers('never'));
-      const hosted = await startUpstream(answers('spilled'));
       // The clock stands still: nothing is waited for.
-      const gateway = await startGateway(
-        at({ local: local.url, hosted_a: hosted.url }),
-        createManualClock(),
-      );
+      const { gateway, local } = await startStill({
+        local: [script, answers('never')],
+        a: answers('spilled'),
+      });
       const answer = await chatStream(gateway.url);
       expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'local=busy' });
       expect(textOf(answer.text)).toBe('spilled');
@@ -43,8 +41,7 @@ describe('a local that is full', () => {
   test.each(FULL)(
     'a local that is full (%s, %i) gives a 503 for 2 s as the final answer',
     async (says, status, script) => {
-      const local = await startUpstream(script);
-      const gateway = await startGateway(at({ local: local.url }));
+      const { gateway } = await startBefore({ local: script });
       expect(wordOf(await chat(gateway.url))).toEqual(
         worded({
           status: 503,
@@ -58,10 +55,11 @@ describe('a local that is full', () => {
 
   test('a local is not taken for full by the boilerplate of an error page', async () => {
     const page = '<!doctype html><html><body>Our queue of proxies is busy</body></html>';
-    const local = await startUpstream(({ res }) => {
-      res.writeHead(503, { 'content-type': 'text/html' }).end(page);
+    const { gateway } = await startBefore({
+      local: ({ res }) => {
+        res.writeHead(503, { 'content-type': 'text/html' }).end(page);
+      },
     });
-    const gateway = await startGateway(at({ local: local.url }));
     expect(await chat(gateway.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
   });
 });
@@ -95,9 +93,10 @@ test.each([
   ['LocalAI', error(429, 'Request quota exceeded for all models: 5/5 requests in 1h window')],
   ['any gateway, for a minute', error(429, 'Rate limit exceeded for this key')],
 ])('a used-up limit of one caller at %s leaves local to all others', async (_name, used) => {
-  const local = await startUpstream(used, answers('hi'));
-  const hosted = await startUpstream(answers('spilled'));
-  const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+  const { gateway } = await startBefore({
+    local: [used, answers('hi')],
+    a: answers('spilled'),
+  });
   const ask = (key: string) => chat(gateway.url, HELLO, { authorization: `Bearer ${key}` });
   expect(await ask('spent')).toMatchObject({ upstream: 'hosted_a', reason: 'local=http_429' });
   expect(await ask('other')).toMatchObject({ upstream: 'local', reason: 'none' });

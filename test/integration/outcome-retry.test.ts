@@ -4,6 +4,7 @@ import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, startUpstream, type Script } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startStill } from '../support/scene.ts';
 
 const busyFor = (retryAfter: string): Script =>
   error(429, 'slow down', null, { 'retry-after': retryAfter });
@@ -51,32 +52,25 @@ describe('a 429 with a short Retry-After', () => {
     ['retry-after', 'Thu, 01 Jan 2026 00:00:01 GMT', 1000],
     ['retry-after', '0', 0],
   ])('a short Retry-After in %s: %s is read as %i ms', async (name, value, ms) => {
-    const clock = createManualClock();
-    const a = await startUpstream(error(429, 'no', null, { [name]: value }), answers('later'));
-    const gateway = await startGateway(at({ hosted_a: a.url }), clock);
+    const { gateway, clock } = await startStill({
+      a: [error(429, 'no', null, { [name]: value }), answers('later')],
+    });
     const pending = chatStream(gateway.url);
     clock.advance(await clock.timer(ms, ms));
     expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
   });
 
   test('a short Retry-After is waited out up to RETRY_AFTER_MAX_MS', async () => {
-    const a = await startUpstream(busyFor('1'), answers('never'));
-    const b = await startUpstream(answers('from b'));
-    const gateway = await startGateway(
-      { ...at({ hosted_a: a.url, hosted_b: b.url }), RETRY_AFTER_MAX_MS: '999' },
-      createManualClock(),
+    const { gateway } = await startStill(
+      { a: [busyFor('1'), answers('never')], b: answers('from b') },
+      { RETRY_AFTER_MAX_MS: '999' },
     );
     expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
   });
 
   test('a request does not wait out a short Retry-After for a quota, because money does not come back in a second', async () => {
     const spent = error(429, 'no', 'insufficient_quota', { 'retry-after': '1' });
-    const a = await startUpstream(spent, answers('never'));
-    const b = await startUpstream(answers('from b'));
-    const gateway = await startGateway(
-      at({ hosted_a: a.url, hosted_b: b.url }),
-      createManualClock(),
-    );
+    const { gateway, a } = await startStill({ a: [spent, answers('never')], b: answers('from b') });
     expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=quota' });
     expect(a.calls).toHaveLength(1);
   });

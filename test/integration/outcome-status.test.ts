@@ -4,6 +4,7 @@ import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** Who is asked after an upstream that is not the last; `ondemand` is. */
 const NEXT: Readonly<Partial<Record<UpstreamId, UpstreamId>>> = {
@@ -217,10 +218,11 @@ describe('a refusal of the request', () => {
   ])(
     'an unexplained 400 is passed on byte for byte if the next upstream %s',
     async (_says, second, thirdCalls) => {
-      const a = await startUpstream(json(400, tooHigh, { 'x-ratelimit-remaining': '3' }));
-      const b = await startUpstream(error(second));
-      const c = await startUpstream(error(503));
-      const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url, hosted_c: c.url }));
+      const { gateway, a, b, c } = await startBefore({
+        a: json(400, tooHigh, { 'x-ratelimit-remaining': '3' }),
+        b: error(second),
+        c: error(503),
+      });
       const answer = await chat(gateway.url);
       expect(answer).toMatchObject({ status: 400, upstream: 'hosted_a', text: tooHigh });
       expect(answer.headers).toMatchObject({ 'x-ratelimit-remaining': '3' });

@@ -19,6 +19,7 @@ import {
   type Upstream,
 } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
 
@@ -126,12 +127,10 @@ describe('kept connections that the upstream has just closed', () => {
   );
 
   test('a 408 on a kept connection is retried on a fresh one, and a second 408 is the answer', async () => {
-    const a = await startUpstream(answers('first'), error(408), answers('second'), error(408));
-    const b = await startUpstream(answers('from b'));
-    const gateway = await startGateway(
-      at({ hosted_a: a.url, hosted_b: b.url }),
-      createManualClock(),
-    );
+    const { gateway, a } = await startStill({
+      a: [answers('first'), error(408), answers('second'), error(408)],
+      b: answers('from b'),
+    });
     await chatStream(gateway.url);
     expect(textOf((await chatStream(gateway.url)).text)).toBe('second');
     expect(a.calls).toHaveLength(3);
@@ -142,9 +141,10 @@ describe('kept connections that the upstream has just closed', () => {
   });
 
   test('a response that broke off on a kept connection is a bad response, and is not retried', async () => {
-    const a = await startUpstream(answers('first'), cut(), answers('again'));
-    const b = await startUpstream(answers('from b'));
-    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    const { gateway, a } = await startBefore({
+      a: [answers('first'), cut(), answers('again')],
+      b: answers('from b'),
+    });
     await chatStream(gateway.url);
     const answer = await chatStream(gateway.url);
     expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });

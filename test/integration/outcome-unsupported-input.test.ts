@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
-import { answers, json, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, json } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const llamaCpp = (kind: string) =>
   `{"error":{"code":500,"message":"${kind} input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`;
@@ -65,9 +64,10 @@ const PICTURE = {
 test.each(REFUSALS)(
   'input that an engine cannot read falls back: %s (%i)',
   async (_says, status, body) => {
-    const local = await startUpstream(json(status, body));
-    const hosted = await startUpstream(answers('I see it'));
-    const gateway = await startGateway(at({ local: local.url, hosted_a: hosted.url }));
+    const { gateway, local } = await startBefore({
+      local: json(status, body),
+      a: answers('I see it'),
+    });
     const answer = await chatStream(gateway.url, PICTURE);
     expect(answer).toMatchObject({ status: 200, reason: 'local=unsupported_input' });
     expect(textOf(answer.text)).toBe('I see it');
@@ -79,8 +79,7 @@ test.each(REFUSALS)(
   'a caller that nothing else can serve gets the words of the refusal as a 4xx: %s (%i)',
   async (...row) => {
     const [, status, body] = row;
-    const local = await startUpstream(json(status, body));
-    const gateway = await startGateway(at({ local: local.url }));
+    const { gateway, local } = await startBefore({ local: json(status, body) });
     const answer = await chat(gateway.url, PICTURE);
     expect(answer).toMatchObject({ upstream: 'local', reason: 'none' });
     expect(answer.status).toBe(status < 500 ? status : 400);
@@ -96,12 +95,10 @@ test.each(REFUSALS)(
 );
 
 test('input that an engine cannot read never opens the circuit for other callers', async () => {
-  const local = await startUpstream(json(500, llamaCpp('image')));
-  const hosted = await startUpstream(answers('I see it'));
-  const gateway = await startGateway({
-    ...at({ local: local.url, hosted_a: hosted.url }),
-    FAIL_THRESHOLD: '1',
-  });
+  const { gateway, local } = await startBefore(
+    { local: json(500, llamaCpp('image')), a: answers('I see it') },
+    { FAIL_THRESHOLD: '1' },
+  );
   for (let n = 0; n < 10; n += 1) await chat(gateway.url, PICTURE);
   local.script = answers('from local');
   expect(await chat(gateway.url)).toMatchObject({ upstream: 'local', reason: 'none' });

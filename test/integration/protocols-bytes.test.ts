@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
-import { error, json, startUpstream, type Script, type UpstreamCall } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { error, json, type Script, type UpstreamCall } from '../support/upstream.ts';
+import { startStill } from '../support/scene.ts';
 
 const FORM_TYPE = 'multipart/form-data; boundary=frontier';
 const FORM = Buffer.from(
@@ -56,12 +54,9 @@ const begins =
   };
 
 async function startPair(first: Script, second: Script) {
-  const a = await startUpstream(first);
-  const b = await startUpstream(second);
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { ...at({ hosted_a: a.url, hosted_b: b.url }), IDLE_TIMEOUT_MS: '5000' },
-    clock,
+  const { gateway, a, b, clock } = await startStill(
+    { a: first, b: second },
+    { IDLE_TIMEOUT_MS: '5000' },
   );
   return { a, b, clock, gateway };
 }

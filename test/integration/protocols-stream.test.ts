@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import {
@@ -16,7 +15,8 @@ import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { startRawUpstream } from '../support/raw-upstream.ts';
 import { cutsOf } from '../support/pieces.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
-import { cut, error, json, sse, stall, startUpstream, type Script } from '../support/upstream.ts';
+import { cut, error, json, sse, stall, type Script } from '../support/upstream.ts';
+import { startStill } from '../support/scene.ts';
 
 /** A gateway with two hosted upstreams: `first` as scripted, and one that answers whole. */
 async function startPair(
@@ -24,18 +24,10 @@ async function startPair(
   first: Script,
   second = sse(...eventsOf(protocol)),
 ) {
-  const a = await startUpstream(first);
-  const b = await startUpstream(second);
-  const clock = createManualClock();
   const settings = { IDLE_TIMEOUT_MS: '5000', RESUME: 'off', FAIL_THRESHOLD: '1000' };
-  const gateway = await startGateway(
-    {
-      HOSTED_A_BASE_URL: a.url,
-      HOSTED_B_BASE_URL: b.url,
-      ...settingsFor(protocol),
-      ...settings,
-    },
-    clock,
+  const { gateway, a, b, clock } = await startStill(
+    { a: first, b: second },
+    { ...settingsFor(protocol), ...settings },
   );
   const start = (more = {}) =>
     startCall(gateway.url + protocol.path, { ...protocol.body, stream: true, ...more });

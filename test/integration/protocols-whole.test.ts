@@ -15,6 +15,7 @@ import { cutsOf } from '../support/pieces.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { error, hang, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** A gateway with two hosted upstreams: `first` as scripted, and one that answers. */
 async function startPair(
@@ -23,13 +24,10 @@ async function startPair(
   settings = {},
   second = json(200, protocol.whole),
 ) {
-  const a = await startUpstream(first);
-  const b = await startUpstream(second);
-  const gateway = await startGateway({
-    ...at({ hosted_a: a.url, hosted_b: b.url }),
-    ...settingsFor(protocol),
-    ...settings,
-  });
+  const { gateway, a, b } = await startBefore(
+    { a: first, b: second },
+    { ...settingsFor(protocol), ...settings },
+  );
   return { a, b, gateway };
 }
 

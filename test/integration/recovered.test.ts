@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { createAgent, recordOf } from '../registry/world.ts';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { begun, goesOn, outcomeOf, startHandover, TEXT } from '../support/handover.ts';
 import { send } from '../support/http.ts';
 import { machineAt, startMachine, startTier, type Tier } from '../support/tier.ts';
 import { answers, cut, error, json, REFUSED_URL, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const DEAD = error(503, 'out of order');
 const NEXT_FAILS = { FAIL_THRESHOLD: '1' };
@@ -49,11 +50,9 @@ describe('a failure of the last healthy upstream or machine', () => {
   });
 
   test('an upstream in its cool-down is called when the last healthy one fails, and is named in routing order', async () => {
-    const a = await startUpstream(DEAD, DEAD);
-    const b = await startUpstream(answers('b'), DEAD, DEAD);
-    const gateway = await startGateway(
-      { ...at({ hosted_a: a.url, hosted_b: b.url, ondemand: REFUSED_URL }), ...NEXT_FAILS },
-      createManualClock(),
+    const { gateway, a, b } = await startStill(
+      { a: [DEAD, DEAD], b: [answers('b'), DEAD, DEAD] },
+      { ...at({ ondemand: REFUSED_URL }), ...NEXT_FAILS },
     );
     await chat(gateway.url);
     expect(await chat(gateway.url)).toMatchObject({
@@ -67,9 +66,7 @@ describe('a failure of the last healthy upstream or machine', () => {
   });
 
   test('an upstream that is excluded for its bill or by a person is still not called', async () => {
-    const a = await startUpstream(error(402));
-    const b = await startUpstream(answers('b'), DEAD);
-    const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+    const { gateway, a } = await startBefore({ a: error(402), b: [answers('b'), DEAD] });
     await chat(gateway.url);
     expect(await chat(gateway.url)).toMatchObject({
       status: 503,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { readExposition } from '../support/exposition.ts';
 import { send } from '../support/http.ts';
 import { MODEL, startMachine, startTier } from '../support/tier.ts';
-import { completion, json, type Script, startUpstream } from '../support/upstream.ts';
+import { completion, json, type Script } from '../support/upstream.ts';
 import { history, usageOf } from '../support/usage.ts';
+import { startBefore } from '../support/scene.ts';
 
 /*
  * An engine with one slot, as a llama-server with `--parallel 1`: it has the last prompt in its cache and reads a new one
@@ -38,8 +38,7 @@ const REST = [
 ];
 
 async function started(script: Script) {
-  const engine = await startUpstream(script);
-  const gateway = await startGateway({ LOCAL_ENGINE_URL: engine.url });
+  const { gateway } = await startBefore({ local: script });
   /** A turn of a conversation; gives what its row says. */
   async function turn(messages: readonly object[]) {
     expect((await chat(gateway.url, { model: 'm', messages })).status).toBe(200);

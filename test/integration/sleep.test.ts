@@ -10,6 +10,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 /** Wakes the computer of a gateway, as Electron tells of it. */
 function wake({ host }: TestGateway): void {
@@ -20,16 +21,15 @@ function wake({ host }: TestGateway): void {
 }
 
 test('a connection that was idle during a sleep is closed and not used again, and a running request continues', async () => {
-  const up = await startUpstream(hang, answers('well'));
-  const gateway = await startGateway(at({ hosted_a: up.url }));
+  const { gateway, a } = await startBefore({ a: [hang, answers('well')] });
   const running = startChat(gateway.url);
-  const slow = await up.call(1);
+  const slow = await a.call(1);
   await chat(gateway.url);
-  const kept = await up.call(2);
+  const kept = await a.call(2);
   expect(kept.connection).not.toBe(slow.connection);
   wake(gateway);
   expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  const { connection } = await up.call(3);
+  const { connection } = await a.call(3);
   expect([slow.connection, kept.connection]).not.toContain(connection);
   await kept.gone;
   await answers('still there')(slow);

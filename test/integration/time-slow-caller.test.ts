@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { CHAT, HELLO } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { liveBytes } from '../support/live-bytes.ts';
 import { counted, turns } from '../support/report.ts';
 import { startChatOnly } from '../support/speakers.ts';
-import { chunk, DONE, startUpstream, STOP, type Script } from '../support/upstream.ts';
+import { chunk, DONE, STOP, type Script } from '../support/upstream.ts';
 import { chatBytes, openWire } from '../support/wire.ts';
+import { startStill } from '../support/scene.ts';
 
 const EVENT = chunk({ content: 'x'.repeat(64 * 1024) });
 /** More than the sockets' buffers on the way take, however the machine sizes them. */
@@ -42,16 +42,11 @@ async function settled(gateway: TestGateway, value: () => number): Promise<numbe
 
 /** A caller that has stopped reading, before an upstream that has written all that there is room for. */
 async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
-  const upstream = await startUpstream(script);
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    { HOSTED_A_BASE_URL: upstream.url, IDLE_TIMEOUT_MS: '5000' },
-    clock,
-  );
+  const { gateway, a, clock } = await startStill({ a: script }, { IDLE_TIMEOUT_MS: '5000' });
   const caller = await openWire(gateway.url, false);
   const before = liveBytes();
   caller.send(chatBytes({ ...HELLO, stream: true }));
-  const call = await upstream.call(1);
+  const call = await a.call(1);
   caller.pause();
   const blockedAt = await settled(gateway, () => sent.bytes);
   return { clock, gateway, caller, call, blockedAt, grownBytes: liveBytes() - before };

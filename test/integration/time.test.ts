@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { HELLO, startChat } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import {
   answers,
@@ -11,10 +9,10 @@ import {
   hang,
   ROLE,
   stall,
-  startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
+import { startStill } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
 const PLAIN = { ...HELLO, stream: false };
@@ -22,19 +20,9 @@ const STREAM = { ...HELLO, stream: true };
 
 /** Two hosted upstreams with 8 s to the first content and 5 s of silence, and a clock that stands still. */
 async function startPair(script: Script, settings: Record<string, string> = {}) {
-  const a = await startUpstream(script);
-  const b = await startUpstream(answers('from b'));
-  const clock = createManualClock();
-  const gateway = await startGateway(
-    {
-      HOSTED_A_BASE_URL: a.url,
-      HOSTED_A_TIMEOUT_MS: '8000',
-      HOSTED_B_BASE_URL: b.url,
-      IDLE_TIMEOUT_MS: '5000',
-      HEDGE: 'off',
-      ...settings,
-    },
-    clock,
+  const { gateway, a, b, clock } = await startStill(
+    { a: script, b: answers('from b') },
+    { HOSTED_A_TIMEOUT_MS: '8000', IDLE_TIMEOUT_MS: '5000', HEDGE: 'off', ...settings },
   );
   return { a, b, clock, gateway };
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { chat, startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { begun, goesOn, startHandover, told, WORDS } from '../support/handover.ts';
@@ -23,6 +22,7 @@ import {
   type Script,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const [ANN, BEN] = ['ann-key-0123456789', 'ben-key-0123456789'];
@@ -44,9 +44,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     test.each([404, 405, 501])(
       'a translated request is sent at once, without a failure, to an upstream that answers %i to the endpoint',
       async (status) => {
-        const a = await startUpstream(chatOnly(status));
-        const clock = createManualClock();
-        const gateway = await startGateway(at({ hosted_a: a.url }), clock);
+        const { gateway, a, clock } = await startStill({ a: chatOnly(status) });
         const ask = () => startCall(gateway.url + path, body).answer;
         expect(await ask()).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
         await ask();
@@ -59,11 +57,10 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     );
 
     test('a request is not translated for an upstream that is set to native', async () => {
-      const a = await startUpstream(chatOnly(404));
-      const gateway = await startGateway({
-        ...at({ hosted_a: a.url }),
-        HOSTED_A_PROTOCOLS: 'native',
-      });
+      const { gateway, a } = await startBefore(
+        { a: chatOnly(404) },
+        { HOSTED_A_PROTOCOLS: 'native' },
+      );
       const answer = await startCall(gateway.url + path, body).answer;
       expect([answer.status, pathsOf(a.calls)]).toEqual([404, [native]]);
     });
@@ -73,9 +70,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
 
     test('a request that chat completions cannot express goes to the next upstream that speaks the protocol', async () => {
       const { name, whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
-      const a = await startUpstream(chatOnly(404));
-      const b = await startUpstream(json(200, whole));
-      const gateway = await startGateway(at({ hosted_a: a.url, hosted_b: b.url }));
+      const { gateway, b } = await startBefore({ a: chatOnly(404), b: json(200, whole) });
       const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
       expect([name, answer.reason, answer.upstream]).toEqual([
         name,
@@ -86,8 +81,7 @@ describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] a
     });
 
     test('a request that no upstream can serve gets a 400 that names the field', async () => {
-      const a = await startUpstream(chatOnly(404));
-      const gateway = await startGateway(at({ hosted_a: a.url }));
+      const { gateway, a } = await startBefore({ a: chatOnly(404) });
       for (let n = 0; n < 2; n += 1) {
         const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
         expect([answer.status, answer.upstream]).toEqual([400, 'none']);
@@ -168,13 +162,10 @@ test('a request that the protocol itself does not allow gets a 400, and no upstr
 });
 
 test('a stored prompt without an input is not a bad request if the host that keeps it is only busy', async () => {
-  const a = await startUpstream(error(503));
-  const b = await startUpstream(answers('b'));
-  const gateway = await startGateway({
-    ...at({ hosted_a: a.url, hosted_b: b.url }),
-    HOSTED_A_PROTOCOLS: 'native',
-    HOSTED_B_PROTOCOLS: 'chat',
-  });
+  const { gateway, b } = await startBefore(
+    { a: error(503), b: answers('b') },
+    { HOSTED_A_PROTOCOLS: 'native', HOSTED_B_PROTOCOLS: 'chat' },
+  );
   const asked = { model: 'm', prompt: { id: 'pmpt_1' } };
   const answer = await startCall(`${gateway.url}/v1/responses`, asked).answer;
   expect([answer.status, b.calls.length]).toEqual([503, 0]);
@@ -190,21 +181,18 @@ test.each([
     const content = [{ type: 'output_text', text: 'Hello.', annotations: [] }];
     const message = { type: 'message', id, role: 'assistant', status: 'completed', content };
     const response = { id: 'resp_1', object: 'response', status: 'completed', output: [message] };
-    const a = await startUpstream(
-      stream
-        ? sse(
-            typed('response.output_text.delta', { delta: 'Hello.' }),
-            typed('response.completed', { response }),
-          )
-        : json(200, response),
+    const { gateway, a, b } = await startBefore(
+      {
+        a: stream
+          ? sse(
+              typed('response.output_text.delta', { delta: 'Hello.' }),
+              typed('response.completed', { response }),
+            )
+          : json(200, response),
+        b: answers('More.'),
+      },
+      { HOSTED_A_PROTOCOLS: 'native', HOSTED_B_PROTOCOLS: 'chat', API_KEYS: `${ANN},${BEN}` },
     );
-    const b = await startUpstream(answers('More.'));
-    const gateway = await startGateway({
-      ...at({ hosted_a: a.url, hosted_b: b.url }),
-      HOSTED_A_PROTOCOLS: 'native',
-      HOSTED_B_PROTOCOLS: 'chat',
-      API_KEYS: `${ANN},${BEN}`,
-    });
     const ask = (input: unknown, key = ANN) =>
       startCall(`${gateway.url}/v1/responses`, { input, stream }, bearer(key)).answer;
     expect((await ask('hi')).upstream).toBe('hosted_a');

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { chatStream } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { typed } from '../support/protocols.ts';
 import {
@@ -12,9 +11,9 @@ import {
   ROLE,
   type Script,
   sse,
-  startUpstream,
   STOP,
 } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 const TOLD: Tokens = { input: 11, output: 5, cached: 4, estimated: false };
 
@@ -129,8 +128,7 @@ const WAYS = DIALECTS.flatMap((dialect) =>
 );
 
 test.for(WAYS)('the usage of $title is counted once', async (way) => {
-  const upstream = await startUpstream(speaks(way));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url, ...way.settings });
+  const { gateway } = await startBefore({ a: speaks(way) }, way.settings);
   const body = JSON.stringify({ ...way.body, stream: way.stream });
   const headers = { 'content-type': 'application/json' };
   const { status } = await send(`${gateway.url}${way.path}`, { method: 'POST', body, headers });
@@ -142,8 +140,9 @@ test.for(WAYS)('the usage of $title is counted once', async (way) => {
 
 test('a stream whose upstream tells of its prompt alone counts its events as output', async () => {
   const usage = data({ choices: [], usage: { prompt_tokens: 11 } });
-  const upstream = await startUpstream(sse(ROLE, chunk({ content: 'hi' }), STOP, usage, DONE));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway } = await startBefore({
+    a: sse(ROLE, chunk({ content: 'hi' }), STOP, usage, DONE),
+  });
   await chatStream(gateway.url);
   const [row] = gateway.host.snapshot().requests;
   expect(row?.tokens).toEqual({ input: 11, output: 4, cached: 0, estimated: true });
@@ -180,8 +179,7 @@ test.for([
     tokens: null,
   },
 ])('the usage of an answer of $name is $tokens', async ({ name, body, whole, tokens }) => {
-  const upstream = await startUpstream(json(200, whole));
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway } = await startBefore({ a: json(200, whole) });
   await send(`${gateway.url}/v1/${name}`, {
     method: 'POST',
     body: JSON.stringify(body),

@@ -19,6 +19,7 @@ import {
   STOP,
 } from '../support/upstream.ts';
 import { history, usageChunk, usageOf } from '../support/usage.ts';
+import { startBefore } from '../support/scene.ts';
 
 const STREAM = { ...HELLO, model: 'm', stream: true };
 
@@ -29,14 +30,13 @@ const tells: Script = (call) => {
 };
 
 test('a stream is asked for its usage, and a caller that did not ask does not get it', async () => {
-  const upstream = await startUpstream(tells);
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { gateway, a } = await startBefore({ a: tells });
   const { text } = await chat(gateway.url, {
     ...STREAM,
     stream_options: { include_obfuscation: false },
   });
   expect(text).toBe(ROLE + chunk({ content: 'hi' }) + STOP + DONE);
-  expect(upstream.calls[0]?.json['stream_options']).toEqual({
+  expect(a.calls[0]?.json['stream_options']).toEqual({
     include_obfuscation: false,
     include_usage: true,
   });
@@ -56,13 +56,14 @@ test.each([
       call.json['stream_options'] === undefined
         ? sse(...events, DONE)(call)
         : error(422, 'Extra inputs are not permitted: body.stream_options')(call);
-    const upstream = await startUpstream(strict);
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+    const { gateway, a } = await startBefore({ a: strict });
     const ask = () => startCall(`${gateway.url}/v1/${path}`, { ...body, model: 'm', stream: true });
     for (let n = 0; n < 2; n += 1) expect((await ask().answer).status).toBe(200);
-    expect(
-      upstream.calls.map(({ json: { stream_options: asked } }) => asked !== undefined),
-    ).toEqual([true, false, false]);
+    expect(a.calls.map(({ json: { stream_options: asked } }) => asked !== undefined)).toEqual([
+      true,
+      false,
+      false,
+    ]);
     const rows = gateway.host.snapshot().requests;
     expect(rows.map(({ attempts, tokens }) => [attempts.length, tokens?.estimated])).toEqual([
       [1, true],
@@ -72,21 +73,18 @@ test.each([
 );
 
 test('the cost of a hosted upstream counts as spent, and that of local as saved', async () => {
-  const hosted = await startUpstream(
-    json(200, { ...completion('hi'), usage: usageOf(1000, 500, 400) }),
+  const { gateway, local } = await startBefore(
+    {
+      local: [json(200, { ...completion('hi'), usage: usageOf(100, 10) }), error(503)],
+      a: json(200, { ...completion('hi'), usage: usageOf(1000, 500, 400) }),
+    },
+    {
+      HOSTED_A_PRICE_INPUT: '2',
+      HOSTED_A_PRICE_OUTPUT: '10',
+      HOSTED_A_PRICE_CACHED: '0.5',
+      CURRENCY: 'EUR',
+    },
   );
-  const local = await startUpstream(
-    json(200, { ...completion('hi'), usage: usageOf(100, 10) }),
-    error(503),
-  );
-  const gateway = await startGateway({
-    LOCAL_ENGINE_URL: local.url,
-    HOSTED_A_BASE_URL: hosted.url,
-    HOSTED_A_PRICE_INPUT: '2',
-    HOSTED_A_PRICE_OUTPUT: '10',
-    HOSTED_A_PRICE_CACHED: '0.5',
-    CURRENCY: 'EUR',
-  });
   await chat(gateway.url);
   local.script = error(503);
   await chat(gateway.url);
@@ -97,19 +95,16 @@ test('the cost of a hosted upstream counts as spent, and that of local as saved'
 });
 
 test('a continued answer costs what the continuing upstream itself has read, cached and written', async () => {
-  const first = await startUpstream(
-    cut(ROLE, chunk({ content: 'half ' }), chunk({ content: 'of' })),
-  );
   const rest = [ROLE, chunk({ content: ' it' }), STOP, usageChunk(600, 500, 400), DONE];
-  const second = await startUpstream(sse(...rest));
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: first.url,
-    HOSTED_B_BASE_URL: second.url,
-    HOSTED_B_PREFILL: 'last-message',
-    HOSTED_B_PRICE_INPUT: '2',
-    HOSTED_B_PRICE_OUTPUT: '10',
-    HOSTED_B_PRICE_CACHED: '0.5',
-  });
+  const { gateway } = await startBefore(
+    { a: cut(ROLE, chunk({ content: 'half ' }), chunk({ content: 'of' })), b: sse(...rest) },
+    {
+      HOSTED_B_PREFILL: 'last-message',
+      HOSTED_B_PRICE_INPUT: '2',
+      HOSTED_B_PRICE_OUTPUT: '10',
+      HOSTED_B_PRICE_CACHED: '0.5',
+    },
+  );
   const { text } = await chat(gateway.url, { ...STREAM, stream_options: { include_usage: true } });
   // Two of the 600 are the text that was sent: to the caller they are part of the answer.
   expect(text).toContain(JSON.stringify(usageOf(598, 502, 400)));
@@ -118,13 +113,11 @@ test('a continued answer costs what the continuing upstream itself has read, cac
 });
 
 test('usage is counted under the name of the key, besides that of all requests', async () => {
-  const upstream = await startUpstream(tells);
   const keys = ['first-key-of-1234', 'second-key-of-12'];
-  const gateway = await startGateway({
-    HOSTED_A_BASE_URL: upstream.url,
-    HOSTED_A_PRICE_OUTPUT: '1000',
-    API_KEYS: keys.join(','),
-  });
+  const { gateway } = await startBefore(
+    { a: tells },
+    { HOSTED_A_PRICE_OUTPUT: '1000', API_KEYS: keys.join(',') },
+  );
   const [first = '', second = ''] = keys;
   for (const key of [first, second, first]) await chat(gateway.url, STREAM, bearer(key));
   const report = await history(gateway.url, bearer(first));

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import type { SettingView } from '#shared/settings.ts';
 import { type StatusReport, statusReportSchema } from '#shared/status.ts';
-import type { Clock } from '../../main/platform/clock.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { type HttpAnswer, send } from './http.ts';
 import { controlOf } from './tier.ts';
@@ -23,10 +22,9 @@ export interface Controlled extends TestGateway {
 
 /** Starts one, as `startGateway` does. */
 export async function startControlled(
-  settings: Readonly<Record<string, string>>,
-  clock?: Clock,
+  ...args: Parameters<typeof startGateway>
 ): Promise<Controlled> {
-  const gateway = await startGateway(settings, clock);
+  const gateway = await startGateway(...args);
   const { control, patch } = controlOf(gateway);
   const path = `${gateway.url}/api/v1/settings`;
   return {

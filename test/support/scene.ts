@@ -1,6 +1,8 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { expect } from 'vitest';
+import type { Clock } from '../../main/platform/clock.ts';
+import type { Log } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import { chat, HELLO, startChat, type Pending } from './client.ts';
 import { startControlled, type Controlled } from './control.ts';
@@ -15,6 +17,37 @@ export const LINE_MS = 5000;
 
 export const STREAM = { ...HELLO, stream: true };
 export const PLAIN = { ...HELLO, stream: false };
+
+type Place = 'local' | 'a' | 'b' | 'c' | 'ondemand';
+const HOSTED: readonly string[] = ['a', 'b', 'c'];
+
+/**
+ * A gateway before upstreams that do what their scripts say: one script for all calls, or several for the first
+ * calls in turn. `a`, `b` and `c` are the hosted ones.
+ */
+export async function startBefore<Name extends Place>(
+  scripts: Scripts<Name>,
+  settings: Readonly<Record<string, string>> = {},
+  ...edges: [clock?: Clock, log?: Log]
+): Promise<Readonly<Record<Name, Upstream>> & { readonly gateway: Controlled }> {
+  const up = await startUpstreams(scripts);
+  const urls = Object.entries<Upstream>(up).map(([name, { url }]) => [
+    HOSTED.includes(name) ? `hosted_${name}` : name,
+    url,
+  ]);
+  const places = at(Object.fromEntries(urls) as Partial<Record<UpstreamId, string>>);
+  const gateway = await startControlled({ ...places, ...settings }, ...edges);
+  return { gateway, ...up };
+}
+
+/** The same, and time stands still. */
+export async function startStill<Name extends Place>(
+  scripts: Scripts<Name>,
+  settings?: Readonly<Record<string, string>>,
+) {
+  const clock = createManualClock();
+  return { clock, ...(await startBefore(scripts, settings, clock)) };
+}
 
 /** A gateway before some upstreams, and time that stands still. */
 export interface Scene<Id extends UpstreamId> extends Controlled {
