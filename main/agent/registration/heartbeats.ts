@@ -1,5 +1,5 @@
 import type { AgentRecord } from '#shared/provider.ts';
-import { withTimeout } from '../../platform/async.ts';
+import { createRounds, withTimeout } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import type { EngineWatch } from '../engines/watch.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
@@ -30,63 +30,60 @@ const MIN_GAP_MS = 750;
 
 export function startHeartbeats(deps: HeartbeatDeps) {
   const { link, clock } = deps;
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  let cancelTimer = () => {};
-  /** Infinity while nothing has asked for the next heartbeat. */
-  let dueTicks = Infinity;
-  let begunTicks = -Infinity;
+  const waiting = new AbortController();
   let failures = 0;
+  let isStarted = false;
   let isRunning = false;
+  let cancelChange: (() => void) | null = null;
 
-  /** The next heartbeat comes at that time at the latest, but not before the running one has ended. */
-  function beatBy(ticks: number): void {
-    dueTicks = Math.min(dueTicks, Math.max(ticks, begunTicks + MIN_GAP_MS));
-    cancelTimer();
-    if (isRunning || signal.aborted) return;
-    const waitMs = dueTicks - clock.ticks();
-    if (waitMs > 0) cancelTimer = clock.after(waitMs, () => void beat());
-    else void beat();
-  }
+  const rounds = createRounds(beat, { clock, minGapMs: MIN_GAP_MS });
 
-  async function beat(): Promise<void> {
+  async function beat(signal: AbortSignal): Promise<number> {
     isRunning = true;
-    dueTicks = Infinity;
-    begunTicks = clock.ticks();
+    forgetChange();
     const outcome = await link.beat(deps.record(false), { timeoutMs: TIMEOUT_MS, signal });
     isRunning = false;
-    if (signal.aborted) return;
+    if (signal.aborted) return 0;
     const isHeard = outcome.kind === 'accepted' || outcome.kind === 'unwritten';
     failures = isHeard ? 0 : failures + 1;
-    const pace = { heartbeatMs: deps.heartbeatMs(), failures, random: deps.random() };
-    beatBy(clock.ticks() + pauseAfter(outcome, pace));
     deps.onOutcome(outcome);
+    return pauseAfter(outcome, {
+      heartbeatMs: deps.heartbeatMs(),
+      failures,
+      random: deps.random(),
+    });
   }
 
-  async function begin(): Promise<void> {
-    await deps.untilReady(signal);
-    // `now` may have been called in the meantime.
-    if (!isRunning && dueTicks === Infinity) beatBy(clock.ticks());
+  function forgetChange(): void {
+    cancelChange?.();
+    cancelChange = null;
   }
 
-  void begin();
+  function start(): void {
+    isStarted = true;
+    rounds.start();
+  }
+
+  void deps.untilReady(waiting.signal).then(start);
 
   return {
     /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
     changed(): void {
       // The first heartbeat waits until it is ready, and changes do not shorten the back-off from a registry that fails.
-      if (!isRunning && (dueTicks === Infinity || failures > 0)) return;
-      beatBy(clock.ticks() + DEBOUNCE_MS);
+      if (!isRunning && (!isStarted || failures > 0)) return;
+      cancelChange ??= clock.after(DEBOUNCE_MS, rounds.runNow);
     },
     /** Sends a heartbeat at once and ends any back-off: after a suspend or a change of address. */
     now(): void {
       failures = 0;
-      beatBy(clock.ticks());
+      if (isStarted) rounds.runNow();
+      else start();
     },
     /** Sends a goodbye and waits at most a second for the answer. */
     async stop(): Promise<void> {
-      stopping.abort();
-      cancelTimer();
+      waiting.abort();
+      forgetChange();
+      void rounds.stop();
       const limits = { timeoutMs: GOODBYE_TIMEOUT_MS, signal: new AbortController().signal };
       await withTimeout(link.beat(deps.record(true), limits), { clock, ms: GOODBYE_TIMEOUT_MS });
     },
