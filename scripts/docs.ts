@@ -79,7 +79,7 @@ function tableOf([first = '', ...others]: readonly string[]): string {
 
 const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
 
-function rowOf({ path, setting }: Entry): string {
+function rowOf({ path, variable, setting }: Entry): string {
   const { meaning, secret, restart } = setting;
   const sentences = [
     meaning,
@@ -89,7 +89,7 @@ function rowOf({ path, setting }: Entry): string {
   ];
   const cells = [
     `\`${path}\``,
-    `\`${ENV_PREFIX}${setting.env}\``,
+    `\`${variable}\``,
     defaultOf(setting.fallback),
     sentences.filter((text) => text !== '').join(' '),
   ];

@@ -6,14 +6,7 @@ import { messageOf } from '../platform/errors.ts';
 import type { SecretBox } from '../platform/secrets.ts';
 import { type LoadedConfig, openToTheNetwork, ownAddresses } from './load.ts';
 import { maskHeaders, maskSecret, maskUrl } from './setting-types.ts';
-import {
-  type Config,
-  ENTRIES,
-  type Entry,
-  ENV_PREFIX,
-  type SettingChange,
-  valueAt,
-} from './schema.ts';
+import { type Config, ENTRIES, type Entry, type SettingChange, valueAt } from './schema.ts';
 import { readSettings, writeSettings } from './settings-file.ts';
 
 /** `patched` means that the change is on disk and in force. */
@@ -233,11 +226,11 @@ function problemWith(
 }
 
 function heldByEnvironment(
-  { path, setting }: Entry,
+  { path, variable }: Entry,
   sources: ReadonlyMap<string, SettingSource>,
 ): Extract<PatchPlan, { readonly kind: 'refused' }> | null {
   if (sources.get(path) !== 'env') return null;
-  const message = `'${path}' is set by ${ENV_PREFIX + setting.env}; change it there and restart.`;
+  const message = `'${path}' is set by ${variable}; change it there and restart.`;
   return { kind: 'refused', code: 'set_by_environment', message, param: path };
 }
 
@@ -267,11 +260,11 @@ export function settingsView(
 ): SettingsView {
   const view: Record<string, Record<string, SettingView>> = {};
   for (const entry of ENTRIES) {
-    const { env, kind, fallback, meaning, secret, restart } = entry.setting;
+    const { kind, fallback, meaning, secret, restart } = entry.setting;
     (view[entry.section] ??= {})[entry.key] = {
       value: masked(entry, valueAt(config, entry)),
       source: sources.get(entry.path) ?? 'default',
-      env: ENV_PREFIX + env,
+      env: entry.variable,
       kind: kind.name,
       default: fallback,
       allowed: kind.allowed,

@@ -10,8 +10,8 @@ import type { SecretBox } from '../platform/secrets.ts';
 import { readFileSync } from 'node:fs';
 import { codeOf } from '../platform/errors.ts';
 
-/** Variables that are not settings of the running program: where its files are, how it is started. */
-const OTHER_VARIABLES = new Set(['DATA_DIR']);
+/** Says where the files of the program are, and is no setting of it. */
+const DIRECTORY = `${ENV_PREFIX}DATA_DIR`;
 
 export interface LoadedConfig {
   readonly kind: 'loaded';
@@ -81,17 +81,19 @@ type SettingResult =
   | { readonly kind: 'bad'; readonly problem: string };
 
 function settle(
-  { section, key, setting }: Entry,
+  { section, key, variable, setting }: Entry,
   env: Readonly<Record<string, string | undefined>>,
   file: SettingsTree,
 ): SettingResult {
-  const name = ENV_PREFIX + setting.env;
-  const text = env[name]?.trim();
+  const text = env[variable]?.trim();
   if (text !== undefined && text !== '') {
     const parsed = setting.kind.schema.safeParse(setting.kind.fromText(text));
     if (parsed.success) return { kind: 'good', value: parsed.data, source: 'env' };
     const shown = (setting.kind.shown ?? maskMistyped)(text);
-    return { kind: 'bad', problem: `${name} is "${shown}" but must be ${setting.kind.allowed}` };
+    return {
+      kind: 'bad',
+      problem: `${variable} is "${shown}" but must be ${setting.kind.allowed}`,
+    };
   }
   const stored = file[section]?.[key];
   if (stored !== undefined && stored !== null)
@@ -100,12 +102,10 @@ function settle(
 }
 
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
-  const known = new Set(ENTRIES.map(({ setting }) => setting.env));
+  const known = new Set([...ENTRIES.map(({ variable }) => variable), ...SECRET_FILES, DIRECTORY]);
   return Object.keys(env)
-    .filter((name) => name.startsWith(ENV_PREFIX))
-    .map((name) => name.slice(ENV_PREFIX.length))
-    .filter((name) => !known.has(name) && !SECRET_FILES.has(name) && !OTHER_VARIABLES.has(name))
-    .map((name) => `${ENV_PREFIX}${name} is not a setting of this version and is ignored`);
+    .filter((name) => name.startsWith(ENV_PREFIX) && !known.has(name))
+    .map((name) => `${name} is not a setting of this version and is ignored`);
 }
 
 /** Why this configuration would be open to other machines without a key, one line each. */
@@ -119,9 +119,9 @@ export function openToTheNetwork({ gateway }: Config, hasNamedKeys: boolean): st
 
 /** Every setting with its path, its variable, its default, what it does and what is allowed. */
 export function createSettingsHelp(): string {
-  const settings = ENTRIES.map(({ path, setting: { env, fallback, meaning, kind } }) =>
+  const settings = ENTRIES.map(({ path, variable, setting: { fallback, meaning, kind } }) =>
     [
-      `${path.padEnd(32)} ${(ENV_PREFIX + env).padEnd(38)} ${shownDefault(fallback)}`,
+      `${path.padEnd(32)} ${variable.padEnd(38)} ${shownDefault(fallback)}`,
       `  ${meaning}`,
       `  Allowed: ${kind.allowed}.`,
     ].join('\n'),
@@ -130,7 +130,7 @@ export function createSettingsHelp(): string {
 
 ${settings.join('\n\n')}
 
-${ENV_PREFIX}DATA_DIR is the directory for settings, keys and logs. Each secret may also come from a file: a variable with _FILE
+${DIRECTORY} is the directory for settings, keys and logs. Each secret may also come from a file: a variable with _FILE
 at its end, as in ${ENV_PREFIX}HOSTED_A_API_KEY_FILE, names it.
 `;
 }
@@ -158,7 +158,7 @@ export function ownAddresses(config: Config): readonly OwnAddress[] {
     const isAgentLoop = entry.path === 'agent.engineUrl' && agent.ports.includes(port);
     if (port !== gateway.port && !isAgentLoop) return [];
     const part = isAgentLoop ? 'agent' : 'gateway';
-    const message = `${ENV_PREFIX}${entry.setting.env} is "${url.host}", the address of this ${part} itself: requests would come back to it; set it to the address of the engine`;
+    const message = `${entry.variable} is "${url.host}", the address of this ${part} itself: requests would come back to it; set it to the address of the engine`;
     return [{ path: entry.path, message }];
   });
 }
@@ -186,9 +186,9 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const SUFFIX = '_FILE';
 const MAX_CHARS = 64 * 1024;
 
-/** The variables that may name a file, without their prefix. */
+/** The variables that may name a file. */
 const SECRET_FILES: ReadonlySet<string> = new Set(
-  ENTRIES.filter(({ setting }) => setting.secret).map(({ setting }) => setting.env + SUFFIX),
+  ENTRIES.filter(({ setting }) => setting.secret).map(({ variable }) => variable + SUFFIX),
 );
 
 /** The environment with each secret that is in a file put in its place, and why others could not be. */
@@ -198,8 +198,7 @@ function withSecretFiles(env: Variables): {
 } {
   const read: Record<string, string> = {};
   const problems: string[] = [];
-  for (const variable of SECRET_FILES) {
-    const fileName = ENV_PREFIX + variable;
+  for (const fileName of SECRET_FILES) {
     const name = fileName.slice(0, -SUFFIX.length);
     const path = env[fileName]?.trim();
     if (path === undefined || path === '') continue;

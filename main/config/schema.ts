@@ -1,6 +1,6 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
 import * as kinds from './setting-types.ts';
-import { atStart, oneOf, optional, setting, type Setting, withPassword } from './setting-types.ts';
+import { oneOf, optional, setting, type Setting } from './setting-types.ts';
 
 /** How an upstream can be asked to continue a partial answer; docs/reference/routing-rules.md#continuing-a-dropped-stream. */
 const PREFILL = oneOf({
@@ -21,36 +21,29 @@ const PROTOCOLS = oneOf({
 const MODELS_MEANING =
   'Other models that this service has, such as gpt-4o,o3. Requests for one of them come here first.';
 
-/** What an upstream charges, and how much may be spent there; `prefix` as in `HOSTED_A`. */
-function priceSettings(prefix: string) {
-  return {
-    priceInput: optional(
-      `${prefix}_PRICE_INPUT`,
-      kinds.amount,
-      'Price of a million input tokens, such as 0.15. Leave empty to count no cost.',
-    ),
-    priceOutput: optional(
-      `${prefix}_PRICE_OUTPUT`,
-      kinds.amount,
-      'Price of a million output tokens, such as 0.60. Leave empty to count no cost.',
-    ),
-    priceCached: optional(
-      `${prefix}_PRICE_CACHED`,
-      kinds.amount,
-      'Price of a million input tokens that come from the cache. Leave empty to use the input price.',
-    ),
-    budgetDay: optional(
-      `${prefix}_BUDGET_DAY`,
-      kinds.amount,
-      'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. Leave empty for no limit.',
-    ),
-    budgetMonth: optional(
-      `${prefix}_BUDGET_MONTH`,
-      kinds.amount,
-      'Monthly spending limit, such as 30. It resets on the first of the month. Leave empty for no limit.',
-    ),
-  };
-}
+/** What an upstream charges, and how much may be spent there. */
+const PRICE_SETTINGS = {
+  priceInput: optional(
+    kinds.amount,
+    'Price of a million input tokens, such as 0.15. Leave empty to count no cost.',
+  ),
+  priceOutput: optional(
+    kinds.amount,
+    'Price of a million output tokens, such as 0.60. Leave empty to count no cost.',
+  ),
+  priceCached: optional(
+    kinds.amount,
+    'Price of a million input tokens that come from the cache. Leave empty to use the input price.',
+  ),
+  budgetDay: optional(
+    kinds.amount,
+    'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. Leave empty for no limit.',
+  ),
+  budgetMonth: optional(
+    kinds.amount,
+    'Monthly spending limit, such as 30. It resets on the first of the month. Leave empty for no limit.',
+  ),
+};
 
 const PROTOCOLS_MEANING = 'Whether this source has /v1/responses and /v1/messages.';
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
@@ -58,38 +51,34 @@ const LOCAL_TIMEOUT =
   'How long to wait for the first token before the request falls back, plus the time that reading the prompt takes.';
 const PREFILL_MEANING = 'How this source can be asked to continue a partial answer.';
 
-/** The settings that the hosted upstreams and `ondemand` share; `prefix` as in `HOSTED_A`. */
-function remote(prefix: string, address: string, timeoutMs: number, timeout = TIMEOUT) {
+/** The settings that the hosted upstreams and `ondemand` share. */
+function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
   return {
-    baseUrl: optional(`${prefix}_BASE_URL`, kinds.httpUrl, address),
+    baseUrl: optional(kinds.httpUrl, address),
     apiKey: optional(
-      `${prefix}_API_KEY`,
       kinds.secret,
       'The key that this service gave you. It is sent to this service only and never shown again.',
     ),
     model: optional(
-      `${prefix}_MODEL`,
       kinds.text,
       'Model to ask this service for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
     ),
-    models: setting(`${prefix}_MODELS`, kinds.models, [], MODELS_MEANING),
-    label: optional(`${prefix}_LABEL`, kinds.text, 'Name shown in the dashboard, such as Groq.'),
-    timeoutMs: setting(`${prefix}_TIMEOUT_MS`, kinds.milliseconds, timeoutMs, timeout),
+    models: setting(kinds.models, [], MODELS_MEANING),
+    label: optional(kinds.text, 'Name shown in the dashboard, such as Groq.'),
+    timeoutMs: setting(kinds.milliseconds, timeoutMs, timeout),
     headers: setting(
-      `${prefix}_HEADERS`,
       kinds.headerMap,
       {},
       'Headers to send with every request, such as {"X-Org":"acme"}. A new set replaces the current one.',
     ),
     assemble: setting(
-      `${prefix}_ASSEMBLE`,
       kinds.flag,
       true,
       'Always stream from this service, even if the app didn’t ask for it, so that failures are caught early.',
     ),
-    prefill: setting(`${prefix}_PREFILL`, PREFILL, 'auto', PREFILL_MEANING),
-    ...priceSettings(prefix),
-    protocols: setting(`${prefix}_PROTOCOLS`, PROTOCOLS, 'auto', PROTOCOLS_MEANING),
+    prefill: setting(PREFILL, 'auto', PREFILL_MEANING),
+    ...PRICE_SETTINGS,
+    protocols: setting(PROTOCOLS, 'auto', PROTOCOLS_MEANING),
   };
 }
 
@@ -98,15 +87,13 @@ const HOSTED_URL = 'Base URL of the API, such as https://api.openai.com/v1.';
 const UPSTREAM_SETTINGS = {
   local: {
     baseUrl: optional(
-      'LOCAL_ENGINE_URL',
       kinds.httpUrl,
       'For example http://127.0.0.1:11434 for Ollama. Leave empty to use the machines that have joined.',
     ),
-    timeoutMs: setting('LOCAL_TIMEOUT_MS', kinds.milliseconds, 60_000, LOCAL_TIMEOUT),
-    prefill: setting('LOCAL_PREFILL', PREFILL, 'auto', PREFILL_MEANING),
-    protocols: setting('LOCAL_PROTOCOLS', PROTOCOLS, 'auto', PROTOCOLS_MEANING),
+    timeoutMs: setting(kinds.milliseconds, 60_000, LOCAL_TIMEOUT),
+    prefill: setting(PREFILL, 'auto', PREFILL_MEANING),
+    protocols: setting(PROTOCOLS, 'auto', PROTOCOLS_MEANING),
     rescueToolCalls: setting(
-      'RESCUE_TOOL_CALLS',
       kinds.oneOf({
         on: 'They become real calls if the app offers the tool.',
         off: 'They stay.',
@@ -115,18 +102,16 @@ const UPSTREAM_SETTINGS = {
       'What becomes of tool calls that a local model left in its text.',
     ),
   },
-  hosted_a: remote('HOSTED_A', HOSTED_URL, 30_000),
-  hosted_b: remote('HOSTED_B', HOSTED_URL, 30_000),
-  hosted_c: remote('HOSTED_C', HOSTED_URL, 30_000),
+  hosted_a: remote(HOSTED_URL, 30_000),
+  hosted_b: remote(HOSTED_URL, 30_000),
+  hosted_c: remote(HOSTED_URL, 30_000),
   ondemand: {
     ...remote(
-      'ONDEMAND',
       'Address of the rented GPU, such as https://api.runpod.ai/v2/ENDPOINT_ID/openai. It may end in /v1.',
       120_000,
       'How long to wait for the first token, including a cold start, before the request fails.',
     ),
     warmup: setting(
-      'ONDEMAND_WARMUP',
       kinds.flag,
       true,
       'Start it in the background as soon as your GPUs fail. If off, it starts when a request reaches it.',
@@ -134,7 +119,8 @@ const UPSTREAM_SETTINGS = {
   },
 };
 
-export const ENV_PREFIX = 'INGLENOOK_';
+/** Read once at the start, so a change takes effect after a restart. */
+const AT_START = { restart: true };
 
 /** docs/reference/routing-rules.md#models. */
 const MODEL_FALLBACK = oneOf({
@@ -147,25 +133,21 @@ export const SETTINGS = {
   ...UPSTREAM_SETTINGS,
   circuit: {
     failThreshold: setting(
-      'FAIL_THRESHOLD',
       kinds.count,
       5,
       'How many times in a row a source may fail before it is skipped.',
     ),
     cooldownMs: setting(
-      'COOLDOWN_MS',
       kinds.milliseconds,
       60_000,
       'How long a failing source is skipped before one request tries it again.',
     ),
     ttftThresholdMs: setting(
-      'TTFT_THRESHOLD_MS',
       kinds.milliseconds,
       5000,
       'How long a first token may take before it is slow.',
     ),
     ttftSlowThreshold: setting(
-      'TTFT_SLOW_THRESHOLD',
       kinds.count,
       3,
       'How many slow answers in a row a source may give before it is skipped.',
@@ -173,37 +155,31 @@ export const SETTINGS = {
   },
   routing: {
     forceZero: setting(
-      'FORCE_ZERO',
       kinds.flag,
       false,
       'Only your GPUs may answer. Paid sources are never called.',
     ),
     modelAliases: setting(
-      'MODEL_ALIASES',
       kinds.aliases,
       [],
       'Names for models, as in fast=llama-3.1-8b or gpt-*=qwen3-30b. Sources that have the model are asked first.',
     ),
     modelFallback: setting(
-      'MODEL_FALLBACK',
       MODEL_FALLBACK,
       'any',
       'Whether another model may answer in place of the one that an app asks for.',
     ),
     idleTimeoutMs: setting(
-      'IDLE_TIMEOUT_MS',
       kinds.milliseconds,
       30_000,
       'How long an answer may go quiet before Inglenook treats it as dropped.',
     ),
     keepAliveMs: setting(
-      'KEEP_ALIVE_MS',
       kinds.pause,
       30_000,
       'How long an app gets no byte while your GPUs or the rented GPU read its prompt; then the answer begins with signs of life. 0 switches them off.',
     ),
     affinity: setting(
-      'AFFINITY',
       kinds.oneOf({
         auto: 'A conversation stays with the machine that has read it, unless another one would answer sooner.',
         off: 'Speed and load alone decide.',
@@ -212,19 +188,16 @@ export const SETTINGS = {
       'Whether a conversation returns to the machine that has its prompt in the cache.',
     ),
     healthChecks: setting(
-      'HEALTH_CHECKS',
       kinds.flag,
       true,
       'Check sources that get no requests, through routes that cost nothing. A skipped source that passes is tried again before its cooldown ends.',
     ),
     retryAfterMaxMs: setting(
-      'RETRY_AFTER_MAX_MS',
       kinds.milliseconds,
       2000,
       'Longest Retry-After to wait for. If a source asks for more, the request falls back.',
     ),
     hedge: setting(
-      'HEDGE',
       kinds.oneOf({
         own: 'Your machines can back up any source. A paid source is backed up by another paid one, and both charge you.',
         all: 'Paid sources back up your machines too: prompts may leave your network, and those calls are paid.',
@@ -234,7 +207,6 @@ export const SETTINGS = {
       'Which sources may get a second call if the first has no token at the slow threshold. About one request in 20 is hedged, and your machines never read a long prompt twice.',
     ),
     resume: setting(
-      'RESUME',
       kinds.oneOf({
         'same-model': 'Sources with the same model may continue it. You pay for the prompt again.',
         any: 'Any source may continue it, so the style may change. You pay for the prompt again.',
@@ -245,216 +217,176 @@ export const SETTINGS = {
     ),
   },
   agent: {
-    enabled: atStart(
-      setting(
-        'AGENT',
-        kinds.flag,
-        true,
-        'Share this machine’s engine with gateways. If off, no gateway can use it.',
-      ),
+    enabled: setting(
+      kinds.flag,
+      true,
+      'Share this machine’s engine with gateways. If off, no gateway can use it.',
+      AT_START,
     ),
     engineUrl: optional(
-      'ENGINE_URL',
       kinds.httpUrl,
       'Address of the engine to share, such as http://127.0.0.1:8080. Leave empty to detect it.',
     ),
     engineApiKey: optional(
-      'ENGINE_API_KEY',
       kinds.secret,
       'Key that the engine at that address requires. Leave empty if it requires none.',
     ),
     host: setting(
-      'AGENT_HOST',
       kinds.text,
       '127.0.0.1',
       'Address to listen on for gateways. Joining a gateway sets the one that it can reach.',
     ),
     ports: setting(
-      'AGENT_PORTS',
       kinds.ports,
       AGENT_PORTS,
       'Ports to listen on for gateways, separated by commas. Gateways look for machines at 3001 and 47901 only.',
     ),
     registryUrl: optional(
-      'REGISTRY_URL',
       kinds.httpUrl,
       'Gateway to report to, such as http://192.168.1.10:47900. Leave empty for this one, or the one that the machine has joined.',
     ),
     otherRegistryUrls: setting(
-      'OTHER_REGISTRY_URLS',
       kinds.gateways,
       [],
       'Other gateways of the pool. If this machine’s gateway stops responding, the machine reports to the next one, and returns when the first recovers.',
     ),
     enrollToken: optional(
-      'ENROLL_TOKEN',
       kinds.secret,
       'Token from “Add a machine” on that gateway. It works once.',
     ),
     heartbeatMs: setting(
-      'HEARTBEAT_MS',
       kinds.milliseconds,
       15_000,
       'How often this machine reports to its gateway.',
     ),
     region: optional(
-      'REGION',
       kinds.text,
       'Where this machine is, such as office. It is shown with the machine.',
     ),
     onlyWhenIdle: setting(
-      'AGENT_ONLY_WHEN_IDLE',
       kinds.flag,
       false,
       'Take no requests while the machine is in use, and for 5 minutes after.',
     ),
-    notOnBattery: setting(
-      'AGENT_NOT_ON_BATTERY',
-      kinds.flag,
-      false,
-      'Take no requests while the machine runs on battery.',
-    ),
+    notOnBattery: setting(kinds.flag, false, 'Take no requests while the machine runs on battery.'),
     maxGpuTemperatureC: optional(
-      'AGENT_MAX_GPU_TEMPERATURE_C',
       kinds.celsius,
       'Take no requests once a GPU is this hot, such as 85, until it is 5 °C cooler.',
     ),
     yieldToOthers: setting(
-      'AGENT_YIELD_TO_OTHERS',
       kinds.flag,
       false,
       'Take no requests until other programs have left the GPU alone for 30 s.',
     ),
     freeMemory: setting(
-      'AGENT_FREE_MEMORY',
       kinds.flag,
       false,
       'Also unload all models while a rule pauses this machine, except the rule about heat.',
     ),
     idleUnloadMin: optional(
-      'AGENT_IDLE_UNLOAD_MIN',
       kinds.minutes,
       'Unload models that have been idle for this many minutes, such as 30. Only for engines that do not do so themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
     ),
   },
   gateway: {
-    host: atStart(
-      setting(
-        'HOST',
-        kinds.text,
-        '127.0.0.1',
-        'Address to listen on. 127.0.0.1 also listens on ::1; any outside address also listens on localhost. Other machines can connect only if there are API keys.',
-      ),
+    host: setting(
+      kinds.text,
+      '127.0.0.1',
+      'Address to listen on. 127.0.0.1 also listens on ::1; any outside address also listens on localhost. Other machines can connect only if there are API keys.',
+      AT_START,
     ),
-    port: atStart(
-      setting('PORT', kinds.port, 47_900, 'Port to listen on. It is part of your apps’ base URL.'),
+    port: setting(
+      kinds.port,
+      47_900,
+      'Port to listen on. It is part of your apps’ base URL.',
+      AT_START,
     ),
     apiKeys: setting(
-      'API_KEYS',
       kinds.secrets,
       [],
       'Keys for apps, separated by commas. Once there is one, every app needs a key. A new set replaces the current one.',
     ),
     allowedHosts: setting(
-      'ALLOWED_HOSTS',
       kinds.names,
       [],
       'Extra host names that this gateway answers to, such as gpu-box.local.',
     ),
     allowedOrigins: setting(
-      'ALLOWED_ORIGINS',
       kinds.origins,
       [],
       'Web pages and apps that may call the gateway, such as https://chat.example.com, http://localhost:*, app://obsidian.md.',
     ),
     maxBodyBytes: setting(
-      'MAX_BODY_BYTES',
       kinds.byteCount,
       33_554_432,
       'Largest request body to accept. Larger ones get an error.',
     ),
     maxBodiesInFlightBytes: setting(
-      'MAX_BODIES_IN_FLIGHT_BYTES',
       kinds.memoryBytes,
       268_435_456,
       'Memory for the bodies of all running requests, each counted twice. If it is used up, apps get a 503 with Retry-After.',
     ),
     maxConcurrentRequests: setting(
-      'MAX_CONCURRENT_REQUESTS',
       kinds.count,
       5000,
       'How many requests may run at the same time. Further ones get a 503 with Retry-After.',
     ),
     currency: setting(
-      'CURRENCY',
       kinds.text,
       'USD',
       'Currency of the prices you enter, such as EUR. It is shown after amounts.',
     ),
     electricityPriceKwh: optional(
-      'ELECTRICITY_PRICE_KWH',
       kinds.amount,
       'Price of a kilowatt-hour, such as 0.30. The cost of electricity is then subtracted from what your GPUs save.',
     ),
-    databaseUrl: withPassword(
-      atStart(
-        optional(
-          'DATABASE_URL',
-          kinds.databaseUrl,
-          'PostgreSQL database in which several gateways share their machines, such as postgres://inglenook@db.lan/inglenook. Leave empty to use a file.',
-        ),
-      ),
+    databaseUrl: optional(
+      kinds.databaseUrl,
+      'PostgreSQL database in which several gateways share their machines, such as postgres://inglenook@db.lan/inglenook. Leave empty to use a file.',
+      // Its address may hold a password.
+      { ...AT_START, secret: true },
     ),
-    poolSecret: atStart(
-      optional(
-        'POOL_SECRET',
-        kinds.poolSecret,
-        'Secret by which machines recognize the gateways of a pool, the same for all of them. Leave empty to use the file gateway-secret in the data directory.',
-      ),
+    poolSecret: optional(
+      kinds.poolSecret,
+      'Secret by which machines recognize the gateways of a pool, the same for all of them. Leave empty to use the file gateway-secret in the data directory.',
+      AT_START,
     ),
     poolAddresses: setting(
-      'POOL_ADDRESSES',
       kinds.gateways,
       [],
       'Addresses of all gateways of the pool, as machines reach them, separated by commas. Machines learn them when they join.',
     ),
-    logLevel: atStart(
-      setting(
-        'LOG_LEVEL',
-        oneOf({
-          error: 'Errors only.',
-          warn: 'Errors and warnings.',
-          info: 'Errors, warnings and normal events.',
-          debug: 'Everything, for diagnosis.',
-        }),
-        'info',
-        'How much is written to the log.',
-      ),
+    logLevel: setting(
+      oneOf({
+        error: 'Errors only.',
+        warn: 'Errors and warnings.',
+        info: 'Errors, warnings and normal events.',
+        debug: 'Everything, for diagnosis.',
+      }),
+      'info',
+      'How much is written to the log.',
+      AT_START,
     ),
-    logTo: atStart(
-      setting(
-        'LOG_TO',
-        oneOf({
-          auto: 'Standard error under systemd and in containers, otherwise the file.',
-          file: 'logs/inglenook.log in the data directory; two files of 5 MB are kept.',
-          stderr: 'Standard error.',
-          stdout: 'Standard output.',
-        }),
-        'auto',
-        'Where the log goes. The desktop app writes the file in any case.',
-      ),
+    logTo: setting(
+      oneOf({
+        auto: 'Standard error under systemd and in containers, otherwise the file.',
+        file: 'logs/inglenook.log in the data directory; two files of 5 MB are kept.',
+        stderr: 'Standard error.',
+        stdout: 'Standard output.',
+      }),
+      'auto',
+      'Where the log goes. The desktop app writes the file in any case.',
+      AT_START,
     ),
-    logFormat: atStart(
-      setting(
-        'LOG_FORMAT',
-        oneOf({
-          auto: 'JSON in the file, otherwise text.',
-          text: 'One line of text for each event.',
-          json: 'One JSON object per line.',
-        }),
-        'auto',
-        'How the lines of the log are written.',
-      ),
+    logFormat: setting(
+      oneOf({
+        auto: 'JSON in the file, otherwise text.',
+        text: 'One line of text for each event.',
+        json: 'One JSON object per line.',
+      }),
+      'auto',
+      'How the lines of the log are written.',
+      AT_START,
     ),
   },
 };
@@ -473,7 +405,33 @@ export interface Entry {
   readonly key: string;
   /** As in `hosted_a.baseUrl`. */
   readonly path: string;
+  /** As in `INGLENOOK_HOSTED_A_BASE_URL`. */
+  readonly variable: string;
   readonly setting: Setting<unknown>;
+}
+
+export const ENV_PREFIX = 'INGLENOOK_';
+
+/** Variables that are not named after their setting alone. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  'local.baseUrl': 'LOCAL_ENGINE_URL',
+  'local.rescueToolCalls': 'RESCUE_TOOL_CALLS',
+  'agent.enabled': 'AGENT',
+  'agent.host': 'AGENT_HOST',
+  'agent.ports': 'AGENT_PORTS',
+  'agent.onlyWhenIdle': 'AGENT_ONLY_WHEN_IDLE',
+  'agent.notOnBattery': 'AGENT_NOT_ON_BATTERY',
+  'agent.maxGpuTemperatureC': 'AGENT_MAX_GPU_TEMPERATURE_C',
+  'agent.yieldToOthers': 'AGENT_YIELD_TO_OTHERS',
+  'agent.freeMemory': 'AGENT_FREE_MEMORY',
+  'agent.idleUnloadMin': 'AGENT_IDLE_UNLOAD_MIN',
+};
+
+/** The environment variable of a setting: only upstreams, which have the same settings, are named in theirs. */
+export function variableOf(section: string, key: string): string {
+  const words = key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`);
+  const named = section in UPSTREAM_SETTINGS ? `${section}_${words}` : words;
+  return ENV_PREFIX + (OTHER_NAMES[`${section}.${key}`] ?? named.toUpperCase());
 }
 
 /** All settings as a flat list, in the order of the table. */
@@ -482,6 +440,7 @@ export const ENTRIES: readonly Entry[] = Object.entries(SETTINGS).flatMap(([sect
     section,
     key,
     path: `${section}.${key}`,
+    variable: variableOf(section, key),
     setting: value as Setting<unknown>,
   })),
 );

@@ -4,8 +4,6 @@ import { decoded, registryOrigin, userinfoOf } from '../platform/addresses.ts';
 import { parseJson } from '../platform/json.ts';
 
 export interface Setting<T> {
-  /** Environment variable without the `INGLENOOK_` prefix. */
-  readonly env: string;
   readonly kind: Kind<NonNullable<T>>;
   readonly fallback: T;
   /** One plain sentence for the window and docs/reference/configuration.md. */
@@ -16,31 +14,24 @@ export interface Setting<T> {
   readonly restart: boolean;
 }
 
+type Treatment = Partial<Pick<Setting<unknown>, 'secret' | 'restart'>>;
+
 export function setting<T extends {}>(
-  env: string,
   kind: Kind<T>,
   fallback: NoInfer<T>,
   meaning: string,
+  treatment: Treatment = {},
 ): Setting<T> {
-  return { env, kind, fallback, meaning, secret: isSecret(kind), restart: false };
+  return { kind, fallback, meaning, secret: isSecret(kind), restart: false, ...treatment };
 }
 
 /** A setting whose default is null: not set. */
 export function optional<T extends {}>(
-  env: string,
   kind: Kind<T>,
   meaning: string,
+  treatment: Treatment = {},
 ): Setting<T | null> {
-  return { env, kind, fallback: null, meaning, secret: isSecret(kind), restart: false };
-}
-
-export function atStart<T>(of: Setting<T>): Setting<T> {
-  return { ...of, restart: true };
-}
-
-/** Saved with the secrets, because it may hold a password, and shown without the password. */
-export function withPassword<T>(of: Setting<T>): Setting<T> {
-  return { ...of, secret: true };
+  return { kind, fallback: null, meaning, secret: isSecret(kind), restart: false, ...treatment };
 }
 
 const isSecret = <T>({ name }: Kind<T>): boolean => SECRET_KINDS.has(name);
@@ -154,7 +145,7 @@ export const secrets: Kind<readonly string[]> = {
   fromText: asList,
   allowed:
     'keys of at least 16 visible ASCII characters, separated by commas (openssl rand -hex 24 makes one)',
-  shown: (list) => asList(list).map(maskSecret).join(','),
+  shown: (typed) => asList(typed).map(maskSecret).join(','),
 };
 
 export const httpUrl: Kind<string> = {
@@ -171,13 +162,16 @@ function isHttpUrl(value: string): boolean {
   return url.hash === '' && userinfoOf(url).kind !== 'undecodable';
 }
 
+function list(of: z.ZodType<string>, max: number, allowed: string): Kind<readonly string[]> {
+  return { name: 'list', schema: z.array(of).max(max), fromText: asList, allowed };
+}
+
 /** Addresses of gateways as agents report to them. */
-export const gateways: Kind<readonly string[]> = {
-  name: 'list',
-  schema: z.array(z.string().refine((value) => registryOrigin(value) !== null)).max(16),
-  fromText: asList,
-  allowed: 'addresses such as http://192.168.1.10:47900, without a path, separated by commas',
-};
+export const gateways = list(
+  z.string().refine((value) => registryOrigin(value) !== null),
+  16,
+  'addresses such as http://192.168.1.10:47900, without a path, separated by commas',
+);
 
 export const databaseUrl: Kind<string> = {
   name: 'address',
@@ -196,22 +190,20 @@ function isPostgresUrl(value: string): boolean {
   return [username, password, hostname, pathname].every((part) => decoded(part) !== null);
 }
 
-export const names: Kind<readonly string[]> = {
-  name: 'list',
-  schema: z.array(z.string().regex(/^[\w.:[\]-]+$/)).max(100),
-  fromText: asList,
-  allowed: 'host names, separated by commas',
-};
+export const names = list(
+  z.string().regex(/^[\w.:[\]-]+$/),
+  100,
+  'host names, separated by commas',
+);
 
 /** Longer than any model ID, and too short to be anything else. */
 const MODEL = '[^\\s,=]{1,200}';
 
-export const models: Kind<readonly string[]> = {
-  name: 'list',
-  schema: z.array(z.string().regex(new RegExp(`^${MODEL}$`))).max(200),
-  fromText: asList,
-  allowed: 'model IDs, separated by commas',
-};
+export const models = list(
+  z.string().regex(new RegExp(`^${MODEL}$`)),
+  200,
+  'model IDs, separated by commas',
+);
 
 export const aliases: Kind<readonly string[]> = {
   name: 'list',
@@ -229,13 +221,11 @@ export const aliases: Kind<readonly string[]> = {
     'name=model, each name once, separated by commas, such as fast=llama-3.1-8b,gpt-*=qwen3-30b; * in a name matches any text',
 };
 
-export const origins: Kind<readonly string[]> = {
-  name: 'list',
-  schema: z.array(z.string().refine(isOrigin)).max(100),
-  fromText: asList,
-  allowed:
-    'page origins such as https://chat.example.com, http://localhost:* or app://obsidian.md, separated by commas',
-};
+export const origins = list(
+  z.string().refine(isOrigin),
+  100,
+  'page origins such as https://chat.example.com, http://localhost:* or app://obsidian.md, separated by commas',
+);
 
 /**
  * `null` is what sandboxed and file: pages send; allowing it is the owner's explicit choice. `*` stands for a port,

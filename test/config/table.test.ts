@@ -95,7 +95,9 @@ function loaded(env: Record<string, string>): LoadedConfig {
 
 /** Values by variable, without the prefix. */
 function byVariable({ config }: LoadedConfig): Record<string, unknown> {
-  return Object.fromEntries(ENTRIES.map((entry) => [entry.setting.env, valueAt(config, entry)]));
+  return Object.fromEntries(
+    ENTRIES.map((entry) => [entry.variable.replace('INGLENOOK_', ''), valueAt(config, entry)]),
+  );
 }
 
 test('the variables and their defaults are those of the table, no more and no fewer', () => {
@@ -118,12 +120,12 @@ test('an empty or blank variable counts as unset', () => {
 
 test('the help lists every setting with its path, its variable, its default, what it does and what is allowed', () => {
   const lines = createSettingsHelp().split('\n');
-  for (const { path, setting } of ENTRIES) {
-    const { env, fallback, meaning, kind } = setting;
+  for (const { path, variable, setting } of ENTRIES) {
+    const { fallback, meaning, kind } = setting;
     const at = lines.findIndex((line) => line.startsWith(`${path} `));
     const isNone = ['null', '[]', '{}'].includes(JSON.stringify(fallback));
     const shown = isNone ? 'none' : String(fallback);
-    expect(lines[at]?.split(/ {2,}/)).toEqual([path, `INGLENOOK_${env}`, shown]);
+    expect(lines[at]?.split(/ {2,}/)).toEqual([path, variable, shown]);
     expect(lines.slice(at + 1, at + 3)).toEqual([`  ${meaning}`, `  Allowed: ${kind.allowed}.`]);
   }
   expect(lines.filter((line) => line.includes('INGLENOOK_DATA_DIR'))).toHaveLength(1);

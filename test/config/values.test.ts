@@ -20,7 +20,7 @@ function problems(values: Record<string, string>): readonly string[] {
 
 /** One value by its variable. */
 function valueOf({ config }: LoadedConfig, name: string): unknown {
-  const entry = ENTRIES.find(({ setting }) => setting.env === name);
+  const entry = ENTRIES.find(({ variable }) => variable === `INGLENOOK_${name}`);
   return entry && valueAt(config, entry);
 }
 
@@ -340,7 +340,8 @@ const SECRETS = new Set([...each('API_KEY'), ...each('HEADERS'), ...OTHER_SECRET
 test('every variable has good and bad values in these tests', () => {
   // HOST is text like AGENT_HOST, with a test of its own below.
   const here = [...KINDS.flatMap(({ names }) => names), 'HOST'];
-  expect(here.toSorted()).toEqual(ENTRIES.map(({ setting }) => setting.env).toSorted());
+  const variables = here.map((name) => `INGLENOOK_${name}`);
+  expect(variables.toSorted()).toEqual(ENTRIES.map(({ variable }) => variable).toSorted());
 });
 
 test.each(KINDS.flatMap(({ names, good }) => names.map((name) => [name, good] as const)))(
@@ -349,7 +350,7 @@ test.each(KINDS.flatMap(({ names, good }) => names.map((name) => [name, good] as
     for (const [text, value] of good) {
       const result = loaded({ [name]: text });
       expect([text, valueOf(result, name)]).toEqual([text, value]);
-      const path = ENTRIES.find(({ setting }) => setting.env === name)?.path ?? '';
+      const path = ENTRIES.find(({ variable }) => variable === `INGLENOOK_${name}`)?.path ?? '';
       expect(result.sources.get(path)).toBe('env');
     }
   },

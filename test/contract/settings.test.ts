@@ -70,10 +70,10 @@ test('every setting comes with its variable, kind, default, limits and meaning',
     hosted_a: { apiKey: { kind: 'secret', secret: true, default: null } },
     gateway: { port: { kind: 'port', restart: true } },
   });
-  for (const { path, setting } of ENTRIES) {
+  for (const { path, variable, setting } of ENTRIES) {
     const [section = '', key = ''] = path.split('.');
     const shown = settings[section]?.[key];
-    expect(shown).toMatchObject({ env: `INGLENOOK_${setting.env}`, kind: setting.kind.name });
+    expect(shown).toMatchObject({ env: variable, kind: setting.kind.name });
     expect(shown?.meaning).toMatch(/^[A-Z0-9].*\.$/);
     expect(setting.kind.schema.safeParse(shown?.choices?.at(-1)?.value).success).toBe(
       shown?.kind === 'choice',

@@ -100,7 +100,7 @@ test('the status report has every value as it was set when everything is configu
 
 test('the hints name real variables: those of each upstream and of the thresholds', async () => {
   const { config, upstreams } = await statusOf(await startGateway({}));
-  const known = new Set(ENTRIES.map(({ setting }) => `INGLENOOK_${setting.env}`));
+  const known = new Set(ENTRIES.map(({ variable }) => variable));
   const hinted = Object.entries(config.env_hint);
   expect(hinted.map(([id]) => id)).toEqual([...UPSTREAM_IDS, 'thresholds']);
   for (const [id, hint] of hinted) {

@@ -26,11 +26,9 @@ const variables = Object.fromEntries(
 );
 
 test('the image and the compose files set only variables that exist', () => {
-  const known = ['DATA_DIR', ...ENTRIES.map(({ setting }) => setting.env)];
+  const known = ['INGLENOOK_DATA_DIR', ...ENTRIES.map(({ variable }) => variable)];
   const used = new Set(
-    [...(containerfile + compose + poolCompose).matchAll(/INGLENOOK_([A-Z_]+)/g)].map(
-      ([, name = '']) => name,
-    ),
+    [...(containerfile + compose + poolCompose).matchAll(/INGLENOOK_[A-Z_]+/g)].map(String),
   );
   expect(used.size).toBeGreaterThan(4);
   expect([...used].filter((name) => !known.includes(name))).toEqual([]);

@@ -198,6 +198,6 @@ test('the option --version prints the version and "help settings" every setting,
   expect(version).toMatchObject({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
   const help = await sayHere({ DATA_DIR: directory }, 'help', 'settings');
   expect(help).toMatchObject({ code: 0, stderr: '' });
-  for (const { setting } of ENTRIES) expect(help.stdout).toContain(`INGLENOOK_${setting.env} `);
+  for (const { variable } of ENTRIES) expect(help.stdout).toContain(`${variable} `);
   expect(existsSync(directory)).toBe(false);
 });

@@ -8,7 +8,7 @@ import type {
   StatusReport,
   UpstreamReport,
 } from '#shared/status.ts';
-import { type Config, ENV_PREFIX, SETTINGS } from '../../config/schema.ts';
+import { type Config, ENTRIES, variableOf } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { forcesZero } from '../http/errors.ts';
@@ -169,7 +169,7 @@ function upstreamReport(
   return {
     ...common,
     label: label ?? defaultLabel(id, baseUrl),
-    apiKeyEnv: ENV_PREFIX + SETTINGS[id].apiKey.env,
+    apiKeyEnv: variableOf(id, 'apiKey'),
     hasKey: apiKey !== null,
     apiKeyPreview: apiKey === null ? null : maskSecret(apiKey),
     ...(Object.keys(headers).length === 0 ? {} : { headers: maskHeaders(headers) }),
@@ -201,15 +201,14 @@ function describeRouting(config: Config): string {
   );
 }
 
-function names(settings: object): string {
-  return Object.values(settings as Record<string, { readonly env: string }>)
-    .map(({ env }) => ENV_PREFIX + env)
-    .join(', ');
+function variablesOf(section: string): string {
+  const entries = ENTRIES.filter((entry) => entry.section === section);
+  return entries.map(({ variable }) => variable).join(', ');
 }
 
 const ENV_HINTS: Readonly<Record<string, string>> = {
-  ...mapUpstreams((id) => names(SETTINGS[id])),
-  thresholds: names(SETTINGS.circuit),
+  ...mapUpstreams(variablesOf),
+  thresholds: variablesOf('circuit'),
 };
 
 /** Whether an upstream could serve a request now; with `zero` only `local` may. */
