@@ -99,6 +99,7 @@ function wrongIn({ request, body, partial }: Call): string | null {
 
 /** Sends what the script says at the gateway's speed, and nothing once the gateway has left. */
 async function play({ head, pieces, end }: Script, res: ServerResponse, clock: Clock) {
+  const closed = once(res, 'close');
   if (head !== null) res.writeHead(head.status, head.headers).flushHeaders();
   for (const { bytes, waitMs } of pieces) {
     await new Promise<void>((go) => {
@@ -106,8 +107,7 @@ async function play({ head, pieces, end }: Script, res: ServerResponse, clock: C
       else clock.after(waitMs, go);
     });
     if (res.destroyed) return;
-    if (!res.write(bytes))
-      await new Promise<void>((go) => void res.once('drain', go).once('close', go));
+    if (!res.write(bytes)) await Promise.race([closed, once(res, 'drain')]);
   }
   await new Promise((go) => void setImmediate(go));
   if (end === 'end') res.end();

@@ -28,7 +28,7 @@ interface SettingsProps {
 const words = t.settings;
 
 export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
-  const { data, settings, control, frozenAt, actions } = useWindow();
+  const { data, settings, control, actions } = useWindow();
   const { readSettings } = actions;
   /** Counts changes of keys and addresses, which two sections show. */
   const [revision, setRevision] = useState(0);
@@ -94,7 +94,7 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
         </p>
       )}
       {settings.kind === 'read' && (
-        <fieldset className="settings" disabled={frozenAt !== null}>
+        <fieldset className="settings">
           <legend className="unseen">All settings</legend>
           {sections.filter(isShown).map((section) => (
             <Fragment key={section.id}>
