@@ -72,6 +72,12 @@ const NO_VALUES = {
 
 type ValueName = keyof typeof NO_VALUES;
 const VALUE_NAMES = Object.keys(NO_VALUES) as readonly ValueName[];
+const LIVE_NAMES = Object.keys(NO_LIVE_VALUES) as readonly (keyof typeof NO_LIVE_VALUES)[];
+
+/** Whether any reading is known that changes while a card works. */
+export function isLive(device: GpuDevice): boolean {
+  return LIVE_NAMES.some((name) => device[name] !== null);
+}
 
 /** A card without readings; each reader overrides what its source reports. */
 export const UNREAD = { ...NO_VALUES, pciAddress: null, isUnified: false, fault: null } as const;

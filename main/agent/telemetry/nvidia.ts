@@ -1,7 +1,13 @@
 import type { AgentProblem } from '#shared/agent.ts';
 import { withTimeout } from '../../platform/async.ts';
 import { numberOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
+import {
+  type GpuCollector,
+  type GpuDevice,
+  isLive,
+  parsePciAddress,
+  deviceOf,
+} from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
@@ -17,62 +23,96 @@ const NVIDIA_SMI: readonly string[] = [
 const TIMEOUT_MS = 45_000;
 /** The first heartbeat waits 3 s for GPUs; systeminformation takes longer on Windows, or if it hangs. */
 const LIBRARY_WAIT_MS = 2000;
+/** An answer is reused while the library lacks the same values, but at most this long. */
+const ANSWER_MS = 300_000;
 
-/** Fields that a card which is lost still has. */
-const IDENTIFYING_FIELDS = ['index', 'uuid', 'pci.bus_id'];
-/** Every driver since 2013 has these; the name is last because it may contain a comma. */
-const BASIC_FIELDS = [
-  ...IDENTIFYING_FIELDS,
-  'memory.total',
-  'memory.used',
-  'memory.free',
-  'utilization.gpu',
-  'utilization.memory',
-  'temperature.gpu',
-  'power.draw',
-  'name',
-];
+/** Fields that identify a card, in every driver since 2013. */
+const BASIC_FIELDS = ['index', 'uuid', 'pci.bus_id'];
 /** `compute_cap` came with driver 510, `mig.mode.current` with 450. */
-const FULL_FIELDS = ['mig.mode.current', 'compute_cap', ...BASIC_FIELDS];
+const FULL_FIELDS = [...BASIC_FIELDS, 'mig.mode.current', 'compute_cap'];
+/** nvidia-smi's fields for values that systeminformation may have; the name is last because it may contain a comma. */
+const FIELD_OF = {
+  memoryTotalMb: 'memory.total',
+  memoryUsedMb: 'memory.used',
+  memoryFreeMb: 'memory.free',
+  utilGpu: 'utilization.gpu',
+  utilMemory: 'utilization.memory',
+  temperatureC: 'temperature.gpu',
+  powerW: 'power.draw',
+  name: 'name',
+} as const;
+type Value = keyof typeof FIELD_OF;
+const VALUES = Object.keys(FIELD_OF) as readonly Value[];
 
-/** Reads NVIDIA cards through nvidia-smi. `library` lists those that the bus has, whether or not they work. */
+/**
+ * Reads what systeminformation does not know of NVIDIA cards, in one call of nvidia-smi for just these fields: UUID,
+ * MIG mode, compute capability and faults; whether a value that it leaves out is 0 or not reported; everything if it
+ * does not see the card, as in containers and WSL without a row of lspci; and live values on Windows.
+ */
 export function createNvidiaCollector(
   edges: ToolEdges,
   intervalMs: number,
-  library: Pick<GpuCollector, 'read' | 'settled'>,
+  library: GpuCollector,
 ): GpuCollector {
   const { clock } = edges;
   let fields = FULL_FIELDS;
+  let asked: { readonly gaps: string; readonly ticks: number; readonly poll: Poll } | null = null;
   const seen = new Map<string, GpuDevice>();
 
+  async function poll(signal: AbortSignal, isHurried: boolean): Promise<Poll> {
+    if (isHurried) asked = null;
+    await withTimeout(library.settled(), { clock, ms: LIBRARY_WAIT_MS, signal });
+    const known = library.read().devices.filter(({ vendor }) => vendor === 'nvidia');
+    const isComplete = known.length > 0 && known.length >= seen.size;
+    const isCovered = isComplete && known.every(isLive);
+    const gaps = JSON.stringify(
+      known.map((card) => VALUES.filter((value) => card[value] === null)),
+    );
+    const isFresh = asked !== null && clock.ticks() - asked.ticks < ANSWER_MS;
+    if (asked !== null && isCovered && isFresh && asked.gaps === gaps) return asked.poll;
+    const missing = VALUES.filter((value) => known.some((card) => card[value] === null));
+    const result = await ask(isComplete ? missing : VALUES, known, signal);
+    asked = result.kind === 'devices' ? { gaps, ticks: clock.ticks(), poll: result } : null;
+    return result;
+  }
+
   /** `failures` are those of this round, each because of another lost card. */
-  async function poll(
+  async function ask(
+    missing: readonly Value[],
+    known: readonly GpuDevice[],
     signal: AbortSignal,
     failures: readonly AgentProblem[] = [],
-    others: readonly string[] = [],
   ): Promise<Poll> {
+    const query = `--query-gpu=${[...fields, ...missing.map((value) => FIELD_OF[value])].join(',')}`;
+    const others = othersThan(failures, [...seen.values(), ...known]);
     const ids = failures.length === 0 ? [] : [`--id=${others.join(',')}`];
-    const args = [...ids, `--query-gpu=${fields.join(',')}`, '--format=csv,noheader,nounits'];
+    const args = [...ids, query, '--format=csv,noheader,nounits'];
     const result = await runFirst(NVIDIA_SMI, args, { ...edges, timeoutMs: TIMEOUT_MS }, signal);
     if (result.kind === 'missing') return { kind: 'absent' };
     if (result.kind === 'failed' && isTooNew(result.detail) && fields !== BASIC_FIELDS) {
       fields = BASIC_FIELDS;
-      return poll(signal, failures, others);
+      return ask(missing, known, signal, failures);
     }
     // The tool also fails if one of several cards is lost, after printing the rows of the others.
     const text = result.kind === 'output' || result.kind === 'failed' ? result.text : '';
-    const rows = text.split('\n').flatMap((line) => parseNvidiaRow(line, fields) ?? []);
+    const rows = text.split('\n').flatMap((line) => {
+      const row = parseNvidiaRow(line, fields, missing);
+      return row === null ? [] : [row];
+    });
     if (rows.length === 0) {
       const failed = toolProblem([TOOL, ...args], result, remedyFor);
-      const lostAt = lostIn(failed.problem);
-      if (lostAt === null || failures.some((each) => lostIn(each) === lostAt)) return failed;
-      // It tells nothing of the other cards then, which work on (meta-llama/llama-models#200).
-      await withTimeout(library.settled(), { clock, ms: LIBRARY_WAIT_MS, signal });
       const all = [...failures, failed.problem];
-      const rest = othersThan(all, [...seen.values(), ...library.read().devices]);
-      return rest.length === 0 ? failed : poll(signal, all, rest);
+      const lostAt = lostIn(failed.problem);
+      const isNew = lostAt !== null && failures.every((each) => lostIn(each) !== lostAt);
+      // It tells nothing of the other cards then, which work on (meta-llama/llama-models#200).
+      return isNew && othersThan(all, [...seen.values(), ...known]).length > 0
+        ? ask(missing, known, signal, all)
+        : failed;
     }
+    if (rows.length > known.length && missing !== VALUES)
+      return ask(VALUES, known, signal, failures);
     for (const row of rows) seen.set(row.key, row);
+    const devices = rows.map((row) => asUnified(row, known));
     const lost = [...seen.values()].filter(({ key }) => rows.every((row) => row.key !== key));
     const problems = [
       ...failures,
@@ -81,10 +121,10 @@ export function createNvidiaCollector(
         .filter(({ pciAddress }) => !failures.some((each) => lostIn(each) === pciAddress))
         .map((row) => cardProblem(row, 'the driver no longer lists it')),
     ];
-    return { kind: 'devices', devices: rows, problems };
+    return { kind: 'devices', devices, problems };
   }
 
-  return createPollCollector((signal) => poll(signal), { clock, intervalMs, source: TOOL });
+  return createPollCollector(poll, { clock, intervalMs, source: TOOL });
 }
 
 const isTooNew = (message: string) => message.includes('is not a valid field');
@@ -156,49 +196,55 @@ function remedyFor(message: string): string {
 const FAULT = /GPU is lost|requires reset|Unknown Error/i;
 const UUID = /^(GPU|MIG)-[\w-]{4,64}$/;
 
-/** GB10 (DGX Spark), and Jetson's Orin and Thor. */
-const UNIFIED_NAME = /\b(GB10|Orin|Thor|Tegra)\b/i;
-
 /**
- * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits` that was called with `fields`, of which the
- * last is the name; null for any other line.
+ * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits` that was called with `fields` and then
+ * `missing`; null for any other line.
  */
-export function parseNvidiaRow(line: string, fields: readonly string[]): GpuDevice | null {
+export function parseNvidiaRow(
+  line: string,
+  fields: readonly string[],
+  missing: readonly Value[],
+): GpuDevice | null {
+  const columns: readonly string[] = [...fields, ...missing.map((value) => FIELD_OF[value])];
   const cells = line.split(',').map((cell) => cell.trim());
-  cells.push(cells.splice(fields.length - 1).join(', '));
-  if (cells.length !== fields.length) return null;
-  const cell = (field: string) => cells[fields.indexOf(field)] ?? '';
-  const number = (field: string) => numberOf(cell(field));
-  const index = number('index');
+  if (columns.at(-1) === 'name') cells.push(cells.splice(columns.length - 1).join(', '));
+  if (cells.length !== columns.length) return null;
+  const cell = (column: string) => cells[columns.indexOf(column)] ?? '';
+  const number = (value: Value) => numberOf(cell(FIELD_OF[value]));
+  const index = numberOf(cell('index'));
   if (index === null || !Number.isInteger(index)) return null;
   const uuid = cell('uuid');
-  const name = knownText(cell('name'));
   const faults = cells.filter((each) => FAULT.test(each));
   return deviceOf({
     key: UUID.test(uuid) ? uuid : `nvidia-${index}`,
     vendor: 'nvidia',
     pciAddress: parsePciAddress(cell('pci.bus_id')),
-    name,
-    memoryTotalMb: number('memory.total'),
-    memoryUsedMb: number('memory.used'),
-    memoryFreeMb: number('memory.free'),
-    utilGpu: number('utilization.gpu'),
-    utilMemory: number('utilization.memory'),
-    temperatureC: number('temperature.gpu'),
-    powerW: number('power.draw'),
+    name: knownText(cell('name')),
+    memoryTotalMb: number('memoryTotalMb'),
+    memoryUsedMb: number('memoryUsedMb'),
+    memoryFreeMb: number('memoryFreeMb'),
+    utilGpu: number('utilGpu'),
+    utilMemory: number('utilMemory'),
+    temperatureC: number('temperatureC'),
+    powerW: number('powerW'),
     computeCapability: knownText(cell('compute_cap')),
     // Chips without memory of their own print N/A, and so do partitioned cards in a container.
-    isUnified:
-      cell('memory.total').startsWith('[') &&
-      cell('mig.mode.current') !== 'Enabled' &&
-      UNIFIED_NAME.test(name ?? ''),
+    isUnified: cell('memory.total').startsWith('[') && cell('mig.mode.current') !== 'Enabled',
     // A working card prints `[N/A]` for single fields; a lost one prints its fault in most fields that do not identify
     // it.
     fault:
-      faults.length * 2 > fields.length - IDENTIFYING_FIELDS.length
+      faults.length * 2 > columns.length - BASIC_FIELDS.length
         ? (faults[0]?.replaceAll(/[[\]]/g, '') ?? null)
         : null,
   });
+}
+
+/** GB10 (DGX Spark), and Jetson's Orin and Thor. */
+const UNIFIED_NAME = /\b(GB10|Orin|Thor|Tegra)\b/i;
+
+function asUnified(row: GpuDevice, known: readonly GpuDevice[]): GpuDevice {
+  const same = known.find((card) => card.pciAddress !== null && card.pciAddress === row.pciAddress);
+  return { ...row, isUnified: row.isUnified && UNIFIED_NAME.test(row.name ?? same?.name ?? '') };
 }
 
 function knownText(value: string): string | null {

@@ -2,7 +2,14 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
 import { marketedName } from './amd.ts';
-import { type GpuDevice, type GpuVendor, parsePciAddress, deviceOf } from './gpu-device.ts';
+import {
+  type GpuDevice,
+  type GpuVendor,
+  isLive,
+  outOfDate,
+  parsePciAddress,
+  deviceOf,
+} from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
 import { runTool, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
@@ -35,16 +42,18 @@ const HELPER = fileURLToPath(
 /** It runs nvidia-smi, which loads the driver if nothing else keeps it loaded. */
 const TIMEOUT_MS = 20_000;
 /** A reading costs 80 ms of CPU time; the budget of an idle machine for everything is 150 ms in 15 s. */
-const MEMORY_ROUNDS = 2;
-/** Cards change only when one is plugged in. */
-const CARD_ROUNDS = 20;
+const IDLE_ROUNDS = 2;
+const BUSY_PERCENT = 10;
+const isBusy = ({ utilGpu }: GpuDevice) => (utilGpu ?? 0) > BUSY_PERCENT;
+/** Cards without live values change only when one is plugged in. */
+const SLOW_ROUNDS = 20;
 const REMEDY =
   'Nothing to do: readings continue without it, and what only it reports stays unknown.';
 const NO_FACTS: MachineFacts = factsOf(null);
 
 /**
- * Asks systeminformation in a short-lived helper process which cards there are, what this machine is, and how much of its
- * memory is free. On Windows each question about cards takes eight PowerShell processes
+ * Asks systeminformation in a short-lived helper process: for everything at the start, then in each round for what
+ * changes. It has live values only for NVIDIA cards. On Windows they cost eight PowerShell processes a round
  * (sebhildebrandt/systeminformation#932), too many for an idle machine, so there it is asked once.
  */
 export function createLibrary(
@@ -57,19 +66,22 @@ export function createLibrary(
   let devices: readonly GpuDevice[] = [];
   let rounds = 0;
 
-  function topics(isHurried: boolean): readonly HelperTopic[] {
+  function topics(): readonly HelperTopic[] {
     if (facts === null) return ['machine', 'graphics', 'memory'];
-    const areCardsDue = rounds % CARD_ROUNDS === 0 && platform === 'linux';
-    const isMemoryDue = (isHurried || rounds % MEMORY_ROUNDS === 0) && isMemoryWanted();
+    const every = devices.some(isBusy) ? 1 : devices.some(isLive) ? IDLE_ROUNDS : SLOW_ROUNDS;
+    const isDue = rounds % every === 0 && platform === 'linux';
+    const isMemoryDue = (isDue || rounds % IDLE_ROUNDS === 0) && isMemoryWanted();
     return [
-      ...(areCardsDue ? (['graphics'] as const) : []),
+      ...(isDue ? (['graphics'] as const) : []),
       ...(isMemoryDue ? (['memory'] as const) : []),
     ];
   }
 
   async function poll(signal: AbortSignal, isHurried: boolean): Promise<Poll> {
-    const args = topics(isHurried);
+    if (isHurried) rounds = 0;
+    const args = topics();
     rounds += 1;
+    if (platform !== 'linux') devices = devices.map(outOfDate);
     if (args.length === 0) return { kind: 'devices', devices, problems: [] };
     const call = { command: HELPER, args, timeoutMs: TIMEOUT_MS };
     const result = await runTool(call, { startTool: startHelper, clock }, signal);
@@ -125,9 +137,8 @@ export function machineModel(manufacturer: unknown, model: unknown): string | nu
 }
 
 /**
- * A controller of `graphics()`, without what changes while it works: it has that only of NVIDIA cards, and leaves out a
- * value of 0. Its `vram` on Linux is lspci's largest memory region, 32 MiB of a card with 4 GiB
- * (Crosstalk-Solutions/project-nomad#850).
+ * A controller of `graphics()`. It omits a value of 0 as if the card did not report it. Its `vram` on Linux is lspci's
+ * largest memory region, 32 MiB of a card with 4 GiB (Crosstalk-Solutions/project-nomad#850).
  */
 function libraryCard(
   controller: unknown,
@@ -147,6 +158,12 @@ function libraryCard(
       pciAddress: address,
       name: text('name') ?? marketedName(text('model')),
       memoryTotalMb: number('memoryTotal') ?? (isOwnMemory ? number('vram') : null),
+      memoryUsedMb: number('memoryUsed'),
+      memoryFreeMb: number('memoryFree'),
+      utilGpu: number('utilizationGpu'),
+      utilMemory: number('utilizationMemory'),
+      temperatureC: number('temperatureGpu'),
+      powerW: number('powerDraw'),
       gpuCores: number('cores'),
     }),
   ];

@@ -10,6 +10,7 @@ import {
   type GpuCollector,
   type GpuDevice,
   type GpuReading,
+  isLive,
   MAX_GPUS,
   mergedDevice,
 } from './gpu-device.ts';
@@ -64,6 +65,7 @@ export function createTelemetry(options: TelemetryOptions) {
   const library = createLibrary(edges, intervalMs, isMemoryWanted);
   const collectors = gpuCollectors(edges, intervalMs, library.gpus);
   const tailnet = createTailnetWatch(edges);
+  // The library comes first, because other collectors wait for its first round.
   const parts = [library.gpus, ...collectors, tailnet];
   let hybrid: CpuCores | null = null;
   const total = cpus().length;
@@ -213,8 +215,9 @@ export function mergedReading(library: GpuReading, own: readonly GpuReading[]): 
   const others = library.devices.filter(
     (card) =>
       (card.memoryTotalMb ?? 0) > DISPLAY_ONLY_MB &&
+      !readings.some((device) => isSame(card, device)) &&
       // The vendor's own reader knows which of its cards still work.
-      !readings.some(({ vendor }) => vendor === card.vendor),
+      (isLive(card) || !readings.some(({ vendor }) => vendor === card.vendor)),
   );
   const devices = [...merged, ...others];
   const isCard = ({ isUnified, memoryTotalMb }: GpuDevice) =>

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { agentRecord, type AgentState } from '../../../main/agent/record.ts';
 import { createTelemetry } from '../../../main/agent/telemetry/telemetry.ts';
 import type { StartTool } from '../../../main/agent/telemetry/tool-process.ts';
 import { hearingRegistry, startAgent, turn, until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
 import { fileTree, HANGS, prints, stubTools } from '../../support/stub-tool.ts';
 import type { Machine } from './machine.ts';
 import { MACHINES } from './machines.ts';
@@ -72,6 +75,21 @@ test.each(MACHINES.map((machine) => [machine.name, machine] as const))(
   },
   60_000,
 );
+
+test('no value is asked of nvidia-smi twice for one reading', async () => {
+  const log = join(temporaryDirectory(), 'queries');
+  const [machine] = MACHINES;
+  if (machine === undefined) throw new Error('no machine');
+  const counted = `echo "$1" >>'${log}'\n${machine.tools['nvidia-smi']}`;
+  const { telemetry } = on({ ...machine, tools: { ...machine.tools, 'nvidia-smi': counted } });
+  await until(() => telemetry.read().gpus.state === 'reading');
+  const queries = readFileSync(log, 'utf8').trim().split('\n');
+  const fields = queries.flatMap((query) => query.replace('--query-gpu=', '').split(','));
+  // What both need to tell cards apart.
+  const values = fields.filter((field) => field !== 'pci.bus_id');
+  expect(queries).toHaveLength(2);
+  expect(new Set(values).size).toBe(values.length);
+});
 
 test('heartbeats go out while every tool and the helper hang', async () => {
   const hangs = ['lspci', 'nvidia-smi', 'amd-smi', 'xpu-smi', 'tailscale'];

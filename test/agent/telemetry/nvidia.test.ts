@@ -1,5 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type GpuDevice, deviceOf } from '../../../main/agent/telemetry/gpu-device.ts';
+import {
+  type GpuDevice,
+  type GpuReading,
+  deviceOf,
+} from '../../../main/agent/telemetry/gpu-device.ts';
 import { createNvidiaCollector, parseNvidiaRow } from '../../../main/agent/telemetry/nvidia.ts';
 import { until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -25,9 +29,9 @@ const BASIC = [
   'utilization.memory',
   'temperature.gpu',
 ];
-const FULL = [...BASIC, 'mig.mode.current', 'compute_cap', 'name'];
+const FULL = [...BASIC, 'mig.mode.current', 'compute_cap'];
 
-const parse = (line: string, columns = FULL) => parseNvidiaRow(line, columns);
+const parse = (line: string, columns = FULL) => parseNvidiaRow(line, columns, ['name']);
 const rows = (name: string, columns = FULL) =>
   fixture(name)
     .trim()
@@ -79,19 +83,69 @@ const SECOND: SmiCard = {
   'pci.bus_id': '00000000:02:00.0',
 };
 
-/** `known` are the cards that systeminformation lists. */
+/** The same card as systeminformation has it: without the values of 0. */
+const LIBRARY_CARD = deviceOf({
+  key: '0000:01:00.0',
+  vendor: 'nvidia',
+  pciAddress: '0000:01:00.0',
+  name: 'NVIDIA GeForce RTX 4080 SUPER',
+  memoryTotalMb: 16376,
+  memoryUsedMb: 596,
+  memoryFreeMb: 15348,
+  utilMemory: 23,
+  temperatureC: 43,
+  powerW: 13,
+});
+
 function started(script: string | null, ...known: readonly GpuDevice[]) {
   const tools = stubTools(script === null ? {} : { 'nvidia-smi': script });
   const clock = createManualClock();
+  const library = { devices: known, settled: Promise.resolve() };
+  const reading = (): GpuReading => ({ state: 'reading', devices: library.devices, problems: [] });
   const collector = createNvidiaCollector({ clock, startTool: tools.startTool }, INTERVAL_MS, {
-    settled: () => Promise.resolve(),
-    read: () => ({ state: 'reading', devices: known, problems: [] }),
+    start() {},
+    stop: () => Promise.resolve(),
+    settled: () => library.settled,
+    look() {},
+    read: reading,
   });
   collector.start();
   onTestFinished(() => collector.stop());
   const round = () => clock.timer(INTERVAL_MS, INTERVAL_MS);
-  return { tools, clock, collector, round };
+  /** The fields of the n-th call, from 1. */
+  const asked = (n: number) =>
+    /--query-gpu=(\S+)/.exec(tools.runs[n - 1]?.args.join(' ') ?? '')?.[1];
+  return { tools, clock, collector, library, round, asked };
 }
+
+const IDENTITY = 'index,uuid,pci.bus_id,mig.mode.current,compute_cap';
+
+test('a value that systeminformation leaves out is asked once, and again when another one is left out', async () => {
+  const { tools, clock, collector, library, round, asked } = started(smi(CARD), LIBRARY_CARD);
+  await round();
+  expect(asked(1)).toBe(`${IDENTITY},utilization.gpu`);
+  expect(collector.read().devices[0]?.utilGpu).toBe(0);
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(tools.runs).toHaveLength(1);
+  library.devices = [{ ...LIBRARY_CARD, utilGpu: 50, utilMemory: null }];
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(asked(2)).toBe(`${IDENTITY},utilization.memory`);
+});
+
+test('every round asks nvidia-smi for everything if systeminformation sees no card, or not all', async () => {
+  const { tools, clock, collector, library, round, asked } = started(smi(CARD, SECOND));
+  await round();
+  expect(asked(1)).toMatch(/memory\.total,.+power\.draw,name$/);
+  expect(collector.read().devices).toMatchObject([{ utilGpu: 0 }, { temperatureC: 43 }]);
+  library.devices = [LIBRARY_CARD];
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(asked(2)).toBe(asked(1));
+  expect(tools.runs).toHaveLength(2);
+  expect(collector.read().devices).toHaveLength(2);
+});
 
 test('an nvidia-smi that hangs is killed after 45 s, reported, and not started twice', async () => {
   const { tools, clock, collector } = started(HANGS);
@@ -169,11 +223,11 @@ test('an nvidia-smi that keeps failing is started less and less often, and trust
 });
 
 test('the agent asks an older nvidia-smi for less without a pause', async () => {
-  const { tools, collector, round } = started(
+  const { collector, round, asked } = started(
     `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${smi({ ...CARD, name: 'Tesla P100-PCIE-16GB' })}`,
   );
   await round();
-  expect(tools.runs.map(({ args }) => args[0]?.includes('mig.mode'))).toEqual([true, false]);
+  expect(asked(2)).not.toContain('mig.mode');
   expect(collector.read().devices[0]?.name).toBe('Tesla P100-PCIE-16GB');
 });
 
@@ -200,10 +254,12 @@ test('a card off the bus, for which nvidia-smi reports nothing at all, does not 
 });
 
 test('an agent that starts next to a card off the bus asks for those that the bus lists', async () => {
-  const known = ['0000:01:00.0', '0000:02:00.0'].map((pciAddress) =>
-    deviceOf({ key: pciAddress, vendor: 'nvidia', pciAddress }),
-  );
-  const { tools, collector, round } = started(fallen('0000:02:00.0'), ...known);
+  const second = deviceOf({
+    key: '0000:02:00.0',
+    vendor: 'nvidia',
+    pciAddress: '0000:02:00.0',
+  });
+  const { tools, collector, round } = started(fallen('0000:02:00.0'), LIBRARY_CARD, second);
   await round();
   expect(tools.runs.at(-1)?.args[0]).toBe('--id=0000:01:00.0');
   expect(collector.read()).toMatchObject({ state: 'reading', devices: [{ key: CARD['uuid'] }] });

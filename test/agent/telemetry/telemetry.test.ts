@@ -48,29 +48,32 @@ const GRAPHICS = [
     vendor: 'NVIDIA Corporation',
     busAddress: '01:00.0',
     memoryTotal: 8192,
+    temperatureGpu: 50,
+    utilizationGpu: 90,
   },
 ];
 const answer = (graphics: readonly object[]) =>
   prints(JSON.stringify({ machine: MACHINE, graphics, memory: { total: 2e9, available: 1e9 } }));
 
 describe('readings by systeminformation', () => {
-  test.each([
-    ['linux', [['machine', 'graphics', 'memory'], ['graphics']]],
-    // There it is slow.
-    ['win32', [['machine', 'graphics', 'memory']]],
-  ] as const)(
-    'systeminformation on %s is asked for everything at the start, and every 5 minutes for cards',
-    async (platform, asked) => {
-      const { clock, runs, round, facts, gpus } = library(answer(GRAPHICS), platform);
-      for (let rounds = 0; rounds <= 20; rounds += 1) {
-        await round();
-        clock.advance(INTERVAL_MS);
-      }
-      expect(facts().machineModel).toBe('Framework Laptop 16');
-      expect(gpus.read().devices).toMatchObject([{ key: '0000:01:00.0', memoryTotalMb: 8192 }]);
-      expect(runs.map(({ args }) => args)).toEqual(asked);
-    },
-  );
+  test('systeminformation is asked for everything at the start, then for live values with each heartbeat', async () => {
+    const { clock, runs, round, facts, gpus } = library(answer(GRAPHICS));
+    await round();
+    expect(facts().machineModel).toBe('Framework Laptop 16');
+    expect(gpus.read().devices).toMatchObject([{ key: '0000:01:00.0', temperatureC: 50 }]);
+    clock.advance(INTERVAL_MS);
+    await round();
+    expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
+  });
+
+  test('systeminformation is asked once on Windows, and its live values are not kept', async () => {
+    const { clock, runs, round, gpus } = library(answer(GRAPHICS), 'win32');
+    await round();
+    clock.advance(INTERVAL_MS);
+    await round();
+    expect(runs).toHaveLength(1);
+    expect(gpus.read().devices).toMatchObject([{ memoryTotalMb: 8192, temperatureC: null }]);
+  });
 
   test.each([
     ['crashes', 'echo "no such call" >&2; exit 3', 'it ended with code 3: no such call'],
