@@ -306,7 +306,7 @@ const REASONS: Readonly<Record<string, string>> = {
   model_not_found: 'does not know the model',
   unreachable: 'is unreachable',
   timeout: 'does not answer in time',
-  bad_response: 'gives unusable answers',
+  bad_response: 'gives broken or unusable answers',
   verification: 'failed its last test',
 };
 

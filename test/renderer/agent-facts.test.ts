@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { problemsOf } from '../../main/agent/problems.ts';
+import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
 import { isSameEngine } from '../../renderer/features/this-machine/agent-engine.ts';
 import { agentFacts, agentWords } from '../../renderer/features/this-machine/agent-text.ts';
 import {
@@ -55,6 +56,12 @@ describe('the facts on this machine', () => {
 });
 
 describe('engines of this machine', () => {
+  test('a machine whose GPU was found and that runs no engine is told both', () => {
+    const view = agentView({ engines: [] });
+    const note = engineNote({ kind: 'on', view });
+    expect(note).toMatch(/RTX 4090 found, but no engine yet\. Start Ollama/);
+  });
+
   test.each([
     ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/', true],
     ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/v1', true],

@@ -191,7 +191,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   moderation: 'flagged the prompt',
   unsupported: 'does not have this endpoint',
   gateway_exhausted: 'not reached because this gateway has no file descriptor left',
-  bad_response: 'gave an unusable answer',
+  bad_response: 'gave a broken or unusable answer',
   outrun: 'lost the race',
 };
 

@@ -112,9 +112,13 @@ export function engineNote(seen: AgentState | null): string {
   if (seen === null) return 'Looking for engines…';
   if (seen.kind === 'off')
     return 'This machine’s agent is switched off, so engines here are not detected.';
-  const { engines, useEngineDirectly } = seen.view;
-  if (engines.length === 0)
-    return 'No engine found yet. Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.';
+  const { engines, useEngineDirectly, record } = seen.view;
+  if (engines.length === 0) {
+    const gpus = record.gpu.devices;
+    const found = gpus.length === 1 ? `${gpus[0]?.name} found` : `${gpus.length} GPUs found`;
+    const here = gpus.length === 0 ? 'No engine found yet.' : `${found}, but no engine yet.`;
+    return `${here} Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.`;
+  }
   return useEngineDirectly === null
     ? ''
     : 'No GPU was found, so this machine is not added to Machines. Its engine can still answer.';

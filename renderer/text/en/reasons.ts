@@ -26,7 +26,7 @@ export const reasons = {
   unsupported_feature: 'feature not supported',
   moderation: 'prompt flagged',
   unsupported: 'endpoint not supported',
-  bad_response: 'unusable answer',
+  bad_response: 'broken or unusable answer',
   gateway_exhausted: 'gateway out of connections',
   outrun: 'lost the race',
   /** Occurs only in tests of an upstream. */
@@ -60,7 +60,7 @@ export const predicates = {
   unsupported_feature: 'lacks a feature that the request uses',
   moderation: 'flagged the prompt',
   unsupported: 'does not have this endpoint',
-  bad_response: 'gave an unusable answer',
+  bad_response: 'gave a broken or unusable answer',
   gateway_exhausted: 'was not called, as the gateway had no connection left',
   outrun: 'was slow',
 } satisfies Record<NamedReason, string> as Readonly<Record<string, string>>;
