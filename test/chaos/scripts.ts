@@ -2,6 +2,7 @@ import { MESSAGES_TRANSLATION } from '../../main/gateway/protocols/messages/endp
 import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../main/gateway/protocols/translation/translation.ts';
 import { cut } from '../support/pieces.ts';
+import { streamOf } from '../support/translated.ts';
 import type { Protocol } from '../support/readers/readers.ts';
 import { type Answer, answerOf } from './answers.ts';
 import { type Draws, drawsFor } from '../support/draws.ts';
@@ -147,10 +148,11 @@ function eventsOf(call: Call, draws: Draws): readonly string[] {
     chunk([{ index: 0, delta: {}, finish_reason: answer.finish }]),
     chunk([], { usage: { prompt_tokens: input, completion_tokens: output } }),
   ];
-  const exchange = { request: call.body, id, createdAt: CREATED, model: MODEL, items: null };
-  const stream = NATIVE[call.protocol]?.createStream(exchange);
+  const native = NATIVE[call.protocol];
+  const exchange = { request: call.body, id, createdAt: CREATED, model: MODEL };
+  const stream = native === null ? null : streamOf(native, exchange);
   const told =
-    stream === undefined
+    stream === null
       ? [...chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`), DONE]
       : [...chunks.map((each) => stream.push(each)), stream.end()];
   return told.map((text) => text.replaceAll('\n', lineEnd));

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { ProtocolTranslation } from '../../main/gateway/protocols/translation/translation.ts';
 import { chunk, completion, DONE, ROLE, STOP } from './upstream.ts';
+import { answerOf, streamOf } from './translated.ts';
 
 /** An endpoint with streams, as it looks on the wire. */
 export interface StreamProtocol {
@@ -148,7 +149,7 @@ export const eventsOf = ({ held, content, end }: StreamProtocol): string[] => [
   ...end,
 ];
 
-const EXCHANGE = { id: 'ID', createdAt: 0, model: 'm', items: null };
+const EXCHANGE = { id: 'ID', createdAt: 0, model: 'm' };
 
 /** Without what differs from answer to answer of a translation. */
 export const comparable = (text: string): string =>
@@ -163,9 +164,9 @@ export function relayedOf(
 ): string {
   const readable = events.filter((event) => event !== 'data: null\n\n');
   if (translation === null) return readable.join('');
-  const stream = translation.createStream({ ...EXCHANGE, request: body });
+  const stream = streamOf(translation, { ...EXCHANGE, request: body });
   const told = readable.map((event) =>
-    event === DONE ? stream.end() : stream.push(JSON.parse(event.slice('data: '.length))),
+    event === DONE ? stream.end() : stream.push(JSON.parse(event.slice('data: '.length)) as object),
   );
   return told.join('');
 }
@@ -173,9 +174,7 @@ export function relayedOf(
 /** What a caller gets of a whole answer. */
 export function answeredOf({ translation, body, whole }: WholeProtocol): string {
   if (translation === null) return JSON.stringify(whole);
-  const answer = translation.answer(whole, { ...EXCHANGE, request: body });
-  if (answer.kind !== 'answer') throw new Error(answer.message);
-  return JSON.stringify(answer.body);
+  return JSON.stringify(answerOf(whole, translation, { ...EXCHANGE, request: body }));
 }
 
 /** What an upstream is asked. */

@@ -6,10 +6,10 @@ import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/en
 import type {
   TranslatedExchange,
   ProtocolTranslation,
-  TranslationResult,
 } from '../../main/gateway/protocols/translation/translation.ts';
 import { chunksOf, completionOf, type Said } from './chat-answers.ts';
 import { listening } from './listening.ts';
+import { answerOf, streamOf } from './translated.ts';
 
 /** An upstream that speaks chat completions, as a script. */
 export interface ScriptedChat {
@@ -48,38 +48,25 @@ async function serve(
   for await (const part of req) parts.push(part as Buffer);
   const request = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>;
   const translated = protocol.toChat(request, items);
-  if (translated.kind !== 'chat') return refuse(res, protocol, translated);
+  if (translated.kind !== 'chat') return void res.writeHead(400).end(translated.message);
   chat.bodies.push(JSON.parse(JSON.stringify(translated.body)) as Record<string, unknown>);
-  const exchange = { request, id: randomUUID(), createdAt: 1_700_000_000, model: 'asked', items };
+  const exchange = { request, id: randomUUID(), items, functions: translated.functions };
   const now = { ...chat };
   [chat.said = now.said, ...chat.next] = chat.next;
   if (request['stream'] === true) return stream(res, protocol, exchange, now);
-  const answer = protocol.answer(completionOf(now.said), exchange);
-  if (answer.kind === 'answer') return json(res, 200, answer.body);
-  const error = { status: 502, code: 'upstream_bad_response', message: answer.message };
-  return json(res, 502, protocol.errorBody(error));
+  json(res, 200, answerOf(completionOf(now.said), protocol, exchange) ?? {});
 }
 
 function stream(
   res: ServerResponse,
   protocol: ProtocolTranslation,
-  exchange: TranslatedExchange,
+  exchange: Partial<TranslatedExchange>,
   { said, pieceChars }: ScriptedChat,
 ): void {
   res.writeHead(200, { 'content-type': 'text/event-stream' });
-  const translated = protocol.createStream(exchange);
+  const translated = streamOf(protocol, exchange);
   for (const chunk of chunksOf(said, pieceChars)) res.write(translated.push(chunk));
   res.end(translated.end());
-}
-
-function refuse(
-  res: ServerResponse,
-  protocol: ProtocolTranslation,
-  why: Exclude<TranslationResult, { kind: 'chat' }>,
-): void {
-  const { message, param } = why;
-  const error = { status: 400, code: 'invalid_request', message, param };
-  json(res, 400, protocol.errorBody(error));
 }
 
 function json(res: ServerResponse, status: number, value: object): void {

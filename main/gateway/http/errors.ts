@@ -96,41 +96,31 @@ export function isOllamaPath(url: string): boolean {
   );
 }
 
-interface AnthropicBody {
-  readonly type: 'error';
-  readonly error: { readonly type: string; readonly message: string; readonly code: string };
-  readonly request_id: string | null;
-  readonly src: 'gateway';
-}
-
-interface OllamaBody {
-  readonly error: string;
-  readonly src: 'gateway';
-}
-
 /** The body for an error; OpenAI's shape unless another is asked for. */
 export function errorBody(error: HttpError, shape?: 'openai'): ErrorBody;
-export function errorBody(
-  error: HttpError,
-  shape: ErrorShape,
-  requestId?: string | null,
-): ErrorBody | AnthropicBody | OllamaBody;
+export function errorBody(error: HttpError, shape: ErrorShape, requestId?: string | null): object;
 export function errorBody(
   error: HttpError,
   shape: ErrorShape = 'openai',
   requestId: string | null = null,
-): ErrorBody | AnthropicBody | OllamaBody {
-  const { status, message, code } = error;
+): object {
   switch (shape) {
     case 'openai':
       return errorBodyFrom(error, 'gateway');
-    case 'anthropic': {
-      const inner = { type: anthropicErrorType(status), message, code };
-      return { type: 'error', error: inner, request_id: requestId, src: 'gateway' };
-    }
+    case 'anthropic':
+      return anthropicError(error, requestId);
     case 'ollama':
-      return { error: message, src: 'gateway' };
+      return { error: error.message, src: 'gateway' };
   }
+}
+
+/** Of Anthropic's API; in a stream, the event as well. */
+export function anthropicError(
+  { status, message, code }: HttpError,
+  request_id: string | null = null,
+) {
+  const error = { type: anthropicErrorType(status), message, code };
+  return { type: 'error', error, request_id, src: 'gateway' } as const;
 }
 
 /** When to retry, or that a retry does not help. */

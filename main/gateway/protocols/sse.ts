@@ -260,6 +260,15 @@ export function withoutIds(frames: Frames): Frames {
   return plain.every((event, at) => event === events[at]) ? frames : framesOf(plain);
 }
 
+/** An event of a protocol whose events have a type, which is their name as well, and on which their fields depend. */
+export interface TypedEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export const typedEvent = (event: TypedEvent): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
 /** An event with other data; its other lines (a name, a comment) stay. */
 export function eventWith(event: Buffer, data: string): Buffer {
   return Buffer.concat([otherLines(event), Buffer.from(`data: ${data}\n\n`)]);

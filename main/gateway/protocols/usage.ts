@@ -1,6 +1,5 @@
 import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import type { Tokens } from '#shared/usage.ts';
-import type { ApiEndpoint } from './endpoint.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 
 const KEY = Buffer.from('"usage"');
@@ -51,7 +50,11 @@ export function estimatedTokens(promptBytes: number, output: number): Tokens {
 }
 
 interface MeteredCall {
-  readonly endpoint: Pick<ApiEndpoint, 'body' | 'estimate' | 'answer'>;
+  readonly endpoint: {
+    readonly body: 'json' | 'multipart';
+    readonly estimate?: unknown;
+    readonly answer: { readonly stream: object | null };
+  };
   readonly promptBytes: number;
 }
 

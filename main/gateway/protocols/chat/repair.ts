@@ -81,7 +81,15 @@ function repairedChoice(given: Json, choice: Choice): Json | string | null {
   const finish = isLast ? finishAfter(reason, choice.order) : null;
   return said === delta && (reason ?? null) === finish
     ? given
-    : { ...given, delta: said, finish_reason: finish };
+    : { ...withFinish(given, finish), delta: said };
+}
+
+/** With the engine's own word for a stop sequence under OpenRouter's name: translations tell it. */
+function withFinish(choice: Json, finish: string | null): Json {
+  const own = choice['finish_reason'] === 'stop_sequence' && {
+    native_finish_reason: 'stop_sequence',
+  };
+  return { ...choice, ...own, finish_reason: finish };
 }
 
 /**
@@ -198,7 +206,7 @@ function repairedWhole(choice: Json): Json {
   const finish = finishAfter(reason, orderOf(callsIn(memberOf(said, 'tool_calls'))));
   return said === message && (reason ?? null) === finish
     ? choice
-    : { ...choice, message: said, finish_reason: finish };
+    : { ...withFinish(choice, finish), message: said };
 }
 
 function orderOf(calls: readonly Json[]): CallOrder | null {

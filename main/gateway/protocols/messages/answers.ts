@@ -1,8 +1,9 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { Finish } from '../chat/content.ts';
 import type { AnswerDelta, AnswerState, Stop, Usage } from '../translation/chat-answer.ts';
-import type { AnswerSteps, BegunAnswer, StreamEvent } from '../translation/translated-answer.ts';
-import { anthropicError, type TranslatedExchange } from '../translation/translation.ts';
+import type { AnswerSteps, BegunAnswer, TranslatedExchange } from '../translation/translation.ts';
+import { anthropicError } from '../../http/errors.ts';
+import type { TypedEvent } from '../sse.ts';
 import { MAX_BLOCKS, type OpenBlock } from './events.ts';
 import type { CallPiece } from '../chat/calls.ts';
 import {
@@ -88,7 +89,7 @@ export class MessageSteps implements AnswerSteps {
     this.#send(anthropicError(error));
   }
 
-  #send(event: StreamEvent): void {
+  #send(event: TypedEvent): void {
     this.#hasSent = true;
     this.#answer.emit(event);
   }
@@ -138,7 +139,8 @@ export class MessageSteps implements AnswerSteps {
   #beginCall(call: PartialCall): void {
     this.#close(false);
     this.#open = { kind: 'call', call };
-    const { id, name } = call;
+    const { id } = call;
+    const { name } = this.#answer.exchange.functions.get(call.name) ?? call;
     this.#start({ type: 'tool_use', id, name, input: {}, caller: { type: 'direct' } });
   }
 

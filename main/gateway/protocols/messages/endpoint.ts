@@ -1,6 +1,5 @@
 import { isObject, memberOf } from '../../../platform/json.ts';
-import type { HttpError } from '../../../platform/http/responses.ts';
-import { errorBody } from '../../http/errors.ts';
+import { anthropicError } from '../../http/errors.ts';
 import {
   type ApiEndpoint,
   createMemberScan,
@@ -11,8 +10,8 @@ import {
   wholeAnswer,
 } from '../endpoint.ts';
 import { type ChatPart, textPart } from '../translation/conversation.ts';
-import { createTranslation } from '../translation/translated-answer.ts';
-import { anthropicError } from '../translation/translation.ts';
+import type { ProtocolTranslation } from '../translation/translation.ts';
+import { typedEvent } from '../sse.ts';
 import { type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
 import { MessageSteps } from './answers.ts';
 import {
@@ -24,7 +23,7 @@ import {
 import { withoutUnsigned } from './history.ts';
 import { toChat, toCountedChat } from './request.ts';
 
-export const MESSAGES_TRANSLATION = createTranslation({
+export const MESSAGES_TRANSLATION: ProtocolTranslation = {
   toChat,
   stepsOf: (answer) => new MessageSteps(answer),
   wholeOf(events) {
@@ -32,8 +31,7 @@ export const MESSAGES_TRANSLATION = createTranslation({
     for (const event of events) message.add(event);
     return message.whole() ?? {};
   },
-  errorBody: anthropicError,
-});
+};
 
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 
@@ -61,7 +59,7 @@ export const MESSAGES: ApiEndpoint = {
       asksForUsage: false,
       asEvents: null,
       sign: () => 'event: ping\ndata: {"type":"ping"}\n\n',
-      errorEvent,
+      errorEvent: (error) => typedEvent(anthropicError(error)),
       maxHeldBytes: 64 * 1024,
     },
     takesBytes: false,
@@ -101,10 +99,6 @@ function hasContent(type: string, value: Readonly<Record<string, unknown>>): boo
 
 function isFilled([key, value]: readonly [string, unknown]): boolean {
   return key !== 'type' && value !== '' && value !== null;
-}
-
-function errorEvent(error: HttpError): string {
-  return `event: error\ndata: ${JSON.stringify(errorBody(error, 'anthropic'))}\n\n`;
 }
 
 /** For English and for code; other languages take more tokens, but also more bytes. */

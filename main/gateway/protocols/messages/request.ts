@@ -9,12 +9,14 @@ import {
   type ChatTool,
   chatTool,
   fieldNames,
-  FREE_CHOICES,
   type FieldReader,
   NO_COUNTERPART,
+  offeredTools,
   PASSED_FIELDS,
   passedFields,
   readEffort,
+  schemaFormat,
+  toolFields,
   userField,
 } from '../translation/field-reader.ts';
 import type { TranslationResult } from '../translation/translation.ts';
@@ -48,27 +50,24 @@ function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
 
   const conversation = createConversation();
   if (reader.has('system')) readSystem(reader, 'system', conversation);
-  const messages = reader.elements('messages');
+  const messages = reader.elements('messages', MESSAGE);
   if (messages.length === 0) reader.bad('messages', 'must be a non-empty array');
   for (const message of messages) readMessage(message, conversation);
 
   const maxTokens = reader.number('max_tokens');
   if (isToBeAnswered) checkAnswerable(reader);
   const stops = reader.list('stop_sequences') ?? [];
-  const metadata = reader.inner('metadata');
-  metadata?.dropOthers(METADATA);
-  const output = reader.inner('output_config');
-  output?.dropOthers(OUTPUT);
+  const output = reader.inner('output_config', OUTPUT);
   return result({
     ...passedFields(reader),
     messages: conversation.messages(),
     max_tokens: maxTokens,
     stop: stops.length > 0 ? stops : undefined,
-    reasoning_effort: effortOf(reader.inner('thinking'), output && readEffort(output)),
+    reasoning_effort: effortOf(reader.inner('thinking', THINKING), output && readEffort(output)),
     // The second name is that of earlier versions.
-    ...readFormat(output?.inner('format') ?? reader.inner('output_format')),
+    ...readFormat(output?.inner('format', FORMAT) ?? reader.inner('output_format', FORMAT)),
     ...readTools(reader),
-    ...userField(metadata?.text('user_id')),
+    ...userField(reader.inner('metadata', METADATA)?.text('user_id')),
   });
 }
 
@@ -115,7 +114,6 @@ function effortOf(
 ): string | undefined {
   const effort = asked ?? undefined;
   if (thinking === null) return effort;
-  thinking.dropOthers(THINKING);
   switch (thinking.requiredText('type')) {
     case 'disabled':
       return 'none';
@@ -134,60 +132,39 @@ function effortOf(
 
 function readFormat(format: FieldReader | null): object {
   if (format === null) return {};
-  format.dropOthers(FORMAT);
   if (format.requiredText('type') !== 'json_schema') format.unsupported('type', NO_COUNTERPART);
-  if (!format.has('schema')) format.bad('schema', 'must be a JSON schema');
   // Chat completions require a name, which nobody reads.
-  const json_schema = { name: 'answer', schema: format.object('schema'), strict: true };
-  return { response_format: { type: 'json_schema', json_schema } };
+  return schemaFormat(format, { name: 'answer', strict: true });
 }
 
 const CHOICE = fieldNames('type name disable_parallel_tool_use');
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
 function readTools(reader: FieldReader): object {
-  const choice = reader.inner('tool_choice');
-  choice?.dropOthers(CHOICE);
-  const all = reader.elements('tools');
-  const isFree = FREE_CHOICES.has(choice?.text('type') ?? 'auto');
-  const areOthersEnough = isFree && all.some((tool) => typeOf(tool) === 'custom');
-  const tools = all.flatMap((tool) => readTool(tool, areOthersEnough) ?? []);
+  const choice = reader.inner('tool_choice', CHOICE);
+  const tools = offeredTools(reader, {
+    choice: choice?.text('type'),
+    isOwn: (tool) => (tool.text('type') ?? 'custom') === 'custom',
+    read: readTool,
+    // Claude Code adds one to its own tools (SaladDay/cc-switch-cli#468), and works without.
+    isAdded: (_tool, type) => type.startsWith('advisor_'),
+    only: 'tools with an input_schema',
+  });
   const chosen = choice === null ? undefined : readChoice(choice);
   const isSerial = choice?.flag('disable_parallel_tool_use') === true;
-  // Some engines refuse these two without tools, where they mean nothing.
-  if (tools.length === 0) return {};
-  return { tools, tool_choice: chosen, parallel_tool_calls: isSerial ? false : undefined };
+  return toolFields(tools, chosen, isSerial ? false : undefined);
 }
 
 const TOOL_FIELDS = fieldNames(
   'type name description input_schema strict allowed_callers input_examples cache_control defer_loading eager_input_streaming',
 );
 
-/** Claude Code adds one to its own tools (SaladDay/cc-switch-cli#468), and works without. */
-const ADDED_BY_AGENTS = /^advisor_/;
-
-const typeOf = (tool: FieldReader) => tool.text('type') ?? 'custom';
-
-function readTool(tool: FieldReader, areOthersEnough: boolean): ChatTool | null {
-  const type = typeOf(tool);
-  if (areOthersEnough && ADDED_BY_AGENTS.test(type)) {
-    tool.dropWhole(type);
-    return null;
-  }
-  if (type !== 'custom') {
-    tool.unsupported(
-      'type',
-      `a tool of type '${type}' runs at its provider or has no counterpart in chat completions; only tools with an input_schema are translated.`,
-    );
-    return null;
-  }
+function readTool(tool: FieldReader): readonly ChatTool[] {
   tool.dropOthers(TOOL_FIELDS);
   if (!tool.has('input_schema')) tool.bad('input_schema', 'must be a JSON schema');
-  return chatTool(tool, {
-    name: tool.requiredText('name'),
-    description: describe(tool),
-    parameters: tool.object('input_schema'),
-  });
+  const name = tool.functionName();
+  const parameters = tool.object('input_schema');
+  return [chatTool(tool, { name, description: describe(tool), parameters })];
 }
 
 /** In chat completions, the description is the only place for examples. */
@@ -210,7 +187,7 @@ function readChoice(choice: FieldReader): string | object | undefined {
     case 'any':
       return 'required';
     case 'tool':
-      return { type: 'function', function: { name: choice.requiredText('name') } };
+      return { type: 'function', function: { name: choice.functionName() } };
     default:
       choice.bad('type', 'must be auto, any, tool or none');
       return undefined;
@@ -218,12 +195,11 @@ function readChoice(choice: FieldReader): string | object | undefined {
 }
 
 function readSystem(reader: FieldReader, key: string, conversation: Conversation): void {
-  const texts = reader.parts(key).flatMap(systemTexts);
+  const texts = reader.parts(key, BLOCK).flatMap(systemTexts);
   if (texts.length > 0) conversation.system(texts.join('\n\n'));
 }
 
 function systemTexts(block: FieldReader): string[] {
-  block.dropOthers(BLOCK);
   const readers = {
     text: () => [block.requiredText('text')],
     // Claude Code names tools here that `tools` defines (juspay/neurolink#1717), which are offered from the start.
@@ -248,7 +224,6 @@ const BLOCK = fieldNames(
 );
 
 function readMessage(message: FieldReader, conversation: Conversation): void {
-  message.dropOthers(MESSAGE);
   const role = message.requiredText('role');
   switch (role) {
     case 'user':
@@ -266,7 +241,7 @@ function readMessage(message: FieldReader, conversation: Conversation): void {
 
 /** Results come first, because chat completions require them right after their calls. */
 function readUser(message: FieldReader, conversation: Conversation): void {
-  const blocks = message.parts('content');
+  const blocks = message.parts('content', BLOCK);
   const isResult = (block: FieldReader) => block.text('type') === 'tool_result';
   const results = blocks.filter(isResult);
   for (const block of results) readResult(block, conversation);
@@ -276,7 +251,6 @@ function readUser(message: FieldReader, conversation: Conversation): void {
 
 /** A block that a user may send, in a message or in a tool's result. */
 function readUserBlock(block: FieldReader): ChatPart[] {
-  block.dropOthers(BLOCK);
   const readers = {
     text: () => [textPart(block.requiredText('text'))],
     image: () => readImage(block),
@@ -292,8 +266,7 @@ function readUserBlock(block: FieldReader): ChatPart[] {
 const FAILED = 'Error: ';
 
 function readResult(block: FieldReader, conversation: Conversation): void {
-  block.dropOthers(BLOCK);
-  const parts = block.has('content') ? block.parts('content').flatMap(readUserBlock) : [];
+  const parts = block.has('content') ? block.parts('content', BLOCK).flatMap(readUserBlock) : [];
   const told = block.flag('is_error') === true ? withFailure(parts) : parts;
   conversation.toolResult(block.requiredText('tool_use_id'), told);
 }
@@ -306,23 +279,20 @@ function withFailure([first, ...rest]: readonly ChatPart[]): ChatPart[] {
 function readAssistant(message: FieldReader, conversation: Conversation): void {
   // A turn of which nothing can be told, such as redacted thinking, stays between the user's.
   conversation.assistant('');
-  for (const block of message.parts('content')) readAssistantBlock(block, conversation);
-}
-
-function readAssistantBlock(block: FieldReader, conversation: Conversation): void {
-  block.dropOthers(BLOCK);
-  block.byType('a block', {
-    text: () => conversation.assistant(block.requiredText('text')),
-    thinking: () => conversation.reasoning(block.requiredText('thinking')),
-    // Encrypted, so no other provider can read it.
-    redacted_thinking: () => undefined,
-    tool_use: () =>
-      conversation.call({
-        id: block.requiredText('id'),
-        name: block.requiredText('name'),
-        arguments: JSON.stringify(block.object('input') ?? {}),
-      }),
-  });
+  for (const block of message.parts('content', BLOCK)) {
+    block.byType('a block', {
+      text: () => conversation.assistant(block.requiredText('text')),
+      thinking: () => conversation.reasoning(block.requiredText('thinking')),
+      // Encrypted, so no other provider can read it.
+      redacted_thinking: () => undefined,
+      tool_use: () =>
+        conversation.call({
+          id: block.requiredText('id'),
+          name: block.functionName(),
+          arguments: JSON.stringify(block.object('input') ?? {}),
+        }),
+    });
+  }
 }
 
 function readImage(block: FieldReader): ChatPart[] {

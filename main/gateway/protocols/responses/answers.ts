@@ -4,10 +4,14 @@ import type { CallPiece } from '../chat/calls.ts';
 import type { Finish } from '../chat/content.ts';
 import type { AnswerDelta, AnswerState, Citation, Usage } from '../translation/chat-answer.ts';
 import { createPartialCalls, isWholeCall, type PartialCall, TextBuilder } from '../chat/calls.ts';
-import type { AnswerSteps, BegunAnswer } from '../translation/translated-answer.ts';
-import { openAiError, type TranslatedExchange } from '../translation/translation.ts';
+import type {
+  AnswerSteps,
+  BegunAnswer,
+  FunctionName,
+  TranslatedExchange,
+} from '../translation/translation.ts';
+import { errorBody } from '../../http/errors.ts';
 import { itemId, NOT_ENCRYPTED } from './history.ts';
-import { type FunctionName, namespacedFunctions } from './tools.ts';
 
 /** Settings of a request that its answer repeats, with their defaults. */
 const REPEATED: Readonly<Record<string, unknown>> = {
@@ -33,7 +37,12 @@ interface ResponseProgress {
 
 /** The object of a whole answer, which the first and last events of a stream also contain. */
 export function responseObject(
-  { id, createdAt, request, model: asked }: Omit<TranslatedExchange, 'items'>,
+  {
+    id,
+    createdAt,
+    request,
+    model: asked,
+  }: Pick<TranslatedExchange, 'id' | 'createdAt' | 'request' | 'model'>,
   { model, usage }: Pick<AnswerState, 'model' | 'usage'>,
   progress: ResponseProgress,
 ): object {
@@ -120,8 +129,6 @@ export class ResponseSteps implements AnswerSteps {
   readonly #answer: BegunAnswer;
   /** Without `store`, clients send reasoning back only if it came with this field. It is not really encrypted. */
   readonly #encrypted: object;
-  /** Functions in namespaces, by the names that the upstream calls them by. */
-  readonly #functions;
   readonly #items: OutputItem[] = [];
   readonly #calls = createPartialCalls();
   /** In order of their places. */
@@ -137,7 +144,6 @@ export class ResponseSteps implements AnswerSteps {
     const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
     this.#answer = answer;
     this.#encrypted = isAsked ? { encrypted_content: NOT_ENCRYPTED } : {};
-    this.#functions = namespacedFunctions(request);
   }
 
   begin(): void {
@@ -167,13 +173,14 @@ export class ResponseSteps implements AnswerSteps {
 
   fail(error: HttpError, begin: () => void): void {
     begin();
-    // Some clients know one event, some the other; OpenAI sends the error flat or nested.
-    const body = openAiError(error).error;
-    const { message, code, param } = body;
-    this.#emit('error', { message, code, param, error: body, src: 'gateway' });
+    // Some clients know one event, some the other.
+    this.#emit('error', errorFields(error));
     // The codes of this field are a fixed set; the gateway's own code goes into the error event.
     const known = error.status === 429 ? 'rate_limit_exceeded' : 'server_error';
-    const response = this.#response({ status: 'failed', error: { code: known, message } });
+    const response = this.#response({
+      status: 'failed',
+      error: { code: known, message: error.message },
+    });
     this.#emit('response.failed', { response });
   }
 
@@ -277,7 +284,7 @@ export class ResponseSteps implements AnswerSteps {
   #openCall(call: PartialCall): OpenCall {
     this.#closeOpen('completed');
     this.#closeCompleteCall();
-    const name = this.#functions.get(call.name) ?? { name: call.name };
+    const name = this.#answer.exchange.functions.get(call.name) ?? { name: call.name };
     const open = { ...this.#next('fc'), function: name, call };
     this.#openCalls.set(call, open);
     this.#added(open, callItem(open, '', 'in_progress'));
@@ -351,6 +358,13 @@ export class ResponseSteps implements AnswerSteps {
   #emit(type: string, fields: object): void {
     this.#answer.emit({ type, sequence_number: this.#sequence++, ...fields });
   }
+}
+
+/** Flat, and nested in `error`, on which OpenAI's clients throw: OpenAI sends either. */
+export function errorFields(given: HttpError) {
+  const { error, src } = errorBody(given);
+  const { message, code, param } = error;
+  return { message, code, param, error, src };
 }
 
 const summaryPart = (text: string) => ({ type: 'summary_text', text });

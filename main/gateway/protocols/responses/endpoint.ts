@@ -1,23 +1,19 @@
 import { isObject, listOf, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
-import type { HttpError } from '../../../platform/http/responses.ts';
-import { errorBody } from '../../http/errors.ts';
 import type { Assembly } from '../assembly.ts';
 import { type ApiEndpoint, createMemberScan, ONE_WHOLE, pathsOf, requires } from '../endpoint.ts';
 import { smallValueOf } from '../json-edit.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
-import { createTranslation } from '../translation/translated-answer.ts';
-import { openAiError } from '../translation/translation.ts';
-import { responseObject, ResponseSteps } from './answers.ts';
+import type { ProtocolTranslation } from '../translation/translation.ts';
+import { errorFields, responseObject, ResponseSteps } from './answers.ts';
 import { toChat } from './request.ts';
-import { dataOf, createFramer, eventsOf, eventWith } from '../sse.ts';
+import { dataOf, createFramer, eventsOf, eventWith, typedEvent } from '../sse.ts';
 
-export const RESPONSES_TRANSLATION = createTranslation({
+export const RESPONSES_TRANSLATION: ProtocolTranslation = {
   toChat,
   stepsOf: (answer) => new ResponseSteps(answer),
   wholeOf: (events) => events.at(-1)?.['response'] as object,
-  errorBody: openAiError,
-});
+};
 
 const ENDS: TypedEnds = {
   done: ['response.completed', 'response.incomplete'],
@@ -46,7 +42,8 @@ export const RESPONSES: ApiEndpoint = {
       asEvents: null,
       sign: responseSign,
       afterSigns: afterResponseSigns,
-      errorEvent,
+      errorEvent: (error) =>
+        typedEvent({ type: 'error', sequence_number: 0, ...errorFields(error) }),
       // The first two events repeat the instructions and the tools of the request.
       maxHeldBytes: 4 * 1024 * 1024,
     },
@@ -88,14 +85,6 @@ function createResponseAssembly(): Assembly {
       return text === null ? null : Buffer.from(text);
     },
   };
-}
-
-/** With the fields of the event, and `error`, which OpenAI's clients throw on. */
-function errorEvent(error: HttpError): string {
-  const { error: inner, src } = errorBody(error, 'openai');
-  const { message, code, param } = inner;
-  const data = { type: 'error', sequence_number: 0, code, message, param, error: inner, src };
-  return `event: error\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -159,10 +148,9 @@ function responseSign(
 ): string {
   const exchange = { id, model, createdAt: 0, request: null };
   const response = responseObject(exchange, { model, usage: null }, { status: 'in_progress' });
-  const eventOf = (type: string, sequence_number: number) =>
-    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, response })}\n\n`;
-  const first = n === 0 ? eventOf('response.created', 0) : '';
-  return first + eventOf('response.in_progress', n + 1);
+  const first = { type: 'response.created', sequence_number: 0, response };
+  const next = { type: 'response.in_progress', sequence_number: n + 1, response };
+  return (n === 0 ? typedEvent(first) : '') + typedEvent(next);
 }
 
 const BEGUN = new Set(['response.created', 'response.queued', 'response.in_progress']);

@@ -7,18 +7,22 @@ import {
 } from '../translation/conversation.ts';
 import {
   bodyReader,
+  type ChatTool,
+  chatTool,
   fieldNames,
   type FieldReader,
   isAbsent,
   NO_COUNTERPART,
+  offeredTools,
   PASSED_FIELDS,
   passedFields,
   readEffort,
+  schemaFormat,
+  toolFields,
   userField,
 } from '../translation/field-reader.ts';
 import type { TranslationResult } from '../translation/translation.ts';
 import type { ItemSource } from './history.ts';
-import { readTools, flatName } from './tools.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
   ...PASSED_FIELDS,
@@ -103,9 +107,8 @@ const REASONING = fieldNames('effort mode summary generate_summary context');
 const MODES = fieldNames('standard');
 
 function effortOf(reader: FieldReader): string | undefined {
-  const reasoning = reader.inner('reasoning');
+  const reasoning = reader.inner('reasoning', REASONING);
   if (reasoning === null) return undefined;
-  reasoning.dropOthers(REASONING);
   if (reasoning.get('mode') === 'pro') reasoning.unsupported('mode', NO_COUNTERPART);
   else reasoning.oneOf('mode', MODES);
   return readEffort(reasoning);
@@ -116,37 +119,130 @@ const VERBOSITIES = fieldNames('low medium high');
 const FORMAT = fieldNames('type name description schema strict');
 
 function readText(reader: FieldReader): object {
-  const text = reader.inner('text');
+  const text = reader.inner('text', TEXT);
   if (text === null) return {};
-  text.dropOthers(TEXT);
   const verbosity = text.oneOf('verbosity', VERBOSITIES);
   return { ...responseFormat(text), verbosity };
 }
 
 function responseFormat(text: FieldReader): object {
-  const format = text.inner('format');
+  const format = text.inner('format', FORMAT);
   if (format === null) return {};
-  format.dropOthers(FORMAT);
-  const asSchema = () => {
-    if (!format.has('schema')) format.bad('schema', 'must be a JSON schema');
-    const json_schema = {
-      name: format.requiredText('name'),
-      description: format.text('description'),
-      schema: format.object('schema'),
-      strict: format.flag('strict'),
-    };
-    return { response_format: { type: 'json_schema', json_schema } };
-  };
   const formats: Record<string, () => object> = {
     text: () => ({}),
     json_object: () => ({ response_format: { type: 'json_object' } }),
-    json_schema: asSchema,
+    json_schema: () =>
+      schemaFormat(format, {
+        name: format.requiredText('name'),
+        description: format.text('description'),
+        strict: format.flag('strict'),
+      }),
   };
   return format.byType('a format', formats) ?? {};
 }
 
+const FUNCTION = fieldNames(
+  'type name description parameters strict allowed_callers async defer_loading',
+);
+const NAMESPACE = fieldNames('type name description tools');
+const CHOICE = fieldNames('type name mode tools');
+
+const CHOICES = fieldNames('none auto required');
+/**
+ * Codex 0.169 adds a web search to its own functions in every request (ggml-org/llama.cpp#20156), with names of OpenAI's
+ * models the search for tools and the patch, with its login images. It works without: its shell searches and patches, too.
+ */
+const ADDED_BY_AGENTS = fieldNames('web_search image_generation tool_search custom:apply_patch');
+
+/** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
+function readTools(reader: FieldReader): object {
+  const tools = offeredTools(reader, {
+    choice: reader.get('tool_choice'),
+    isOwn: (tool) => tool.get('type') === 'function' || tool.get('type') === 'namespace',
+    read: (tool) => (tool.get('type') === 'namespace' ? readNamespace(tool) : [readFunction(tool)]),
+    isAdded: (tool, type) =>
+      ADDED_BY_AGENTS.has(type === 'custom' ? `custom:${tool.requiredText('name')}` : type),
+    only: 'functions',
+  });
+  const { choice, allowed } = readChoice(reader);
+  const offered =
+    allowed === null ? tools : tools.filter(({ function: { name } }) => allowed.has(name));
+  checkNames(reader, tools);
+  return toolFields(offered, choice, reader.flag('parallel_tool_calls'));
+}
+
+/** Two functions with the same name could not be told apart in the answer. */
+function checkNames(reader: FieldReader, tools: readonly ChatTool[]): void {
+  const names = tools.map((tool) => tool.function.name);
+  const seen = new Set(names);
+  const twice = names.find((name) => !seen.delete(name));
+  if (twice !== undefined) reader.unsupported('tools', `two functions are called '${twice}'.`);
+}
+
+/** The description of the namespace is added to that of its first function. */
+function readNamespace(tool: FieldReader): readonly ChatTool[] {
+  tool.dropOthers(NAMESPACE);
+  const namespace = tool.requiredText('name');
+  const about = tool.text('description');
+  return tool.elements('tools').flatMap((inner, index) => {
+    if (inner.requiredText('type') === 'function') {
+      return [readFunction(inner, namespace, index === 0 ? about : undefined)];
+    }
+    inner.unsupported('type', 'only functions are translated in a namespace.');
+    return [];
+  });
+}
+
+function readFunction(tool: FieldReader, namespace?: string, about?: string): ChatTool {
+  tool.dropOthers(FUNCTION);
+  if (tool.flag('async') === true) tool.unsupported('async', NO_COUNTERPART);
+  const texts = [about, tool.text('description')].filter((each) => each !== undefined);
+  return chatTool(tool, {
+    name: tool.functionName(namespace),
+    description: texts.length > 0 ? texts.join('\n\n') : undefined,
+    parameters: tool.object('parameters'),
+  });
+}
+
+interface Choice {
+  readonly choice?: string | object;
+  /** Names of the only tools that may be called; null: all. */
+  readonly allowed: ReadonlySet<string> | null;
+}
+
+function readChoice(reader: FieldReader): Choice {
+  const value = reader.get('tool_choice');
+  if (isAbsent(value)) return { allowed: null };
+  if (typeof value === 'string') {
+    if (!CHOICES.has(value)) reader.bad('tool_choice', 'must be none, auto, required or an object');
+    return { choice: value, allowed: null };
+  }
+  const choice = reader.inner('tool_choice', CHOICE);
+  const type = choice?.requiredText('type');
+  if (choice === null || type === undefined) return { allowed: null };
+  if (type === 'function') {
+    return { choice: { type, function: { name: choice.functionName() } }, allowed: null };
+  }
+  if (type === 'allowed_tools') return readAllowed(choice);
+  choice.unsupported('type', `a choice of '${type}' has no counterpart in chat completions.`);
+  return { allowed: null };
+}
+
+/** Offering only the allowed tools has the same effect. */
+function readAllowed(choice: FieldReader): Choice {
+  const mode = choice.requiredText('mode');
+  if (mode !== 'auto' && mode !== 'required') choice.bad('mode', 'must be auto or required');
+  const names = choice.elements('tools').flatMap((tool) => {
+    if (tool.get('type') === 'function') return tool.functionName();
+    // Servers and built-in tools, of which not all have a name.
+    tool.unsupported('type', NO_COUNTERPART);
+    return [];
+  });
+  return { choice: mode, allowed: new Set(names) };
+}
+
 /** Adds `input`: a text, or messages, calls, their outputs and reasoning in order. */
-export function readInput(
+function readInput(
   reader: FieldReader,
   conversation: Conversation,
   items: ItemSource | null,
@@ -195,7 +291,7 @@ function readItem(item: FieldReader, conversation: Conversation, items: ItemSour
 
 const calledIn = (item: FieldReader, json: string) => ({
   id: item.requiredText('call_id'),
-  name: flatName({ name: item.requiredText('name'), namespace: item.text('namespace') }),
+  name: item.functionName(item.text('namespace')),
   arguments: json,
 });
 
@@ -236,7 +332,7 @@ function readReference(
 
 /** The parts of a message's `content` or of a call's `output`. */
 function readParts(item: FieldReader, key: string): ChatPart[] {
-  return item.parts(key).flatMap((part) => readPart(part) ?? []);
+  return item.parts(key, PART).flatMap((part) => readPart(part) ?? []);
 }
 
 /** Of parts of any type; those that are not read only concern caches, or what an earlier answer told. */
@@ -245,7 +341,6 @@ const PART = fieldNames(
 );
 
 function readPart(part: FieldReader): ChatPart | null {
-  part.dropOthers(PART);
   const asText = () => textPart(part.requiredText('text'));
   const readers: Record<string, () => ChatPart | null> = {
     input_text: asText,

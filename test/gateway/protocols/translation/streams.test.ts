@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
-
-const EXCHANGE = { request: {}, id: 'x', createdAt: 1_700_000_000, model: 'asked', items: null };
+import { streamOf } from '../../../support/translated.ts';
 
 const chunk = (delta: object, finish_reason: string | null = null) => ({
   model: 'engine-model',
@@ -16,8 +15,8 @@ const more = (index: number, json: string) => piece(index, { function: { argumen
 const DONE = chunk({}, 'stop');
 
 /** All events of a stream that ends. */
-function told(protocol: ProtocolTranslation, ...chunks: unknown[]) {
-  const stream = protocol.createStream(EXCHANGE);
+function told(protocol: ProtocolTranslation, ...chunks: object[]) {
+  const stream = streamOf(protocol);
   const text = chunks.map((each) => stream.push(each)).join('') + stream.end();
   expect(stream.ended()).not.toBe('no');
   return eventsIn(text);
@@ -48,7 +47,7 @@ test.each([
   ['Responses', RESPONSES_TRANSLATION],
   ['Messages', MESSAGES_TRANSLATION],
 ])('a translated stream of the %s API has no event after its end', (_name, protocol) => {
-  const stream = protocol.createStream(EXCHANGE);
+  const stream = streamOf(protocol);
   stream.push(DONE);
   stream.end();
   const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
