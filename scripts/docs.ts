@@ -44,7 +44,7 @@ A setting can be set in three places. The first wins:
 
 An invalid value never falls back to the default: Inglenook refuses to start and tells you what is allowed. Changes made while it runs apply to
 the next request, except where the tables say "restart". Every secret can also come from a file: add \`_FILE\` to its variable.
-In the tables, a source is an [upstream](../understand/words.md).
+Each row below has the path of a setting and its environment variable. A source is an [upstream](../understand/words.md).
 
 \`\`\`sh
 inglenook get                             # all settings, and what set them
@@ -74,7 +74,7 @@ function tableOf([first = '', ...others]: readonly string[]): string {
     others.length === 0
       ? ''
       : `\n\n${new Intl.ListFormat('en-GB').format(others.map((id) => `\`${id}\``))} have the same settings, with their own prefix.`;
-  return `| setting | variable | default | meaning |\n| --- | --- | --- | --- |\n${[...rows, ...further].join('\n')}${note}`;
+  return `| setting, variable | default | meaning |\n| --- | --- | --- |\n${[...rows, ...further].join('\n')}${note}`;
 }
 
 const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
@@ -88,8 +88,7 @@ function rowOf({ path, variable, setting }: Entry): string {
     restart ? 'Restart.' : '',
   ];
   const cells = [
-    `\`${path}\``,
-    `\`${variable}\``,
+    `\`${path}\`<br>\`${variable}\``,
     defaultOf(setting.fallback),
     sentences.filter((text) => text !== '').join(' '),
   ];

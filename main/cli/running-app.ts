@@ -137,7 +137,7 @@ const MAX_PROOF_BYTES = 4096;
 
 /**
  * Sends a request with the control token to the gateway at `url`, on the connection on which it has proved that it knows
- * the token: a program that takes the port between the two gets nothing (docs/reference/http-api.md#proof).
+ * the token: a program that takes the port between the two gets nothing (docs/contributing/agent-protocol.md#proof).
  */
 async function sendProved(
   { url, controlToken }: OwnGateway,

@@ -162,7 +162,7 @@ export const SETTINGS = {
     modelAliases: setting(
       kinds.aliases,
       [],
-      'Names for models, as in fast=llama-3.1-8b or gpt-*=qwen3-30b. Sources that have the model are asked first.',
+      'Names for models, separated by commas: fast=llama-3.1-8b,gpt-*=qwen3-30b. A new list replaces the current one.',
     ),
     modelFallback: setting(
       MODEL_FALLBACK,
@@ -177,7 +177,7 @@ export const SETTINGS = {
     keepAliveMs: setting(
       kinds.pause,
       30_000,
-      'How long an app gets no byte while your GPUs or the rented GPU read its prompt; then the answer begins with signs of life. 0 switches them off.',
+      'How long your GPUs or the rented GPU may be silent before the answer begins with signs of life, which keep apps and proxies waiting. 0 switches them off.',
     ),
     affinity: setting(
       kinds.oneOf({
@@ -204,7 +204,7 @@ export const SETTINGS = {
         off: 'Inglenook waits for a slow source until its timeout.',
       }),
       'own',
-      'Which sources may get a second call if the first has no token at the slow threshold. About one request in 20 is hedged, and your machines never read a long prompt twice.',
+      'Which sources may be called too if the first is slow to start. About one request in 20 is hedged, and your machines never read a long prompt twice.',
     ),
     resume: setting(
       kinds.oneOf({

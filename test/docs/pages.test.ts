@@ -114,16 +114,17 @@ function codesOf(path: string, union: RegExp): readonly string[] {
   );
 }
 
-test('the page of errors has each code of gateway and agent once, with its cause and its fix', () => {
+test('the pages of errors have each code of gateway and agent once, with its cause and its fix', () => {
   const codes = [
     ...codesOf('main/gateway/http/errors.ts', /ErrorCode =\s([^;]+);/g),
     ...codesOf('shared/errors.ts', /ErrorCode =\s([^;]+);/g),
     ...codesOf('main/agent/server/errors.ts', /readonly code:\n([^;]+);/g),
   ];
   expect(codes).toEqual(expect.arrayContaining(['no_upstream', 'body_too_large', 'no_engine']));
-  const rows = [
-    ...read('docs/reference/errors.md').matchAll(/^\| [\d, ]+ +\| `(\w+)` +\| \S.* \| \S.* \|$/gm),
-  ].map(([, code = '']) => code);
+  const pages = read('docs/reference/errors.md') + read('docs/contributing/agent-protocol.md');
+  const rows = [...pages.matchAll(/^\| [\d, ]+ `(\w+)` +\| \S.* \| \S.* \|$/gm)].map(
+    ([, code = '']) => code,
+  );
   expect(rows.toSorted()).toEqual([...new Set(codes)].toSorted());
 });
 

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseHeaders } from './types.ts';
 
 /**
- * Passed on from the caller of a gateway or an agent (docs/reference/http-api.md#forwarded-headers): no cookies, no gateway
+ * Passed on from the caller of a gateway or an agent (docs/contributing/upstream-behaviour.md#headers): no cookies, no gateway
  * token, no browser headers. By the name of a session hosts find what is in their cache. What is called may be a gateway
  * in turn, so the hops are among them.
  */
