@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AgentListener } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { signHealth } from '../../platform/agent-identity.ts';
 import { createTurns } from '../../platform/async.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, sleep } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson } from '../../platform/http/responses.ts';
@@ -49,77 +50,58 @@ const RETRY_MS = 5000;
 /** An HTTP server that can be moved to other addresses while requests run; taken ports are tried again. */
 export function createAgentServer(deps: AgentServerDeps) {
   const { clock, log, onBound } = deps;
-  let host = '';
-  let cancelRetry = () => {};
-  let slots: readonly Slot[] = [];
-  /** Servers that no longer listen but still have running requests. */
-  const closing = new Map<Server, Promise<void>>();
-  /** What is being bound has to be known before it can be released. */
+  /** Ends the listening at the present address. */
+  let lifetime = new AbortController();
+  /** Those that no longer listen but still have running requests, too. */
+  const servers = new Set<Server>();
+  /** A port of the former address is free only once it has been bound and released. */
   const inTurn = createTurns();
 
-  async function bindOne(port: number): Promise<Slot> {
+  async function bind(host: string, port: number, signal: AbortSignal): Promise<AgentListener> {
     const server = httpServer(deps);
     const result = await listen(server, host, port);
-    if (result.kind === 'listening')
-      return { server, port: { kind: 'listening', port: result.port } };
-    return { server, port: { kind: 'failed', port, message: result.message } };
+    if (result.kind === 'failed') return { kind: 'failed', port, message: result.message };
+    servers.add(server);
+    server.on('close', () => servers.delete(server));
+    if (signal.aborted) server.close();
+    else signal.addEventListener('abort', () => server.close());
+    return { kind: 'listening', port: result.port };
   }
 
-  const portsOf = (all: readonly Slot[]) => all.map(({ port }) => port);
-
-  function release(server: Server): void {
-    const closed = new Promise<void>((resolve) => {
-      server.close(() => {
-        closing.delete(server);
-        resolve();
-      });
-    });
-    closing.set(server, closed);
-  }
-
-  function releaseAll(): void {
-    cancelRetry();
-    for (const slot of slots) if (!isFailed(slot)) release(slot.server);
-    slots = [];
-  }
-
-  function retryLater(): void {
-    cancelRetry();
-    if (slots.some(isFailed)) cancelRetry = clock.after(RETRY_MS, () => void retry());
-  }
-
-  async function retry(): Promise<void> {
-    const before = slots;
-    const bound: Slot[] = [];
-    for (const slot of before) bound.push(isFailed(slot) ? await bindOne(slot.port.port) : slot);
-    if (slots !== before) {
-      // The server was moved or closed in the meantime.
-      const late = bound.filter((slot) => !before.includes(slot) && !isFailed(slot));
-      for (const { server } of late) release(server);
-      return;
-    }
-    slots = bound;
-    const waiting = bound.filter(isFailed).length;
-    if (waiting < before.filter(isFailed).length) {
+  async function retryFailed(
+    host: string,
+    first: readonly AgentListener[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    let ports = first;
+    while (ports.some(isFailed) && (await sleep(clock, RETRY_MS, signal))) {
+      const now: AgentListener[] = [];
+      for (const each of ports)
+        now.push(isFailed(each) ? await bind(host, each.port, signal) : each);
+      if (signal.aborted) return;
+      const waiting = now.filter(isFailed).length;
+      const hasBound = waiting < ports.filter(isFailed).length;
+      ports = now;
+      if (!hasBound) continue;
       log('info', 'agent_port_bound', { waiting });
-      onBound(portsOf(slots));
+      onBound(ports);
     }
-    retryLater();
   }
 
-  async function listenAt({ host: name, ports }: AgentAddress) {
-    releaseAll();
-    host = bareHost(name);
-    const bound: Slot[] = [];
+  async function listenAt({ host: name, ports }: AgentAddress): Promise<readonly AgentListener[]> {
+    lifetime.abort();
+    lifetime = new AbortController();
+    const { signal } = lifetime;
+    const host = bareHost(name);
+    const bound: AgentListener[] = [];
     for (const [index, port] of ports.entries()) {
       const isRepeated = port !== 0 && ports.indexOf(port) < index;
-      if (!isRepeated) bound.push(await bindOne(port));
+      if (!isRepeated) bound.push(await bind(host, port, signal));
     }
-    slots = bound;
-    for (const { port } of slots)
-      if (port.kind === 'failed') log('warn', 'agent_port', { port: port.port, why: port.message });
-    retryLater();
-    return portsOf(slots);
+    for (const each of bound)
+      if (isFailed(each)) log('warn', 'agent_port', { port: each.port, why: each.message });
+    void retryFailed(host, bound, signal);
+    return bound;
   }
 
   return {
@@ -127,24 +109,21 @@ export function createAgentServer(deps: AgentServerDeps) {
     listen: (address: AgentAddress) => inTurn(() => listenAt(address)),
     /** Stops listening; cuts off requests that are still running after `graceMs`. */
     async close(graceMs: number) {
-      releaseAll();
+      lifetime.abort();
       const cancelGrace = clock.after(graceMs, () => {
-        for (const server of closing.keys()) server.closeAllConnections();
+        for (const server of servers) server.closeAllConnections();
       });
-      // A server may still be binding its address.
-      await inTurn(() => Promise.resolve(releaseAll()));
-      await Promise.all(closing.values());
+      // It may still be moving to another address.
+      await inTurn(() => Promise.resolve(lifetime.abort()));
+      await Promise.all([...servers].map((server) => once(server, 'close')));
       cancelGrace();
     },
   };
 }
 
-interface Slot {
-  readonly server: Server;
-  readonly port: AgentListener;
-}
+type FailedListener = Extract<AgentListener, { readonly kind: 'failed' }>;
 
-const isFailed = ({ port }: Slot) => port.kind === 'failed';
+const isFailed = (port: AgentListener): port is FailedListener => port.kind === 'failed';
 
 function httpServer(deps: AgentServerDeps): Server {
   return createGuardedServer((req, res) => {
