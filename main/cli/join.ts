@@ -21,7 +21,7 @@ import {
   registryOrigin,
 } from '../platform/addresses.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
-import { callRunning, findRunning, type Running } from './running-app.ts';
+import { askRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
 
 type Failure = ReturnType<typeof failed>;
@@ -243,7 +243,7 @@ interface AgentReply {
 /** Joins through the running Inglenook, which then sends heartbeats at once. */
 async function joinRunning(request: JoinRequest, running: Running): Promise<Membership | Failure> {
   const { origin, others, token, agentHost } = request;
-  const joined = await callRunning<AgentReply>(running, {
+  const joined = await askRunning<AgentReply>(running, {
     method: 'POST',
     path: 'agent/join',
     json:
@@ -251,19 +251,19 @@ async function joinRunning(request: JoinRequest, running: Running): Promise<Memb
         ? { url: origin, token }
         : { line: `${[origin, ...others].join(',')} ${token}` },
   });
-  if (joined.error !== null) return failed(joined.error);
+  if (joined.kind === 'failed') return joined;
   const { id, url, warning } = joined.body;
   const notes = warning === null ? [] : [warning];
   if (agentHost !== null) {
-    const patched = await callRunning(running, {
+    const patched = await askRunning(running, {
       method: 'PATCH',
       path: 'settings',
       json: { agent: { host: agentHost } },
     });
     notes.push(
-      patched.error === null
+      patched.kind === 'answered'
         ? listensOn(agentHost)
-        : `The agent could not be set to listen on ${agentHost}: ${patched.error}`,
+        : `The agent could not be set to listen on ${agentHost}: ${patched.message}`,
     );
   }
   return { kind: 'joined', origin: url, id, notes };
