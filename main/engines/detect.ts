@@ -75,8 +75,11 @@ export async function readEngine(
   const { ask } = createAsk(address, edges, known);
   const same = ENGINES.find(({ kind }) => kind === was);
   const engine = same ?? (await engineAt(ask, likely(address, true)));
-  if (engine === null) return null;
-  const { kind, apiPath } = engine;
+  return engine === null ? null : readAs(engine, ask);
+}
+
+async function readAs(engine: Engine, ask: Ask): Promise<DetectedEngine> {
+  const { kind, apiPath = '' } = engine;
   return { kind, apiPath, detail: await engine.read(ask) };
 }
 
@@ -86,10 +89,7 @@ async function lookWith(ask: Ask, address: EngineAddress, isPinned: boolean): Pr
     return { kind: 'silent', isLate: list.isLate };
   }
   const engine = await engineAt(ask, likely(address, isPinned || list.json !== null));
-  if (engine !== null) {
-    const { kind, apiPath } = engine;
-    return { kind: 'found', found: { kind, apiPath, detail: await engine.read(ask) } };
-  }
+  if (engine !== null) return { kind: 'found', found: await readAs(engine, ask) };
   const models = modelList(list);
   const said = detail(list, models, { location: models?.[0]?.root ?? null });
   if (!isPinned || models === null) return { kind: 'stranger', detail: said };

@@ -19,20 +19,14 @@ export function useByName(id: string): ModelUse | null {
 /** What an engine said of a model; its name speaks where the engine does not. */
 export function modelFacts(id: string, said: Partial<Omit<ModelFacts, 'id'>> = {}): ModelFacts {
   return {
+    loaded: null,
+    vision: null,
+    tools: null,
+    size_bytes: null,
+    ...said,
     id,
     use: said.use ?? useByName(id),
-    loaded: said.loaded ?? null,
-    vision: said.vision ?? null,
-    tools: said.tools ?? null,
     context_length: lengthOf(said.context_length),
-    size_bytes: said.size_bytes ?? null,
-    ...(said.max_context_length === undefined
-      ? {}
-      : { max_context_length: said.max_context_length }),
-    ...(said.context_token_bytes === undefined
-      ? {}
-      : { context_token_bytes: said.context_token_bytes }),
-    ...(said.vram_bytes === undefined ? {} : { vram_bytes: said.vram_bytes }),
   };
 }
 

@@ -1,6 +1,6 @@
-import { type FetchEdges, fetchBody } from '../platform/http/fetch-body.ts';
+import type { FetchEdges } from '../platform/http/fetch-body.ts';
 import { memberOf, parseJson, textOf } from '../platform/json.ts';
-import type { EngineAddress } from './adapters/probe.ts';
+import { type EngineAddress, fetchFrom } from './adapters/probe.ts';
 
 /*
  * A copy of an Ollama model that is loaded with another window. It shares the weights of the model
@@ -20,8 +20,7 @@ export function copiedFrom(
 }
 
 /** It writes a small file. */
-const TIMEOUT_MS = 30_000;
-const MAX_BYTES = 64 * 1024;
+const LIMITS = { timeoutMs: 30_000, maxBytes: 64 * 1024 };
 
 /** Null once it is there; otherwise why not, in words. */
 export const makeCopy = (
@@ -43,28 +42,13 @@ export const deleteCopy = (
   tell(engine, { path: '/api/delete', json: { model: copy }, method: 'DELETE' }, edges);
 
 async function tell(
-  { origin, basePath, authorization }: EngineAddress,
-  {
-    path,
-    json,
-    method,
-  }: { readonly path: string; readonly json: object; readonly method?: 'DELETE' },
+  engine: EngineAddress,
+  order: { readonly path: string; readonly json: object; readonly method?: 'DELETE' },
   edges: FetchEdges,
 ): Promise<string | null> {
-  const result = await fetchBody(
-    {
-      origin,
-      path: basePath + path,
-      headers: authorization === null ? [] : ['authorization', authorization],
-      json: Buffer.from(JSON.stringify(json)),
-      ...(method === undefined ? {} : { method }),
-      timeoutMs: TIMEOUT_MS,
-      maxBytes: MAX_BYTES,
-    },
-    edges,
-  );
+  const result = await fetchFrom(engine, { ...order, ...LIMITS }, edges);
   if (result.kind !== 'response') return result.detail;
-  const isGone = method === 'DELETE' && result.status === 404;
+  const isGone = order.method === 'DELETE' && result.status === 404;
   if (result.status < 400 || isGone) return null;
   const said = textOf(memberOf(parseJson(result.body.toString('utf8')), 'error'));
   return said?.slice(0, 200) ?? `HTTP ${result.status}`;

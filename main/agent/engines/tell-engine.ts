@@ -1,9 +1,8 @@
-import { type Clock, sleep } from '../../platform/clock.ts';
-import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
+import { sleep } from '../../platform/clock.ts';
+import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
-import type { EngineAddress } from '../../engines/adapters/probe.ts';
+import { type EngineAddress, fetchFrom } from '../../engines/adapters/probe.ts';
 
 /** An engine of this machine as last read, and where it is. */
 export interface ReachableEngine {
@@ -21,9 +20,7 @@ interface TellFailure {
 
 export type TellResult = { readonly kind: 'done' } | TellFailure;
 
-interface TellEdges {
-  readonly http: HttpClient;
-  readonly clock: Clock;
+interface TellEdges extends FetchEdges {
   /** The engine as it is now; null once it has gone. */
   readonly readAgain: () => Promise<EngineView | null>;
   /** Ends the waiting, not what the engine does. */
@@ -103,25 +100,15 @@ type CommandAnswer =
 
 async function sendFirstAccepted(
   commands: readonly ModelCommand[],
-  { origin, basePath, authorization }: EngineAddress,
+  engine: EngineAddress,
   timeoutMs: number,
-  edges: Pick<TellEdges, 'http' | 'clock' | 'signal'>,
+  edges: FetchEdges,
 ): Promise<CommandAnswer> {
   let last: CommandAnswer = { kind: 'unknown_route' };
-  const credentials = authorization === null ? [] : ['authorization', authorization];
-  for (const { path, json, headers = [] } of commands) {
-    const result = await fetchBody(
-      {
-        origin,
-        path: basePath + path,
-        headers: ['accept', 'application/json', ...credentials, ...headers],
-        ...(json === undefined ? {} : { json: Buffer.from(JSON.stringify(json)) }),
-        timeoutMs,
-        maxBytes: MAX_BYTES,
-      },
-      edges,
-    );
-    last = commandAnswer(result);
+  for (const { headers: own = [], ...command } of commands) {
+    const headers = ['accept', 'application/json', ...own];
+    const request = { ...command, headers, timeoutMs, maxBytes: MAX_BYTES };
+    last = commandAnswer(await fetchFrom(engine, request, edges));
     if (last.kind === 'accepted') return last;
   }
   return last;

@@ -17,8 +17,8 @@ import {
 export interface Engine {
   readonly kind: Exclude<EngineKind, 'other'>;
   readonly ports: readonly number[];
-  /** Path before its `/v1`. */
-  readonly apiPath: '' | '/engines';
+  /** Path before its `/v1`; left out of those that have none. */
+  readonly apiPath?: string;
   /** What gives it a window of `LARGE_WINDOW` tokens, as a sentence. */
   readonly largerWindow: string;
   /** Recognises the engine by its answers, never by its port. */

@@ -7,7 +7,6 @@ import { idsOf, modelList } from './probe.ts';
 export const jan: Engine = {
   kind: 'jan',
   ports: [1337],
-  apiPath: '',
   largerWindow: `Set Context Size to ${LARGE_WINDOW} in the settings of the model.`,
   async isAt(ask) {
     // The description needs no key; the list does if one is set.

@@ -8,7 +8,6 @@ import { idsOf, modelList } from './probe.ts';
 export const koboldCpp: Engine = {
   kind: 'koboldcpp',
   ports: [5001],
-  apiPath: '',
   largerWindow: `Start it with --contextsize ${LARGE_WINDOW}.`,
   async isAt(ask) {
     const { json } = await ask('/api/extra/version');

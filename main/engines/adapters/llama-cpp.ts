@@ -7,7 +7,6 @@ import { type Ask, type EngineModel, healthOf, idsOf, modelList } from './probe.
 export const llamaCpp: Engine = {
   kind: 'llama.cpp',
   ports: [8080],
-  apiPath: '',
   largerWindow: `Start it with -c ${LARGE_WINDOW}, times its --parallel.`,
   async isAt(ask) {
     const { server } = await ask(MODELS_PATH);

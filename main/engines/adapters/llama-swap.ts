@@ -7,7 +7,6 @@ import { isOk, modelList } from './probe.ts';
 export const llamaSwap: Engine = {
   kind: 'llama-swap',
   ports: [8080],
-  apiPath: '',
   largerWindow: `Set -c ${LARGE_WINDOW} in the cmd of the model.`,
   isAt: (ask) => isOwnedBy(ask, 'llama-swap'),
   async read(ask) {

@@ -7,7 +7,6 @@ import { type Ask, isOk, modelList } from './probe.ts';
 export const lmStudio: Engine = {
   kind: 'lmstudio',
   ports: [1234],
-  apiPath: '',
   largerWindow: `Load the model with lms load --context-length ${LARGE_WINDOW}.`,
   async isAt(ask) {
     const greeting = await ask('/lmstudio-greeting');

@@ -7,7 +7,6 @@ import { type Ask, idsIn } from './probe.ts';
 export const ollama: Engine = {
   kind: 'ollama',
   ports: [11434],
-  apiPath: '',
   largerWindow: `Set OLLAMA_CONTEXT_LENGTH=${LARGE_WINDOW} and restart it.`,
   async isAt(ask) {
     if (!(await ask('/')).text.startsWith('Ollama is running')) return false;

@@ -1,5 +1,10 @@
 import type { Clock } from '../../platform/clock.ts';
-import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
+import {
+  type BodyRequest,
+  fetchBody,
+  type FetchEdges,
+  type FetchResult,
+} from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { EngineHealth } from './engine-view.ts';
@@ -48,6 +53,26 @@ export interface AskEdges {
   readonly memory?: EngineMemory;
 }
 
+interface EngineRequest extends Pick<BodyRequest, 'path' | 'method' | 'timeoutMs' | 'maxBytes'> {
+  /** Sent as JSON; left out of a GET. */
+  readonly json?: unknown;
+  /** Names and values in turn. */
+  readonly headers?: readonly string[];
+}
+
+/** Sends a request to an engine with the key that it needs. Never rejects. */
+export function fetchFrom(
+  { origin, basePath, authorization }: EngineAddress,
+  { path, json, headers = [], ...rest }: EngineRequest,
+  edges: FetchEdges,
+): Promise<FetchResult> {
+  const credentials = authorization === null ? [] : ['authorization', authorization];
+  const body = json === undefined ? {} : { json: Buffer.from(JSON.stringify(json)) };
+  const all = [...credentials, ...headers];
+  return fetchBody({ ...rest, ...body, origin, path: basePath + path, headers: all }, edges);
+}
+
+const HEADERS = ['accept', 'application/json, text/plain'];
 const TIMEOUT_MS = 1000;
 /** A large vLLM's metrics are some 300 kB. */
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -64,21 +89,10 @@ export function createAsk(
   const answers = new Map<string, Promise<EngineAnswer>>();
   for (const [path, result] of known) answers.set(path, Promise.resolve(answerOf(result)));
   let isExhausted = false;
-  const headers = ['accept', 'application/json, text/plain'];
-  if (address.authorization !== null) headers.push('authorization', address.authorization);
 
-  async function fetchAnswer(path: string, json?: Buffer): Promise<EngineAnswer> {
-    const result = await fetchBody(
-      {
-        origin: address.origin,
-        path: address.basePath + path,
-        headers,
-        ...(json === undefined ? {} : { json }),
-        timeoutMs: TIMEOUT_MS,
-        maxBytes: MAX_BYTES,
-      },
-      edges,
-    );
+  async function fetchAnswer(path: string, json?: unknown): Promise<EngineAnswer> {
+    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+    const result = await fetchFrom(address, { path, json, headers: HEADERS, ...limits }, edges);
     if (result.kind === 'exhausted') isExhausted = true;
     return answerOf(result);
   }
@@ -91,13 +105,12 @@ export function createAsk(
 
   const memory = edges.memory ?? new Map<string, Promise<EngineAnswer>>();
 
-  function once(path: string, body: unknown, version: string): Promise<EngineAnswer> {
-    const json = JSON.stringify(body);
-    const key = `${path} ${json} ${version}`;
+  function once(path: string, json: unknown, version: string): Promise<EngineAnswer> {
+    const key = `${path} ${JSON.stringify(json)} ${version}`;
     const remembered = memory.get(key);
     if (remembered !== undefined) return remembered;
     if (memory.size >= MAX_REMEMBERED) memory.clear();
-    const asked = fetchAnswer(path, Buffer.from(json)).then((answer) => {
+    const asked = fetchAnswer(path, json).then((answer) => {
       if (!isOk(answer)) memory.delete(key);
       return answer;
     });

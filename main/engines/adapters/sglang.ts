@@ -9,7 +9,6 @@ const INFO_PATH = '/get_model_info';
 export const sglang: Engine = {
   kind: 'sglang',
   ports: [30000],
-  apiPath: '',
   largerWindow: `Start it with --context-length ${LARGE_WINDOW}.`,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'sglang')) return true;

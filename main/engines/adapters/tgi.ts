@@ -6,7 +6,6 @@ import { detail, type Engine, metricsOf } from './adapter.ts';
 export const tgi: Engine = {
   kind: 'tgi',
   ports: [3000, 8080],
-  apiPath: '',
   largerWindow: `Start it with --max-total-tokens ${LARGE_WINDOW} and a --max-input-tokens below it.`,
   async isAt(ask) {
     const { json } = await ask('/info');

@@ -7,7 +7,6 @@ import { type Ask, idsOf, isOk, modelList } from './probe.ts';
 export const vllm: Engine = {
   kind: 'vllm',
   ports: [8000],
-  apiPath: '',
   largerWindow: `Start it with --max-model-len ${LARGE_WINDOW}.`,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'vllm')) return true;
