@@ -99,12 +99,26 @@ export function createMemoryKeeper(deps: MemoryDeps) {
     }
   }
 
+  /**
+   * The models that have been idle for as long as their owner wants, at engines that do not unload them by themselves and
+   * that load them when they are asked for again.
+   */
   function idleNow(): readonly ModelPlace[] {
     const limitMs = deps.idleUnloadMs();
     if (limitMs === null || deps.inFlight() > 0) return [];
-    if (clock.ticks() - refusedTicks < limitMs) return [];
-    const rule = { limitMs, nowTicks: clock.ticks(), lastEndedTicks: deps.lastEndedTicks() };
-    return idleModels(engines.reachable(), seen, rule);
+    const nowTicks = clock.ticks();
+    const isIdleSince = (ticks: number) => nowTicks - ticks >= limitMs;
+    if (!isIdleSince(Math.max(refusedTicks, deps.lastEndedTicks() ?? -Infinity))) return [];
+    return engines.reachable().flatMap((engine) => {
+      const { kind, baseUrl, loaded } = engine.view;
+      const control = controlOf(kind);
+      if (control === null || control.unloadsIdle || !control.loadsOnRequest) return [];
+      const { usedTicks = nowTicks, since } = seen.get(baseUrl) ?? {};
+      if (!isIdleSince(usedTicks)) return [];
+      return (loaded ?? [])
+        .filter((model) => isIdleSince(since?.get(model)?.ticks ?? nowTicks))
+        .map((model) => ({ engine, model }));
+    });
   }
 
   async function unloadIdle(idle: readonly ModelPlace[]): Promise<void> {
@@ -191,8 +205,22 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
     return deps.inFlight() === 0;
   }
 
-  const tell = (engine: ReachableEngine, action: ModelAction, model: string) =>
-    toldEngine({ engine, action, model }, deps, signal);
+  /** Has an engine load or unload a model, and logs what came of it. */
+  async function tell(
+    engine: ReachableEngine,
+    action: ModelAction,
+    model: string,
+  ): Promise<TellResult> {
+    const { kind, baseUrl } = engine.view;
+    const readAgain = async () => {
+      await engines.readNow();
+      return engines.reachable().find(({ view }) => view.baseUrl === baseUrl)?.view ?? null;
+    };
+    const told = await tellEngine(engine, { action, model }, { ...deps, signal, readAgain });
+    const why = told.kind === 'failed' ? { why: told.happened } : {};
+    deps.log('info', 'model_memory', { action, model, engine: kind, result: told.kind, ...why });
+    return told;
+  }
 
   async function unloadAll(): Promise<readonly AgentProblem[]> {
     const found: AgentProblem[] = [];
@@ -217,11 +245,8 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
     const graceMs = goal.kind === 'freed' ? (goal.graceMs ?? Infinity) : 0;
     const isQuiet = await isQuietWithin(graceMs, isFreeWanted);
     if (signal.aborted) return;
-    if (!isFreeWanted()) {
-      // The owner has changed the order; what was unloaded before is still to be loaded.
-      become({ kind: toLoad.length > 0 ? 'freed' : 'kept' });
-      return;
-    }
+    // The owner has changed the order; what was unloaded before is still to be loaded.
+    if (!isFreeWanted()) return become({ kind: toLoad.length > 0 ? 'freed' : 'kept' });
     if (!isQuiet) deps.endRunning();
     await engines.readNow();
     problems = await unloadAll();
@@ -237,11 +262,8 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
     const found: AgentProblem[] = [];
     for (const { engine: baseUrl, model } of toLoad) {
       if (signal.aborted) return;
-      if (isFreeWanted()) {
-        // Freeing starts again, because some are loaded by now.
-        become({ kind: 'kept' });
-        return;
-      }
+      // Freeing starts again, because some are loaded by now.
+      if (isFreeWanted()) return become({ kind: 'kept' });
       const engine = engines.reachable().find(({ view }) => view.baseUrl === baseUrl);
       // Work that was stopped in the meantime loads nothing.
       if (engine === undefined || engine.view.health.status === 'unreachable') continue;
@@ -296,24 +318,6 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
     changeAt,
     change,
   };
-}
-
-/** Has an engine load or unload a model, and logs what came of it. */
-async function toldEngine(
-  { engine, action, model }: ModelPlace & { readonly action: ModelAction },
-  deps: MemoryDeps,
-  signal: AbortSignal,
-): Promise<TellResult> {
-  const { engines, log } = deps;
-  const { kind, baseUrl } = engine.view;
-  const readAgain = async () => {
-    await engines.readNow();
-    return engines.reachable().find(({ view }) => view.baseUrl === baseUrl)?.view ?? null;
-  };
-  const told = await tellEngine(engine, { action, model }, { ...deps, signal, readAgain });
-  const why = told.kind === 'failed' ? { why: told.happened } : {};
-  log('info', 'model_memory', { action, model, engine: kind, result: told.kind, ...why });
-  return told;
 }
 
 const FREED: ModelChangeResult = {
@@ -401,33 +405,4 @@ function seenNow(
     generatedTokens,
     usedTicks: before !== undefined && isIdle ? before.usedTicks : now.ticks,
   };
-}
-
-interface IdleRule {
-  readonly limitMs: number;
-  readonly nowTicks: number;
-  /** When the last request of a gateway ended; null if there was none. */
-  readonly lastEndedTicks: number | null;
-}
-
-/**
- * The models that have been idle for `limitMs`, at engines that do not unload them by themselves and that load them
- * when they are asked for again.
- */
-function idleModels(
-  engines: readonly ReachableEngine[],
-  seen: ReadonlyMap<string, SeenEngine>,
-  { limitMs, nowTicks, lastEndedTicks }: IdleRule,
-): readonly ModelPlace[] {
-  return engines.flatMap((engine) => {
-    const { kind, baseUrl, loaded } = engine.view;
-    const control = controlOf(kind);
-    if (control === null || control.unloadsIdle || !control.loadsOnRequest) return [];
-    const { usedTicks = nowTicks, since } = seen.get(baseUrl) ?? {};
-    const isIdleSince = (ticks: number) => nowTicks - ticks >= limitMs;
-    if (!isIdleSince(Math.max(lastEndedTicks ?? -Infinity, usedTicks))) return [];
-    return (loaded ?? [])
-      .filter((model) => isIdleSince(since?.get(model)?.ticks ?? nowTicks))
-      .map((model) => ({ engine, model }));
-  });
 }

@@ -1,5 +1,7 @@
-import { open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { GpuFigures, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { JoinLine } from '#shared/join-line.ts';
@@ -360,21 +362,12 @@ const MAX_READ_BYTES = 512 * 1024;
 
 /** The last `count` lines of the file at `path`, oldest first; null if it cannot be read. */
 async function logTail(path: string, count: number): Promise<readonly string[] | null> {
-  const file = await open(path).catch(() => null);
-  if (file === null) return null;
   try {
-    const { size } = await file.stat();
-    const from = Math.max(0, size - MAX_READ_BYTES);
-    const buffer = Buffer.alloc(size - from);
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, from);
-    const lines = buffer
-      .toString('utf8', 0, bytesRead)
-      .split('\n')
-      .slice(from > 0 ? 1 : 0, -1);
-    return lines.slice(-count);
+    const { size } = await stat(path);
+    const start = Math.max(0, size - MAX_READ_BYTES);
+    const lines = (await text(createReadStream(path, { start }))).split('\n');
+    return lines.slice(start > 0 ? 1 : 0, -1).slice(-count);
   } catch {
     return null;
-  } finally {
-    await file.close();
   }
 }

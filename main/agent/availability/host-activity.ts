@@ -1,9 +1,8 @@
 import type { Clock } from '../../platform/clock.ts';
-import { numberOf } from '../../platform/json.ts';
 import { createKernelFiles, type KernelFiles } from '../telemetry/sysfs.ts';
 import {
   createStartTool,
-  runFirst,
+  outputOf,
   type StartTool,
   type ToolEdges,
   type ToolWorld,
@@ -57,26 +56,16 @@ const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOHIDSystem'];
 const NANOSECONDS_PER_MS = 1e6;
 
 async function isMacOnBattery(edges: ToolEdges, signal: AbortSignal): Promise<boolean | null> {
-  const asked = await runFirst(PMSET, ['-g', 'batt'], edges, signal);
-  return asked.kind === 'output' ? parsePmset(asked.text) : null;
+  const text = await outputOf(PMSET, ['-g', 'batt'], edges, signal);
+  const source = /drawing from '([^']+)'/.exec(text ?? '')?.[1];
+  return source === undefined ? null : source !== 'AC Power';
 }
 
 /** Milliseconds since the last input by keyboard, mouse or trackpad. */
 async function macIdleMs(edges: ToolEdges, signal: AbortSignal): Promise<number | null> {
-  const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
-  return asked.kind === 'output' ? parseHidIdleMs(asked.text) : null;
-}
-
-/** Reads the first line of `pmset -g batt`; null if it names no source. */
-export function parsePmset(text: string): boolean | null {
-  const source = /drawing from '([^']+)'/.exec(text)?.[1] ?? null;
-  return source === null ? null : source !== 'AC Power';
-}
-
-/** Reads `HIDIdleTime`, in nanoseconds, from the output of ioreg for IOHIDSystem. */
-export function parseHidIdleMs(text: string): number | null {
-  const nanoseconds = numberOf(/"HIDIdleTime" = (\d+)/.exec(text)?.[1] ?? null);
-  return nanoseconds === null ? null : nanoseconds / NANOSECONDS_PER_MS;
+  const text = await outputOf(IOREG, IOREG_ARGS, edges, signal);
+  const nanoseconds = /"HIDIdleTime" = (\d+)/.exec(text ?? '')?.[1];
+  return nanoseconds === undefined ? null : Number(nanoseconds) / NANOSECONDS_PER_MS;
 }
 
 const LOGINCTL = ['loginctl', '/usr/bin/loginctl'];
@@ -86,14 +75,13 @@ const SHOW = ['show-session', '--no-pager', ...PROPERTIES.map((name) => `--prope
 
 /** Milliseconds since the last user input; only logind knows it. */
 async function linuxIdleMs(edges: ToolEdges, signal: AbortSignal): Promise<number | null> {
-  const listed = await runFirst(LOGINCTL, LIST, edges, signal);
-  if (listed.kind !== 'output') return null;
-  const ids = parseSessionIds(listed.text);
+  const listed = await outputOf(LOGINCTL, LIST, edges, signal);
+  if (listed === null) return null;
+  const ids = parseSessionIds(listed);
   if (ids.length === 0) return Infinity;
-  const shown = await runFirst(LOGINCTL, [...SHOW, ...ids], edges, signal);
+  const shown = await outputOf(LOGINCTL, [...SHOW, ...ids], edges, signal);
   // A session that has ended in between makes this fail; the next poll succeeds.
-  if (shown.kind !== 'output') return null;
-  return idleOfSessions(parseSessions(shown.text), edges.clock.now());
+  return shown === null ? null : idleOfSessions(parseSessions(shown), edges.clock.now());
 }
 
 const CLASSES = '/sys/class';
@@ -137,7 +125,7 @@ interface Session {
 const MAX_SESSIONS = 64;
 
 /** Session ids: the first word of each line of `loginctl list-sessions --no-legend`. */
-export function parseSessionIds(text: string): readonly string[] {
+function parseSessionIds(text: string): readonly string[] {
   const words = text.split('\n').map((line) => line.trim().split(/\s+/)[0] ?? '');
   return words.filter((word) => /^\w+$/.test(word)).slice(0, MAX_SESSIONS);
 }

@@ -7,7 +7,7 @@ import type { BeatOutcome, RegistryLink } from './link.ts';
 
 export type Heartbeats = ReturnType<typeof startHeartbeats>;
 
-interface HeartbeatDeps {
+export interface HeartbeatDeps {
   readonly link: RegistryLink;
   /** `isLeaving` makes it a goodbye. */
   readonly record: (isLeaving: boolean) => AgentRecord;

@@ -1,9 +1,8 @@
 import type { AgentMembership } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
-import type { AgentRecord } from '#shared/provider.ts';
 import type { Config } from '../../config/schema.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
+import { sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import {
@@ -13,7 +12,7 @@ import {
   type AgentIdentity,
   type Sequence,
 } from '../storage.ts';
-import { type Heartbeats, pauseAfter, startHeartbeats } from './heartbeats.ts';
+import { type HeartbeatDeps, type Heartbeats, pauseAfter, startHeartbeats } from './heartbeats.ts';
 import {
   type BeatOutcome,
   createOwnLink,
@@ -46,11 +45,10 @@ type JoinResult =
 /** The registry that this machine reports to, and the operations that change it. */
 export type Registration = ReturnType<typeof createRegistration>;
 
-interface RegistrationDeps {
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly record: (isLeaving: boolean) => AgentRecord;
-  readonly untilReady: (signal: AbortSignal) => Promise<void>;
+interface RegistrationDeps extends Pick<
+  HeartbeatDeps,
+  'clock' | 'random' | 'record' | 'untilReady'
+> {
   readonly settings: () => RegistrySettings & Pick<Config['agent'], 'heartbeatMs'>;
   /** The view has changed. */
   readonly onChange: () => void;

@@ -17,7 +17,7 @@ import {
   sysfsCards,
   sysfsHwmon,
 } from './sysfs.ts';
-import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
+import { outputOf, runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 /** ROCm installs it outside the search path. */
 const AMD_SMI = ['amd-smi', '/opt/rocm/bin/amd-smi'];
@@ -42,8 +42,8 @@ export function createAmdCollector(
     roundsToNames -= 1;
     if (names.length > 0 || roundsToNames > 0) return;
     roundsToNames = NAME_ROUNDS;
-    const asked = await runFirst(AMD_SMI, ['static', '--asic', '--bus', '--json'], edges, signal);
-    if (asked.kind === 'output') names = parseAmdSmiStatic(asked.text);
+    const text = await outputOf(AMD_SMI, ['static', '--asic', '--bus', '--json'], edges, signal);
+    names = parseAmdSmiStatic(text ?? '');
   }
 
   async function poll(signal: AbortSignal): Promise<Poll> {

@@ -20,7 +20,7 @@ import { createKernelFiles, type KernelFiles, mebibytes } from './sysfs.ts';
 import { createLibrary, type HostMemory } from './systeminformation.ts';
 import {
   createStartTool,
-  runFirst,
+  outputOf,
   type StartTool,
   type ToolEdges,
   type ToolWorld,
@@ -264,8 +264,8 @@ const TAILNET_INTERVAL_MS = 60_000;
 export function createTailnetWatch(edges: ToolEdges) {
   let tailnet: Tailnet | null = null;
   const rounds = createRounds(async (signal) => {
-    const asked = await runFirst(TAILSCALE, ['status', '--json', '--peers=false'], edges, signal);
-    if (!signal.aborted) tailnet = asked.kind === 'output' ? parseTailscale(asked.text) : null;
+    const text = await outputOf(TAILSCALE, ['status', '--json', '--peers=false'], edges, signal);
+    if (!signal.aborted) tailnet = text === null ? null : parseTailscale(text);
     return TAILNET_INTERVAL_MS;
   }, edges);
   return {

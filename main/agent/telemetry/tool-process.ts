@@ -228,6 +228,17 @@ export async function runFirst(
   return { kind: 'missing' };
 }
 
+/** What a tool prints; null if it is not installed or fails. */
+export async function outputOf(
+  commands: readonly string[],
+  args: readonly string[],
+  edges: ToolEdges,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const result = await runFirst(commands, args, edges, signal);
+  return result.kind === 'output' ? result.text : null;
+}
+
 /** A failed round for a call without a reading. */
 export function toolProblem(
   call: readonly string[],

@@ -1,3 +1,4 @@
+import type { AgentEngine } from '#shared/agent.ts';
 import type { ModelFacts } from '#shared/models.ts';
 
 /** `other` only if the owner has set the URL. */
@@ -15,11 +16,8 @@ export type EngineKind =
   | 'docker'
   | 'other';
 
-/** `ok` only with a 2xx. `code` is the HTTP status, 0 without an answer; `unresponsive`: connects, but no answer. */
-export interface EngineHealth {
-  readonly status: 'ok' | 'loading' | 'unauthorized' | 'error' | 'unreachable' | 'unresponsive';
-  readonly code: number;
-}
+/** `ok` only with a 2xx. `unresponsive`: connects, but no answer. */
+export type EngineHealth = AgentEngine['health'];
 
 /** Null is unknown. */
 export interface EngineMetrics {
@@ -36,36 +34,29 @@ export interface DecodeCount {
   readonly seconds: number;
 }
 
-/** The last reading of an engine on this machine. */
-export interface EngineView {
-  readonly kind: EngineKind;
-  /** Base of `/v1/chat/completions`; never holds credentials. */
-  readonly baseUrl: string;
+/** One reading of an engine. */
+export interface EngineDetail {
   readonly health: EngineHealth;
   /** Ids of the offered models, loaded or not. */
   readonly models: readonly string[];
   /** Ids of the models in memory; null if the engine does not report them. */
-  readonly loaded: readonly string[] | null;
-  /** The loaded model that answers chats; one that cannot where no other is loaded. */
-  readonly currentModel: string | null;
-  readonly facts: readonly ModelFacts[];
-  /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
-  readonly engineModel: string | null;
-  readonly metrics: EngineMetrics | null;
-  /** Tokens per second of one stream, as the engine measured it. */
-  readonly decodeTps: number | null;
-}
-
-/** One reading of an engine. */
-export interface EngineDetail {
-  readonly health: EngineHealth;
-  readonly models: readonly string[];
   readonly loaded: readonly string[] | null;
   readonly facts: readonly ModelFacts[];
   /** Hub id or path, as the engine reports it. */
   readonly location: string | null;
   readonly metrics: EngineMetrics | null;
   readonly decode: DecodeReport;
+}
+
+/** The last reading of an engine on this machine. */
+export interface EngineView extends AgentEngine, Omit<EngineDetail, 'location' | 'decode'> {
+  readonly kind: EngineKind;
+  /** The loaded model that answers chats; one that cannot where no other is loaded. */
+  readonly currentModel: string | null;
+  /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
+  readonly engineModel: string | null;
+  /** Tokens per second of one stream, as the engine measured it. */
+  readonly decodeTps: number | null;
 }
 
 /** How an engine reports its speed: as a counter, as tokens per second, or not at all. */
