@@ -19,7 +19,7 @@ const PROTOCOLS = oneOf({
 });
 
 const MODELS_MEANING =
-  'Other models that this service has, such as gpt-4o,o3. Requests for one of them come here first.';
+  'Other models that this source has, such as gpt-4o,o3. Requests for one of them come here first.';
 
 /** What an upstream charges, and how much may be spent there. */
 const PRICE_SETTINGS = {
@@ -57,11 +57,11 @@ function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
     baseUrl: optional(kinds.httpUrl, address),
     apiKey: optional(
       kinds.secret,
-      'The key that this service gave you. It is sent to this service only and never shown again.',
+      'Your API key for this source. It is sent to no other, and never shown again.',
     ),
     model: optional(
       kinds.text,
-      'Model to ask this service for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
+      'Model to ask this source for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
     ),
     models: setting(kinds.models, [], MODELS_MEANING),
     label: optional(kinds.text, 'Name shown in the dashboard, such as Groq.'),
@@ -74,7 +74,7 @@ function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
     assemble: setting(
       kinds.flag,
       true,
-      'Always stream from this service, even if the app didn’t ask for it, so that failures are caught early.',
+      'Always stream from this source, even if the app doesn’t, so that failures are caught early.',
     ),
     prefill: setting(PREFILL, 'auto', PREFILL_MEANING),
     ...PRICE_SETTINGS,
