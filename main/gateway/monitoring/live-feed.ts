@@ -1,14 +1,5 @@
 import { type Judgement, nextEndMs } from '#shared/condition.ts';
-import type {
-  AppInfo,
-  LiveDelta,
-  LiveEvent,
-  LiveSnapshot,
-  OutcomeCounts,
-  ProvidersSummary,
-  RequestRow,
-} from '#shared/live.ts';
-import type { StatusReport } from '#shared/status.ts';
+import type { LiveDelta, LiveEvent, LiveSnapshot, RequestRow } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** Sends changes to its subscribers, at most four times per second. */
@@ -16,15 +7,9 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 export interface LiveSources {
   readonly clock: Clock;
-  readonly status: () => StatusReport;
-  readonly inFlight: () => LiveSnapshot['inFlight'];
-  readonly sightings: () => LiveSnapshot['sightings'];
-  readonly judged: (report: StatusReport, sightings: LiveSnapshot['sightings']) => Judgement;
+  /** All that a snapshot has beside the requests. */
+  readonly current: () => Omit<LiveSnapshot, 'kind' | 'requests'>;
   readonly rows: () => readonly RequestRow[];
-  readonly providers: () => ProvidersSummary;
-  readonly outcomes: () => OutcomeCounts;
-  readonly moves: () => LiveSnapshot['moves'];
-  readonly app: () => AppInfo;
   /** Called when the first subscriber has come, or the last has gone. */
   readonly watched: (isWatched: boolean) => void;
 }
@@ -34,9 +19,7 @@ const INTERVAL_MS = 250;
 /** Timers hold at most 2^31 - 1 ms, and an exclusion may last until the next month. */
 const LONGEST_WAIT_MS = 3_600_000;
 
-export function createLiveFeed(sources: LiveSources) {
-  const { clock, status, inFlight, sightings, judged, rows, watched } = sources;
-  const { providers, outcomes, moves, app } = sources;
+export function createLiveFeed({ clock, current, rows, watched }: LiveSources) {
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
   let removedIds = new Set<string>();
@@ -47,21 +30,6 @@ export function createLiveFeed(sources: LiveSources) {
     if (scheduled || listeners.size === 0) return;
     scheduled = true;
     clock.after(INTERVAL_MS, flush);
-  }
-
-  function current() {
-    const report = status();
-    const seen = sightings();
-    return {
-      status: report,
-      inFlight: inFlight(),
-      sightings: seen,
-      judgement: judged(report, seen),
-      providers: providers(),
-      outcomes: outcomes(),
-      moves: moves(),
-      app: app(),
-    };
   }
 
   function flush(): void {
@@ -99,7 +67,7 @@ export function createLiveFeed(sources: LiveSources) {
       listeners.add(listener);
       if (listeners.size === 1) {
         setWatched(true);
-        waitFrom(judged(status(), sightings()));
+        waitFrom(current().judgement);
       }
       return () => {
         if (!listeners.delete(listener) || listeners.size > 0) return;

@@ -5,7 +5,7 @@ import { VERIFICATION_STATES } from '#shared/provider.ts';
 import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import type { ProcessUsage } from '../../platform/process.ts';
 import type { BreakerState } from '../circuits/breaker.ts';
-import type { BudgetAt, KeyLimitAt } from '../usage/budgets.ts';
+import type { KeyLimitAt, LimitAt } from '../usage/budgets.ts';
 import { IN_CURRENCY, UNIT_NANO } from './counters.ts';
 import { counter, gauge, type Point } from './exposition.ts';
 
@@ -144,7 +144,7 @@ function gpuFamilies(gpus: readonly GpuFigures[]): string[] {
 
 interface MoneyFigures {
   readonly status: StatusReport;
-  readonly budgetsOf: (id: UpstreamId) => readonly BudgetAt[];
+  readonly budgetsOf: (id: UpstreamId) => readonly LimitAt[];
   readonly keyLimits: readonly KeyLimitAt[];
   readonly currency: string;
 }
@@ -157,16 +157,16 @@ function moneyFamilies({ status, ...limits }: MoneyFigures): string[] {
   const budgets = PAID.flatMap((upstream) =>
     limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
   );
-  const eachBudget = (name: string, help: string, nanoOf: (at: BudgetAt) => number) => {
-    const points = budgets.map(({ upstream, ...at }): Point => [
-      { upstream, period: at.period },
-      nanoOf(at) / UNIT_NANO,
+  const eachBudget = (name: string, help: string, of: 'limit' | 'used') => {
+    const points = budgets.map(({ upstream, period, [of]: nano }): Point => [
+      { upstream, period },
+      nano / UNIT_NANO,
     ]);
     return gauge(`inglenook_budget_${name}`, `${help}, ${IN_CURRENCY}.`, points);
   };
   return [
-    eachBudget('limit', 'Budget for the current period', ({ limitNano }) => limitNano),
-    eachBudget('spent', 'Spent of the budget', ({ spentNano }) => spentNano),
+    eachBudget('limit', 'Budget for the current period', 'limit'),
+    eachBudget('spent', 'Spent of the budget', 'used'),
     gauge(
       'inglenook_budget_spent_ratio',
       'Share of the budget that is spent; of two budgets, the one with the larger share.',

@@ -82,28 +82,10 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
-  const { clock, memory, config, http, pickLocal, app } = deps;
+  const { clock, memory, config, http, pickLocal } = deps;
   const counters = createCounters();
   const moves = createMoves(clock, () => config().gateway.currency);
-  const feed = createLiveFeed({
-    clock,
-    status: () => status('0'),
-    inFlight: counters.inFlight,
-    sightings: () => sightings(),
-    judged: (report, seen) =>
-      judge({
-        status: report,
-        sightings: seen,
-        local: localStanding(pickLocal(), { circuits, absence: deps.absence }),
-        probing: probingIn(circuits),
-      }),
-    watched: deps.watched,
-    rows: () => logs.rows(),
-    providers: deps.summary,
-    outcomes: counters.outcomes,
-    moves: moves.view,
-    app,
-  });
+  const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
   const circuits = createCircuits({
     memory,
     clock,
@@ -117,6 +99,20 @@ export function createMonitor(deps: MonitorDeps) {
     const choice = pickLocal();
     const pool = choice.kind === 'tier' ? machinesIn(choice.targets, circuits, deps.proof) : null;
     return sightingsOf(pool, { memory, circuits });
+  }
+
+  function current() {
+    const seen = { status: status('0'), sightings: sightings() };
+    const local = localStanding(pickLocal(), { circuits, absence: deps.absence });
+    return {
+      ...seen,
+      inFlight: counters.inFlight(),
+      judgement: judge({ ...seen, local, probing: probingIn(circuits) }),
+      providers: deps.summary(),
+      outcomes: counters.outcomes(),
+      moves: moves.view(),
+      app: deps.app(),
+    };
   }
 
   const warmup = createWarmup({ http, clock }, () => {

@@ -22,7 +22,7 @@ import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
-import { type BudgetAt, isUsedUp } from '../usage/budgets.ts';
+import { isUsedUp, type LimitAt } from '../usage/budgets.ts';
 import type { Counters } from './counters.ts';
 export interface ProviderFigures {
   readonly counts: {
@@ -56,7 +56,7 @@ interface StatusParts {
   /** Value of `X-Gateway-Force-Zero`; `"0"` if it is absent. */
   readonly forceZeroHeader: string;
   readonly admission: StatusReport['admission'];
-  readonly budgetAt: (id: UpstreamId) => BudgetAt | null;
+  readonly budgetAt: (id: UpstreamId) => LimitAt | null;
 }
 
 export function statusReport(parts: StatusParts): StatusReport {
@@ -176,8 +176,8 @@ function upstreamReport(
   };
 }
 
-function budgetReport({ period, limitNano, spentNano }: BudgetAt): UpstreamReport['budget'] {
-  return { period, limit: limitNano / 1e9, spent: spentNano / 1e9 };
+function budgetReport({ period, limit, used }: LimitAt): UpstreamReport['budget'] {
+  return { period, limit: limit / 1e9, spent: used / 1e9 };
 }
 
 export const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: false }) };

@@ -7,14 +7,16 @@ import { dayOf, monthOf } from '../../platform/dates.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DaySum, UsageBefore } from './queries.ts';
 
-/** A budget of an upstream and how much of it is spent; money in billionths of the currency. */
-export interface BudgetAt {
+/** A limit for the current day or month, and how much of it is used; money in billionths of the currency. */
+export interface LimitAt {
   readonly period: Period;
-  readonly limitNano: number;
-  readonly spentNano: number;
+  readonly limit: number;
+  readonly used: number;
   /** When the next period begins, in wall-clock milliseconds. */
   readonly until: number;
 }
+
+export const isUsedUp = ({ limit, used }: LimitAt) => used >= limit;
 
 /** What upstreams have cost in the current day and month, and what they may cost. */
 export type Budgets = ReturnType<typeof createBudgets>;
@@ -32,20 +34,19 @@ export function createBudgets(
   const { clock, config, log, changed } = deps;
   const sums = createPeriodSums(clock, before);
 
-  function budgetsOf(id: UpstreamId, settings = config()): readonly BudgetAt[] {
+  function budgetsOf(id: UpstreamId, settings = config()): readonly LimitAt[] {
     if (id === 'local') return [];
     const { budgetDay: day, budgetMonth: month } = settings[id];
     if (day === null && month === null) return [];
     return PERIODS.flatMap((period) => {
       const limit = { day, month }[period];
-      if (limit === null) return [];
-      const until = sums.endsAt(period);
-      return { period, limitNano: limit * 1e9, spentNano: sums.of(id, period), until };
+      return limit === null ? [] : sums.at(id, period, limit * 1e9);
     });
   }
 
-  function warn(id: UpstreamId, { period, limitNano, spentNano }: BudgetAt, nano: number): void {
-    const passed = passedBy(nano, spentNano, limitNano);
+  function warn(id: UpstreamId, budget: LimitAt, nano: number): void {
+    const { period } = budget;
+    const passed = passedBy(nano, budget);
     if (passed === null) return;
     if (passed === 'limit') log('warn', 'budget_spent', { upstream: id, period });
     else log('warn', 'budget_nearly_spent', { upstream: id, period, share: WARNED_SHARE });
@@ -67,27 +68,19 @@ export function createBudgets(
   };
 }
 
-export const isUsedUp = ({ limitNano, spentNano }: BudgetAt) => spentNano >= limitNano;
-
-const shareOf = ({ limitNano, spentNano }: BudgetAt) =>
-  limitNano === 0 ? Infinity : spentNano / limitNano;
+const shareOf = ({ limit, used }: LimitAt) => (limit === 0 ? Infinity : used / limit);
 
 /** Sorts budgets by the share that is spent. If two are used up, the one that ends later comes last. */
-function byShareSpent(a: BudgetAt, b: BudgetAt): number {
+function byShareSpent(a: LimitAt, b: LimitAt): number {
   if (isUsedUp(a) && isUsedUp(b)) return a.until - b.until;
   return shareOf(a) - shareOf(b);
 }
 
-/** A limit of a key, and how much of it is used. */
-export interface KeyLimitAt {
+/** A limit of a key. */
+export interface KeyLimitAt extends LimitAt {
   readonly key: string;
   readonly name: KeyLimitName;
   readonly of: 'requests' | 'tokens';
-  readonly period: Period;
-  readonly limit: number;
-  readonly used: number;
-  /** When it resets, in wall-clock milliseconds. */
-  readonly until: number;
 }
 
 /** What the keys of apps have used in the current day and month, and what they may use. Counted by key name. */
@@ -116,8 +109,7 @@ export function createKeyLimits(
       const limit = limits[name];
       if (limit === undefined) return [];
       const { of, period } = KEY_LIMITS[name];
-      const used = sums[of].of(key, period);
-      return [{ key, name, of, period, limit, used, until: sums[of].endsAt(period) }];
+      return { key, name, of, ...sums[of].at(key, period, limit) };
     });
   }
 
@@ -127,10 +119,11 @@ export function createKeyLimits(
     for (const each of at(key)) if (each.of === of) warn(each, amount);
   }
 
-  function warn({ key, of, period, limit, used }: KeyLimitAt, amount: number): void {
-    const passed = passedBy(amount, used, limit);
+  function warn(reached: KeyLimitAt, amount: number): void {
+    const passed = passedBy(amount, reached);
     if (passed === null) return;
     const event = passed === 'limit' ? 'key_limit_reached' : 'key_limit_nearly_reached';
+    const { key, of, period, limit } = reached;
     log('warn', event, { name: key, of, period, limit });
   }
 
@@ -142,14 +135,14 @@ export function createKeyLimits(
     /** The limit that the key has reached, of several the one that resets last; null if it may call. */
     reached(key: string | null) {
       if (key === null) return null;
-      const over = at(key).filter(({ used, limit }) => used >= limit);
+      const over = at(key).filter(isUsedUp);
       return over.toSorted((a, b) => a.until - b.until).at(-1) ?? null;
     },
   };
 }
 
 /** The threshold that the last `amount` crossed: the limit, or the share of it from which a warning is logged. */
-function passedBy(amount: number, used: number, limit: number): 'limit' | 'share' | null {
+function passedBy(amount: number, { used, limit }: LimitAt): 'limit' | 'share' | null {
   const passes = (mark: number) => used >= mark && used - amount < mark;
   if (passes(limit)) return 'limit';
   return passes(WARNED_SHARE * limit) ? 'share' : null;
@@ -194,14 +187,12 @@ function createPeriodSums(clock: Clock, before: readonly DaySum[]) {
 
   return {
     add: (name: string, amount: number) => addAt(name, bounds().day.from, amount),
-    of(name: string, period: Period) {
-      const { from, to } = bounds()[period];
-      let sum = 0;
-      for (const [day, amount] of sums.get(name) ?? []) if (day >= from && day < to) sum += amount;
-      return sum;
+    at(name: string, period: Period, limit: number): LimitAt {
+      const { from, to: until } = bounds()[period];
+      let used = 0;
+      for (const [day, sum] of sums.get(name) ?? []) if (day >= from && day < until) used += sum;
+      return { period, limit, used, until };
     },
-    /** When the next period begins, in wall-clock milliseconds. */
-    endsAt: (period: Period) => bounds()[period].to,
   };
 }
 

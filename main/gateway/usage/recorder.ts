@@ -79,18 +79,20 @@ export function createUsageRecorder(
 ) {
   const { clock, config, budgets, keyLimits } = deps;
   const tally = createTally();
-  const buffered = createRowBuffer();
+  /** Requests that have ended and are not written yet. */
+  let waiting: RequestRow[] = [];
   let cancelTimer: (() => void) | null = null;
 
   async function write(): Promise<void> {
     cancelTimer?.();
     cancelTimer = null;
-    const [increments, rows] = [tally.take(), buffered.take()];
+    const [increments, rows] = [tally.take(), newestOf(waiting)];
+    waiting = [];
     if (increments.length === 0 && rows.length === 0) return;
     const usage = { nowMs: clock.now(), increments, rows: rows.map(storedRow) };
     if ((await part.write('add', usage)).kind === 'written') return;
     for (const { place, figures } of increments) tally.add(place.at, [[place, figures]]);
-    buffered.putBack(rows);
+    waiting = [...rows, ...waiting];
     cancelTimer ??= clock.after(RETRY_DELAY_MS, () => void write());
   }
 
@@ -122,7 +124,7 @@ export function createUsageRecorder(
       const fallbacks = Number(outcome === 'fell-back');
       const failures = Number(outcome === 'failed');
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures }));
-      buffered.add(row);
+      waiting.push(row);
     },
     async history(range: HistoryRange) {
       void write();
@@ -151,35 +153,6 @@ export function createUsageRecorder(
     async close() {
       await write();
       cancelTimer?.();
-    },
-  };
-}
-
-/** Older rows are dropped once this many more are buffered than the database will keep. */
-const ROWS_IN_EXCESS = 250;
-
-function createRowBuffer() {
-  let rows: RequestRow[] = [];
-  let maxRows = KEPT_PER_OUTCOME + ROWS_IN_EXCESS;
-  function shorten(): void {
-    if (rows.length < maxRows) return;
-    rows = newestOf(rows);
-    maxRows = rows.length + ROWS_IN_EXCESS;
-  }
-  return {
-    add(row: RequestRow): void {
-      rows.push(row);
-      shorten();
-    },
-    putBack(before: readonly RequestRow[]): void {
-      rows = [...before, ...rows];
-      shorten();
-    },
-    take(): readonly RequestRow[] {
-      const taken = rows;
-      rows = [];
-      maxRows = KEPT_PER_OUTCOME + ROWS_IN_EXCESS;
-      return taken;
     },
   };
 }
