@@ -147,8 +147,8 @@ export function createGateway(deps: GatewayDeps) {
   const { sessions, browsers, identify } = accessOf(deps, lifecycle);
   const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
-  const gatewayUrl = (req: Request) =>
-    isAskedOnLoopback(req) ? lifecycle.outsideUrl() : askedUrl(req);
+  const gatewayUrl = ({ headers }: Request) =>
+    isAskedOnLoopback(headers) ? lifecycle.outsideUrl() : askedUrl(headers);
   const routes = routesOf(deps, {
     pickLocal,
     monitor,
@@ -161,7 +161,6 @@ export function createGateway(deps: GatewayDeps) {
     browsers,
     controlLink,
     lifecycle,
-    gatewayUrl,
   });
   // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
   let express: RequestListener | null = null;
@@ -265,7 +264,6 @@ interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
   readonly browsers: Browsers;
   readonly controlLink: () => string;
   readonly lifecycle: Lifecycle;
-  readonly gatewayUrl: (req: Request) => string;
 }
 
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
@@ -275,7 +273,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { counters, circuits, budgets, keyLimits, usage, feed, requests, warmup, sightings } =
     monitor;
   const { summary, nameOf, isKnown: isProvider } = providers;
-  const { pickLocal, identify, controlLink, gatewayUrl } = parts;
+  const { pickLocal, identify, controlLink } = parts;
   const { isShared, endAtStop } = lifecycle;
   const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
   const counted = { counters, budgets, keyLimits, usage, feed, requests };
@@ -298,7 +296,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     ...sharingRoutes({ config, settings, lifecycle }),
     ...upstreamRoutes({ http, feed, identifyLocal: deps.identifyLocal, ...upstreams }),
     ...windowRoutes({ http, settings, engineAt, enginesChanged, ...upstreams }),
-    ...installRoutes({ ownPackage: deps.ownPackage, isShared, gatewayUrl }),
+    ...installRoutes({ ownPackage: deps.ownPackage, isShared }),
     ...deps.moreRoutes,
   ];
   return routes;

@@ -1,4 +1,4 @@
-import { type Access, answered, type Route, type RouteRequest } from '../platform/http/routes.ts';
+import { answered, route, type Route, type RouteRequest } from '../platform/http/routes.ts';
 import { providerNotFound } from './responses.ts';
 import type { Registry } from './registry.ts';
 
@@ -34,15 +34,6 @@ export function registryRoutes(registry: Registry): readonly Route[] {
       registry.history(idOf(request), request.query),
     ),
   ];
-}
-
-function route(
-  method: Route['method'],
-  path: string,
-  access: Access,
-  answer: Extract<Route, { readonly answer: unknown }>['answer'],
-): Route {
-  return { method, paths: [path], access, answer };
 }
 
 const idOf = ({ params }: RouteRequest): string => params['id'] ?? '';

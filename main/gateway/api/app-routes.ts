@@ -9,13 +9,25 @@ import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
-import { answered, type Route, type RouteRequest, textAt } from '../../platform/http/routes.ts';
+import { STREAM_HEAD } from '../../platform/http/responses.ts';
+import {
+  answered,
+  route,
+  type Route,
+  type RouteRequest,
+  textAt,
+} from '../../platform/http/routes.ts';
 import { processUsage } from '../../platform/process.ts';
 import type { Identify } from '../auth/identity.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
-import { errorShapeFor, type GatewayError, invalidParam, refused } from '../http/errors.ts';
+import {
+  errorShapeFor,
+  type GatewayError,
+  invalidParam,
+  notFound,
+  refused,
+} from '../http/errors.ts';
 import { EXPOSITION_TYPE } from '../monitoring/exposition.ts';
 import { metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
@@ -31,7 +43,6 @@ import {
   circuitIdOf,
   takenModels,
 } from '../upstream/upstreams.ts';
-import { ownRoute, route } from './routes.ts';
 import { REQUESTED_DAYS, type RequestedModel } from '../usage/requested-models.ts';
 import { useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
@@ -84,7 +95,7 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
       const list = asksForAnthropic(request) ? asAnthropicPage(models()) : models();
       return answered({ ...list, ...catalog });
     }),
-    route('GET', ['/api/v1/models/asked'], 'callers', async () => {
+    route('GET', '/api/v1/models/asked', 'callers', async () => {
       const { names, problem } = await deps.usage.requestedModels();
       const listed = models().data.flatMap(({ id, alias_of: of }) =>
         of === undefined && id !== AUTO ? id : [],
@@ -104,51 +115,55 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
       if (model === undefined) return refused(noModel(id));
       return answered(asksForAnthropic(request) ? asAnthropicModel(model) : model);
     }),
-    route('GET', ['/api/v1/status'], 'callers', ({ headers }) =>
+    route('GET', '/api/v1/status', 'callers', ({ headers }) =>
       answered(status(String(headers['x-gateway-force-zero'] ?? '0'), 'known')),
     ),
-    route('GET', ['/api/v1/history'], 'callers', async ({ query: { range = 'day' } }) => {
+    route('GET', '/api/v1/history', 'callers', async ({ query: { range = 'day' } }) => {
       const known = HISTORY_RANGES.find((each) => each === range);
       if (known === undefined)
         return refused(invalidParam('range', `must be one of ${HISTORY_RANGES.join(', ')}`));
       return answered(withNames(await deps.usage.history(known), deps.nameOf));
     }),
-    route('GET', ['/api/v1/requests'], 'callers', async ({ query }) => {
+    route('GET', '/api/v1/requests', 'callers', async ({ query }) => {
       const wanted = wantedOf(query);
       return 'code' in wanted ? refused(wanted) : answered(await requests.page(wanted));
     }),
-    route('GET', ['/api/v1/requests/:id'], 'callers', async ({ params: { id = '' } }) => {
+    route('GET', '/api/v1/requests/:id', 'callers', async ({ params: { id = '' } }) => {
       const row = await requests.one(id);
-      return row === null ? refused(notFound(id)) : answered(row);
+      return row === null ? noRequest(id) : answered(row);
     }),
-    ownRoute('GET', ['/api/v1/events'], 'callers', (req, res) => {
-      if (req.method === 'HEAD') {
-        res.writeHead(200, EVENTS_HEAD).end();
-        return;
-      }
-      streamEvents(res, {
-        feed,
-        clock: deps.clock,
-        mayRead: () => deps.identify(req.headers).reader,
-      });
-      deps.endAtStop(res);
-    }),
-    route('GET', ['/api/v1/snapshot'], 'callers', async () => {
+    {
+      method: 'GET',
+      paths: ['/api/v1/events'],
+      access: 'callers',
+      handle(req, res) {
+        if (req.method === 'HEAD') {
+          res.writeHead(200, EVENTS_HEAD).end();
+          return;
+        }
+        const mayRead = () => deps.identify(req.headers).reader;
+        streamEvents(res, { feed, clock: deps.clock, mayRead });
+        deps.endAtStop(res);
+      },
+    },
+    route('GET', '/api/v1/snapshot', 'callers', async () => {
       await deps.checker.look();
       return answered(feed.snapshot());
     }),
-    ownRoute('GET', ['/metrics'], 'callers', (_req, res) => sendMetrics(res, deps)),
-    route('GET', ['/healthz'], 'anyone', () => answered({ status: 'ok' })),
-    route('GET', ['/readyz'], 'anyone', () => {
+    route('GET', '/metrics', 'callers', () => {
+      return { kind: 'file', type: EXPOSITION_TYPE, body: Buffer.from(metrics(deps)) };
+    }),
+    route('GET', '/healthz', 'anyone', () => answered({ status: 'ok' })),
+    route('GET', '/readyz', 'anyone', () => {
       const { ok } = status('0');
       return answered({ status: ok ? 'ready' : 'no upstream can serve now' }, ok ? 200 : 503);
     }),
-    route('POST', ['/api/v1/sessions'], 'anyone', async ({ json }) => {
+    route('POST', '/api/v1/sessions', 'anyone', async ({ json }) => {
       const token = await sessions.redeem(textAt(json, 'code') ?? '');
       if (token === null) return refused(badCode(deps.app().command));
       return answered({ token, keep: deps.isDemo ? 'browser' : 'tab' });
     }),
-    route('POST', ['/api/v1/sessions/codes'], 'control', () =>
+    route('POST', '/api/v1/sessions/codes', 'control', () =>
       answered({ link: deps.controlLink() }),
     ),
   ];
@@ -164,9 +179,9 @@ function noModel(id: string): GatewayError {
   return { status: 404, code: 'model_not_found', message };
 }
 
-function sendMetrics(res: ServerResponse, deps: AppDeps): void {
+function metrics(deps: AppDeps): string {
   const { app, status, counters, circuits, summary, budgets, keys, keyLimits } = deps;
-  const text = metricsOf({
+  return metricsOf({
     version: app().version,
     status: status('0'),
     inFlight: counters.inFlight(),
@@ -179,7 +194,6 @@ function sendMetrics(res: ServerResponse, deps: AppDeps): void {
     gpus: deps.gpus(),
     process: processUsage(),
   });
-  sendBody(res, 200, Buffer.from(text), { 'content-type': EXPOSITION_TYPE });
 }
 
 /** A reader that has not read this much gets a new snapshot instead of further deltas. */
@@ -258,10 +272,8 @@ function wholeNumber(given: Query[string]): number | null {
   return typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : NaN;
 }
 
-function notFound(id: string): GatewayError {
-  const message = `There is no request "${id.slice(0, 100)}", or it is no longer stored.`;
-  return { status: 404, code: 'not_found', message };
-}
+const noRequest = (id: string) =>
+  notFound(`There is no request "${id.slice(0, 100)}", or it is no longer stored.`);
 
 interface NameLookup {
   /** Names of models that upstreams list. */

@@ -14,22 +14,20 @@ import type { LiveConfig, PatchResult } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { sendJson } from '../../platform/http/responses.ts';
-import { type Answer, answered, type Route, textAt } from '../../platform/http/routes.ts';
+import { type Answer, answered, route, type Route, textAt } from '../../platform/http/routes.ts';
 import { outsideAddresses, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import { type GatewayError, invalidParam, refused, sendError } from '../http/errors.ts';
+import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
 import type { Sighting } from '#shared/condition.ts';
 import type { Checker } from '../routing/checker.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/budgets.ts';
 import { type Lifecycle, outsideHost } from './lifecycle.ts';
-import { ownRoute, route } from './routes.ts';
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
 interface ControlDeps {
@@ -69,28 +67,28 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
   const patchedAnswer = (patched: PatchResult) =>
     patched.kind === 'patched' ? answered(settings.view()) : refused(unpatchedError(patched));
   return [
-    route('GET', ['/api/v1/settings'], 'control', () => answered(settings.view())),
-    route('PATCH', ['/api/v1/settings'], 'control', ({ json }) => {
+    route('GET', '/api/v1/settings', 'control', () => answered(settings.view())),
+    route('PATCH', '/api/v1/settings', 'control', ({ json }) => {
       const patched = settings.patch(json);
       if (patched.kind === 'patched') savedUpstreams(json).forEach(retry);
       return patchedAnswer(patched);
     }),
-    route('POST', ['/api/v1/upstreams/:id/swap'], 'control', ({ params: { id = '' }, json }) => {
+    route('POST', '/api/v1/upstreams/:id/swap', 'control', ({ params: { id = '' }, json }) => {
       const other = memberOf(json, 'with');
-      if (!isHostedId(id)) return refused(notHosted(id));
+      if (!isHostedId(id)) return notHosted(id);
       if (!isHostedId(other) || other === id) return refused(wrongPartner(id));
       return patchedAnswer(settings.swap(id, other));
     }),
-    route('POST', ['/api/v1/warmup'], 'control', () => {
+    route('POST', '/api/v1/warmup', 'control', () => {
       const state = startWarmup(deps);
       return state === 'not_configured' || state === 'zero_spend'
         ? refused(NO_WARMUP[state])
         : answered({ state }, 202);
     }),
-    route('POST', ['/api/v1/circuits/:id/reset'], 'control', ({ params: { id = '' } }) => {
+    route('POST', '/api/v1/circuits/:id/reset', 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
       else if (isProvider(id)) circuits.reset(id);
-      else return refused(noCircuit(id));
+      else return noCircuit(id);
       return answered({ id });
     }),
   ];
@@ -101,10 +99,8 @@ function savedUpstreams(tree: unknown): readonly UpstreamId[] {
   return UPSTREAM_IDS.filter((id) => isObject(tree) && id in tree);
 }
 
-function notHosted(id: string): GatewayError {
-  const message = `"${id.slice(0, 100)}" is no hosted upstream; use one of ${HOSTED_IDS.join(', ')}.`;
-  return { status: 404, code: 'not_found', message };
-}
+const notHosted = (id: string) =>
+  notFound(`"${id.slice(0, 100)}" is no hosted upstream; use one of ${HOSTED_IDS.join(', ')}.`);
 
 function wrongPartner(id: HostedId): GatewayError {
   const others = HOSTED_IDS.filter((each) => each !== id);
@@ -124,10 +120,10 @@ function startWarmup({
   return warmup.view().state;
 }
 
-function noCircuit(id: string): GatewayError {
-  const message = `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a machine.`;
-  return { status: 404, code: 'not_found', message };
-}
+const noCircuit = (id: string) =>
+  notFound(
+    `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a machine.`,
+  );
 
 export function unpatchedError(
   unpatched: Exclude<PatchResult, { readonly kind: 'patched' }>,
@@ -156,33 +152,31 @@ const MAX_LINES = 2_000;
 
 export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps): readonly Route[] {
   return [
-    ownRoute('GET', ['/api/v1/proof'], 'anyone', (req, res) => {
-      const { nonce } = req.query;
-      if (isNonce(nonce))
-        sendJson(res, 200, { proof: controlProof(controlToken, nonce, ownEnd(req.socket)) });
-      else sendError(res, invalidParam('nonce', 'must be 64 lower-case hex digits'));
-    }),
-    route('GET', ['/api/v1/browsers'], 'control', () => answered({ data: browsers.list() })),
-    route('POST', ['/api/v1/browsers'], 'control', async ({ json }) => {
+    route('GET', '/api/v1/proof', 'anyone', ({ query: { nonce }, socket }) =>
+      isNonce(nonce)
+        ? answered({ proof: controlProof(controlToken, nonce, ownEnd(socket)) })
+        : refused(invalidParam('nonce', 'must be 64 lower-case hex digits')),
+    ),
+    route('GET', '/api/v1/browsers', 'control', () => answered({ data: browsers.list() })),
+    route('POST', '/api/v1/browsers', 'control', async ({ json }) => {
       const name = textAt(json, 'name')?.trim() ?? '';
       if (name !== '') return answered(await browsers.remember(name), 201);
       return refused(
         invalidParam('name', "must be a non-empty string, such as the browser's name"),
       );
     }),
-    route('DELETE', ['/api/v1/browsers/:id'], 'control', async ({ params: { id = '' } }) => {
+    route('DELETE', '/api/v1/browsers/:id', 'control', async ({ params: { id = '' } }) => {
       if (await browsers.forget(id)) return answered({ id });
-      const message = `There is no remembered browser "${id.slice(0, 100)}".`;
-      return refused({ status: 404, code: 'not_found', message });
+      return notFound(`There is no remembered browser "${id.slice(0, 100)}".`);
     }),
-    route('GET', ['/api/v1/about'], 'control', () =>
+    route('GET', '/api/v1/about', 'control', () =>
       answered({
         version: app().version,
         dataDirectory: about.dataDirectory,
         ...processFacts(),
       }),
     ),
-    route('GET', ['/api/v1/logs'], 'control', async ({ query }) => {
+    route('GET', '/api/v1/logs', 'control', async ({ query }) => {
       const lines = Number(query['lines'] ?? DEFAULT_LINES);
       if (!Number.isInteger(lines) || lines < 1)
         return refused(invalidParam('lines', 'must be a whole number of at least 1'));
@@ -205,7 +199,7 @@ export function keyRoutes({ keys, keyLimits, config, feed }: KeyDeps): readonly 
       return { name, limit, used, resetsAt: isoTime(until) };
     });
   return [
-    route('GET', ['/api/v1/keys'], 'control', () =>
+    route('GET', '/api/v1/keys', 'control', () =>
       answered<KeyList>({
         keys: keys.list().map(({ name, createdAt, lastUsedAt }) => ({
           name,
@@ -216,16 +210,16 @@ export function keyRoutes({ keys, keyLimits, config, feed }: KeyDeps): readonly 
         unnamed: config().gateway.apiKeys.length,
       }),
     ),
-    route('POST', ['/api/v1/keys'], 'control', ({ json }) => {
+    route('POST', '/api/v1/keys', 'control', ({ json }) => {
       const added = keys.add(memberOf(json, 'name'), memberOf(json, 'limits'));
       feed.changed();
       return added.kind === 'refused' ? added : answered({ name: added.name, key: added.key }, 201);
     }),
-    route('PATCH', ['/api/v1/keys/:name'], 'control', ({ params: { name = '' }, json }) => {
+    route('PATCH', '/api/v1/keys/:name', 'control', ({ params: { name = '' }, json }) => {
       const refusal = keys.limit(name, memberOf(json, 'limits'));
       return refusal ?? answered({ name, limits: limitsOf(name) });
     }),
-    route('DELETE', ['/api/v1/keys/:name'], 'control', ({ params: { name = '' } }) => {
+    route('DELETE', '/api/v1/keys/:name', 'control', ({ params: { name = '' } }) => {
       const refusal = keys.revoke(name);
       feed.changed();
       return refusal ?? answered({ name });
@@ -243,7 +237,7 @@ interface SharingDeps {
 export function sharingRoutes(deps: SharingDeps): readonly Route[] {
   const { config, lifecycle } = deps;
   return [
-    route('GET', ['/api/v1/sharing'], 'control', () =>
+    route('GET', '/api/v1/sharing', 'control', () =>
       answered<Sharing>({
         host: config().gateway.host,
         url: lifecycle.outsideUrl(),
@@ -251,7 +245,7 @@ export function sharingRoutes(deps: SharingDeps): readonly Route[] {
         addresses: outsideAddresses(),
       }),
     ),
-    route('PUT', ['/api/v1/sharing'], 'control', ({ json }) => {
+    route('PUT', '/api/v1/sharing', 'control', ({ json }) => {
       const host = textAt(json, 'host')?.trim() ?? '';
       if (host !== '') return share(host, deps);
       return refused(

@@ -7,11 +7,17 @@ import type {
 } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
 import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
-import { NOSNIFF, sendJson } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import type { Access, Route } from '../../platform/http/routes.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
-import { type GatewayError, isOllamaPath, sendError, sendErrorEarly } from '../http/errors.ts';
+import {
+  type GatewayError,
+  isOllamaPath,
+  notFound,
+  sendError,
+  sendErrorEarly,
+} from '../http/errors.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';
 interface ExpressDeps {
   readonly identify: Identify;
@@ -62,7 +68,7 @@ export function createExpressListener(
   app.use(express.static(deps.windowDirectory, { index: 'index.html', redirect: false }));
   app.get('/', (_req, res) => void res.status(200).type('html').send(UNBUILT_PAGE));
   app.all('/', (_req, res) => sendError(res, METHOD_NOT_ALLOWED, { allow: 'GET, HEAD' }));
-  app.use((req, res) => sendError(res, notFound(req.path)));
+  app.use((req, res) => sendError(res, nothingAt(req.path)));
   app.use(errorHandler(deps.onBug));
   return (req: IncomingMessage, res: ServerResponse) => app(req, res);
 }
@@ -89,10 +95,10 @@ export const METHOD_NOT_ALLOWED: GatewayError = {
 const OLLAMA_INSTEAD =
   "Ollama's own API is not served: set the app to an OpenAI-compatible provider with a base URL ending in /v1.";
 
-function notFound(path: string): GatewayError {
+function nothingAt(path: string): GatewayError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path;
   const instead = isOllamaPath(path) ? OLLAMA_INSTEAD : (meantBy(path) ?? SERVED);
-  return { status: 404, code: 'not_found', message: `There is nothing at ${shown}. ${instead}` };
+  return notFound(`There is nothing at ${shown}. ${instead}`);
 }
 
 const APP_PATHS = [
@@ -164,11 +170,14 @@ function createHandlers({ clock, gatewayUrl }: ExpressDeps) {
         json,
         body,
         ip: req.socket.remoteAddress ?? '',
+        socket: req.socket,
         get gatewayUrl() {
           return gatewayUrl(req);
         },
       });
       if (given.kind === 'refused') sendError(res, given, given.headers);
+      else if (given.kind === 'file')
+        sendBody(res, 200, given.body, { 'content-type': given.type });
       // Express adds an entity tag, and answers 304 to a reader that names it.
       else if (isRead) res.set(READ_HEADERS).status(given.status).json(given.body);
       else sendJson(res, given.status, given.body);

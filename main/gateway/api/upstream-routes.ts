@@ -4,8 +4,8 @@ import type { Config } from '../../config/schema.ts';
 import { httpUrl } from '../../config/setting-types.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { answered, type Route, textAt } from '../../platform/http/routes.ts';
-import { type GatewayError, invalidParam, refused } from '../http/errors.ts';
+import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
+import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { noteTest } from '../circuits/seen.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -13,7 +13,6 @@ import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import { type LocalTarget, parseBaseAddress, type RemoteUpstream } from '../upstream/upstreams.ts';
-import { route } from './routes.ts';
 
 interface UpstreamDeps {
   readonly http: HttpClient;
@@ -81,15 +80,15 @@ export function upstreamRoutes(deps: UpstreamDeps): readonly Route[] {
   }
 
   return [
-    route('POST', ['/api/v1/upstreams/:id/test'], 'control', async ({ params: { id = '' } }) => {
-      if (!isUpstreamId(id)) return refused(noUpstream(id));
+    route('POST', '/api/v1/upstreams/:id/test', 'control', async ({ params: { id = '' } }) => {
+      if (!isUpstreamId(id)) return noUpstream(id);
       const start = testOf(id, deps);
       if ('status' in start) return refused(start);
       return answered((await outcomeOf(id, start.run)).result);
     }),
-    route('POST', ['/api/v1/upstreams/:id/models'], 'control', async ({ params, json }) => {
+    route('POST', '/api/v1/upstreams/:id/models', 'control', async ({ params, json }) => {
       const { id = '' } = params;
-      if (!isUpstreamId(id)) return refused(noUpstream(id));
+      if (!isUpstreamId(id)) return noUpstream(id);
       const source = sourceIn(json, id, deps);
       if ('status' in source) return refused(source);
       const list = await fetchModels(source, deps);
@@ -98,10 +97,8 @@ export function upstreamRoutes(deps: UpstreamDeps): readonly Route[] {
   ];
 }
 
-function noUpstream(id: string): GatewayError {
-  const message = `There is no upstream "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}.`;
-  return { status: 404, code: 'not_found', message };
-}
+const noUpstream = (id: string) =>
+  notFound(`There is no upstream "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}.`);
 
 type Start = { readonly run: () => Promise<TestOutcome> } | GatewayError;
 

@@ -2,8 +2,8 @@ import { deleteCopy, makeCopy } from '../../engines/window-copy.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { answered, type Route, textAt } from '../../platform/http/routes.ts';
-import { refused } from '../http/errors.ts';
+import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
+import { notFound, refused } from '../http/errors.ts';
 import type { Memory } from '../memory/memory.ts';
 import {
   copiesIn,
@@ -15,7 +15,6 @@ import {
 } from '../routing/larger-windows.ts';
 import type { LocalChoice } from '../upstream/call.ts';
 import { type SettingsApi, unpatchedError } from './control-routes.ts';
-import { route } from './routes.ts';
 
 interface WindowDeps {
   readonly http: HttpClient;
@@ -35,7 +34,7 @@ export function windowRoutes(deps: WindowDeps): readonly Route[] {
   const pairs = () => deps.config().routing.modelAliases;
   const treeOf = (modelAliases: readonly string[]) => ({ routing: { modelAliases } });
   return [
-    route('POST', ['/api/v1/windows'], 'control', async ({ json }) => {
+    route('POST', '/api/v1/windows', 'control', async ({ json }) => {
       const model = textAt(json, 'model') ?? '';
       const plan = copyFor(model, pickLocal(), { memory, engineAt, pairs: pairs() });
       if (plan === null)
@@ -53,16 +52,11 @@ export function windowRoutes(deps: WindowDeps): readonly Route[] {
       const patched = settings.patch(treeOf(withCopy(pairs(), made)));
       return patched.kind === 'patched' ? answered(made) : refused(unpatchedError(patched));
     }),
-    route('POST', ['/api/v1/windows/undo'], 'control', async ({ json }) => {
+    route('POST', '/api/v1/windows/undo', 'control', async ({ json }) => {
       const copy = textAt(json, 'copy') ?? '';
       // Nothing else is deleted.
       const made = copiesIn(pairs()).find((each) => each.copy === copy);
-      if (made === undefined)
-        return refused({
-          status: 404,
-          code: 'not_found',
-          message: `No alias leads to a copy "${copy.slice(0, 100)}".`,
-        });
+      if (made === undefined) return notFound(`No alias leads to a copy "${copy.slice(0, 100)}".`);
       const engine = ollamaWith(copy, pickLocal(), engineAt);
       const patched = settings.patch(treeOf(withoutCopy(pairs(), made)));
       if (patched.kind !== 'patched') return refused(unpatchedError(patched));

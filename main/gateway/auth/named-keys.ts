@@ -6,7 +6,7 @@ import { messageOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { digestOf, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/files.ts';
-import { invalidParam, refused } from '../http/errors.ts';
+import { invalidParam, notFound, refused } from '../http/errors.ts';
 import type { Refusal } from '../../platform/http/routes.ts';
 
 interface NamedKeyView {
@@ -160,11 +160,7 @@ const nameTaken = (name: string): Refusal =>
   });
 
 const unknownName = (name: string): Refusal =>
-  refused({
-    status: 404,
-    code: 'not_found',
-    message: `There is no key named "${name.slice(0, 100)}"; "inglenook keys list" lists them.`,
-  });
+  notFound(`There is no key named "${name.slice(0, 100)}"; "inglenook keys list" lists them.`);
 
 /** The limits after a change from a request: null removes a limit, and those that it does not name stay. */
 function changedLimits(

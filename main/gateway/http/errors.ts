@@ -73,6 +73,10 @@ export const refused = (error: GatewayError) =>
   // The registry's routes and the agent's know fewer codes.
   ({ kind: 'refused', ...error }) as Refusal;
 
+/** The answer for something that is not there. */
+export const notFound = (message: string): Refusal =>
+  refused({ status: 404, code: 'not_found', message });
+
 /** The API whose clients read an error. */
 export type ErrorShape = 'openai' | 'anthropic' | 'ollama';
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import type { ProviderErrorCode, ServerErrorCode } from '#shared/errors.ts';
 import { memberOf } from '../json.ts';
@@ -13,9 +14,19 @@ export type Route = {
   readonly paths: readonly string[];
   readonly access: Access;
 } & (
-  | { readonly handle: (req: Request, res: Response) => void | Promise<void> }
-  | { readonly answer: (request: RouteRequest) => Answer | Promise<Answer> }
+  | { readonly handle: (req: Request, res: Response) => void }
+  | { readonly answer: (request: RouteRequest) => RouteAnswer | Promise<RouteAnswer> }
 );
+
+/** A route that returns its answer, at one path or several. */
+export function route(
+  method: Route['method'],
+  path: string | readonly string[],
+  access: Access,
+  answer: Extract<Route, { readonly answer: unknown }>['answer'],
+): Route {
+  return { method, paths: typeof path === 'string' ? [path] : path, access, answer };
+}
 
 /** A request to a route that returns its answer. */
 export interface RouteRequest {
@@ -32,6 +43,7 @@ export interface RouteRequest {
   readonly body: Buffer;
   /** Remote address of the connection. */
   readonly ip: string;
+  readonly socket: Socket;
   /** The address at which other machines reach this gateway. */
   readonly gatewayUrl: string;
 }
@@ -44,6 +56,10 @@ export interface Refusal extends HttpError {
 
 export type Answer<T = unknown> =
   { readonly kind: 'answered'; readonly status: number; readonly body: T } | Refusal;
+
+/** JSON, an error, or the bytes of a file. */
+export type RouteAnswer =
+  Answer | { readonly kind: 'file'; readonly type: string; readonly body: Buffer };
 
 export function answered<T>(body: T, status = 200): Answer<T> {
   return { kind: 'answered', status, body };
