@@ -1,51 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { AgentView } from '#shared/agent.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { bearer, expectError, type HttpAnswer, postJson, send } from '../support/http.ts';
+import { startControlled } from '../support/control.ts';
+import { expectError, type HttpAnswer, send } from '../support/http.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const AGENT = '/api/v1/agent';
-const POSTS = ['mode', 'join', 'leave'] as const;
 const NO_TOKEN = 'b'.repeat(64);
 const AGENT_ON = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: 'http://127.0.0.1:1' };
 
-interface Controlled extends TestGateway {
-  readonly control: Record<string, string>;
-  post(path: (typeof POSTS)[number], json: unknown): Promise<HttpAnswer>;
-  view(): Promise<AgentView>;
-}
-
 /** A gateway with an agent on free ports, and a control session for both. */
-async function started(settings: Readonly<Record<string, string>> = {}): Promise<Controlled> {
-  const gateway = await startGateway({ ...AGENT_ON, ...settings });
-  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
+async function started(settings: Readonly<Record<string, string>> = {}) {
+  const gateway = await startControlled({ ...AGENT_ON, ...settings });
   return {
     ...gateway,
-    control,
-    post: (path, json) => postJson(`${gateway.url}${AGENT}/${path}`, json, control),
-    async view() {
-      const answer = await send(gateway.url + AGENT, { headers: control });
-      expect(answer).toMatchObject({
-        status: 200,
-        headers: { 'content-type': 'application/json; charset=utf-8' },
-      });
-      return JSON.parse(answer.text) as AgentView;
-    },
+    post: (path: 'mode' | 'join' | 'leave', json: unknown) => gateway.post(`agent/${path}`, json),
+    view: gateway.agent,
   };
 }
 
 /** Another gateway, which may give out tokens. */
 const startOther = () => started({ AGENT: 'false' });
-
-/** The token of a new line. */
-async function newToken({ url, control }: Controlled): Promise<string> {
-  const made = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
-  expect(made.status).toBe(201);
-  return (JSON.parse(made.text) as { token: string }).token;
-}
 
 /** The secrets in the machine's files, which no answer may contain. */
 function secretsIn(directory: string): readonly string[] {
@@ -74,7 +49,7 @@ test('the agent’s view shows what the machine is, where it listens and how it 
 test('the agent’s view holds no secret, joined or not', async () => {
   const gateway = await started();
   const other = await startOther();
-  const token = await newToken(other);
+  const token = await other.joinToken();
   const texts = [JSON.stringify(await gateway.view())];
   const joined = await gateway.post('join', { url: other.url, token });
   expect(joined.status).toBe(200);
@@ -173,7 +148,7 @@ describe('joins over HTTP', () => {
     const gateway = await started();
     const other = await startOther();
     const { id } = await gateway.view();
-    const token = await newToken(other);
+    const token = await other.joinToken();
     const joined = await gateway.post('join', { url: `${other.url}/`, token });
     expect([joined.status, JSON.parse(joined.text)]).toEqual([
       200,
@@ -196,7 +171,7 @@ describe('joins over HTTP', () => {
       ['curl -fsS ', '/install | sh -s -- '],
       [' & ([scriptblock]::Create((irm ', '/install.ps1))) '],
     ] as const) {
-      const line = `${before}${url}${between}${await newToken(other)}\n`;
+      const line = `${before}${url}${between}${await other.joinToken()}\n`;
       const joined = await gateway.post('join', { line });
       expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(url)]);
       await gateway.post('leave', {});

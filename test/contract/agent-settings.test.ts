@@ -1,35 +1,20 @@
 import { expect, test } from 'vitest';
-import type { AgentView } from '#shared/agent.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { startModelServer } from '../support/agent.ts';
-import { type Controlled, startControlled } from '../support/control.ts';
-import { startGateway } from '../support/gateway.ts';
-import { bearer, postJson, send } from '../support/http.ts';
+import { startControlled } from '../support/control.ts';
+import { postJson, send } from '../support/http.ts';
 import { answers } from '../support/upstream.ts';
 
 const start = () => startControlled({ AGENT: 'true', AGENT_PORTS: '0' });
 
-const viewOf = async ({ url, control }: Controlled) =>
-  JSON.parse((await send(`${url}/api/v1/agent`, { headers: control })).text) as AgentView;
-
-/** Where a gateway is, and a token to join it with. */
-async function newLine() {
-  const gateway = await startGateway({});
-  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
-  const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
-  const { token } = JSON.parse(made.text) as { token: string };
-  return { url: gateway.url, token };
-}
-
 test('another engine URL takes effect at once: the agent forgets the former engine and asks it no more', async () => {
   const [first, second] = [await startModelServer(), await startModelServer(answers('second'))];
   const gateway = await start();
-  const served = async () => (await viewOf(gateway)).engine;
+  const served = async () => (await gateway.agent()).engine;
   await gateway.set({ agent: { engineUrl: first.url } });
   await expect.poll(served).toMatchObject({ baseUrl: first.url, health: { status: 'ok' } });
   await gateway.set({ agent: { engineUrl: second.url } });
   await expect.poll(served).toMatchObject({ baseUrl: second.url, health: { status: 'ok' } });
-  const view = await viewOf(gateway);
+  const view = await gateway.agent();
   expect(view.engines.map(({ baseUrl }) => baseUrl)).toEqual([second.url]);
   const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
   const answer = await postJson(`${view.server.url}/v1/chat/completions`, body);
@@ -41,22 +26,22 @@ test('an engine URL that cannot be used is a problem with its remedy, and no oth
   const engine = await startModelServer();
   const gateway = await start();
   await gateway.set({ agent: { engineUrl: engine.url } });
-  await expect.poll(async () => (await viewOf(gateway)).engine?.health.status).toBe('ok');
+  await expect.poll(async () => (await gateway.agent()).engine?.health.status).toBe('ok');
   await gateway.set({ agent: { engineUrl: `${engine.url}/?key=1` } });
-  const { engine: served, problems } = await viewOf(gateway);
+  const { engine: served, problems } = await gateway.agent();
   expect(served).toBeNull();
   const problem = problems.find(({ tried }) => tried === 'INGLENOOK_ENGINE_URL');
   expect(problem?.remedy).toContain('no query');
   await gateway.set({ agent: { engineUrl: engine.url } });
-  await expect.poll(async () => (await viewOf(gateway)).engine?.health.status).toBe('ok');
+  await expect.poll(async () => (await gateway.agent()).engine?.health.status).toBe('ok');
 });
 
 test('another gateway to report to takes effect at once with its token, as after a restart', async () => {
-  const other = await newLine();
+  const other = await startControlled({});
   const gateway = await start();
-  const standing = async () => (await viewOf(gateway)).registry;
+  const standing = async () => (await gateway.agent()).registry;
   await expect.poll(standing).toMatchObject({ kind: 'own', state: 'connected' });
-  await gateway.set({ agent: { registryUrl: other.url, enrollToken: other.token } });
+  await gateway.set({ agent: { registryUrl: other.url, enrollToken: await other.joinToken() } });
   await expect.poll(standing).toMatchObject({
     kind: 'joined',
     url: other.url,
@@ -74,7 +59,7 @@ test('a smaller limit of requests applies to the agent too', async () => {
   const engine = await startModelServer(answers('hi'));
   const gateway = await start();
   await gateway.set({ agent: { engineUrl: engine.url }, gateway: { maxBodyBytes: 100 } });
-  const { server } = await viewOf(gateway);
+  const { server } = await gateway.agent();
   const body = { model: 'm', messages: [{ role: 'user', content: 'x'.repeat(100) }] };
   const answer = await postJson(`${server.url}/v1/chat/completions`, body);
   expect([answer.status, answer.text]).toEqual([413, expect.stringContaining('100 bytes')]);
@@ -83,7 +68,7 @@ test('a smaller limit of requests applies to the agent too', async () => {
 test('other ports take effect at once', async () => {
   const gateway = await startControlled({ AGENT: 'true', AGENT_HOST: '127.0.0.1' });
   await gateway.set({ agent: { ports: [0] } });
-  const { server } = await viewOf(gateway);
+  const { server } = await gateway.agent();
   expect(server.ports).toHaveLength(1);
   expect((await send(`${server.url}/health`)).status).toBe(200);
 });

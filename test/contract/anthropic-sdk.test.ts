@@ -2,7 +2,7 @@ import { Anthropic, APIError, BadRequestError, NotFoundError } from '@anthropic-
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
-import { error, json, sse, startUpstream, type Script } from '../support/upstream.ts';
+import { error, json, lists, sse, startUpstream, type Script } from '../support/upstream.ts';
 
 // The `@anthropic-ai/sdk` package, unmodified, against upstreams that have the Messages API.
 
@@ -30,10 +30,7 @@ async function startAt(place: 'local' | 'hosted_a', script: Script, more = {}) {
 test('Anthropic’s client lists models in its own form, and reads one of them', async () => {
   const upstream = await startUpstream(json(200, whole));
   const listed = { id: 'qwen3', created: 1_700_000_000, context_length: 32_768 };
-  upstream.answerGet = ({ res }) => {
-    res.writeHead(200, { 'content-type': 'application/json' });
-    res.end(JSON.stringify({ object: 'list', data: [listed, { id: 'big', created: 1.7e15 }] }));
-  };
+  upstream.answerGet = lists(listed, { id: 'big', created: 1.7e15 });
   const { url } = await startGateway({
     HOSTED_A_BASE_URL: `${upstream.url}/v1`,
     HOSTED_A_LABEL: 'Here',

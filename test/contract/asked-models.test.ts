@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import type { AskedModels } from '#shared/models.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { startGateway, startIn } from '../support/gateway.ts';
-import { bearer, send } from '../support/http.ts';
-import { answers, error, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { startIn } from '../support/gateway.ts';
+import { send } from '../support/http.ts';
+import { startBefore } from '../support/scene.ts';
+import { answers, error, lists } from '../support/upstream.ts';
 
 async function askedAt(url: string): Promise<AskedModels> {
   const { status, text } = await send(`${url}/api/v1/models/asked`);
@@ -14,19 +13,16 @@ async function askedAt(url: string): Promise<AskedModels> {
 }
 
 async function started() {
-  const local = await startUpstream(answers('local'));
-  const ids = ['llama', 'nomic-embed-text'];
-  local.answerGet = ({ res }) => res.end(JSON.stringify({ data: ids.map((id) => ({ id })) }));
-  const hosted = await startUpstream(answers('a'));
-  const settings = {
-    ...at({ local: local.url, hosted_a: hosted.url }),
-    HOSTED_A_MODEL: 'mini',
-    HOSTED_A_LABEL: 'mine',
-  };
-  const gateway = await startGateway(settings);
+  const { gateway, local, a } = await startBefore(
+    {
+      local: { script: answers('local'), get: lists('llama', 'nomic-embed-text') },
+      a: answers('a'),
+    },
+    { HOSTED_A_MODEL: 'mini', HOSTED_A_LABEL: 'mine' },
+  );
   const list = async () => (await askedAt(gateway.url)).models;
   await expect.poll(list).toEqual(['llama', 'mine/mini']);
-  return { ...gateway, local, hosted };
+  return { ...gateway, local, hosted: a };
 }
 
 test('every name that apps asked for is listed, with where it went', async () => {
@@ -66,16 +62,9 @@ test('a name that got no answer is listed, too', async () => {
 });
 
 test('an alias maps a name at once', async () => {
-  const { url, hosted, dataDirectory } = await started();
+  const { url, hosted, set } = await started();
   await chat(url, { ...HELLO, model: 'gpt-4o' });
-  const body = JSON.stringify({ routing: { modelAliases: ['gpt-*=mine/mini'] } });
-  const headers = {
-    ...bearer(readControlToken(dataDirectory) ?? ''),
-    'content-type': 'application/json',
-  };
-  expect((await send(`${url}/api/v1/settings`, { method: 'PATCH', headers, body })).status).toBe(
-    200,
-  );
+  await set({ routing: { modelAliases: ['gpt-*=mine/mini'] } });
   expect((await askedAt(url)).names[0]).toMatchObject({ name: 'gpt-4o', aliasOf: 'mine/mini' });
   expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({ upstream: 'hosted_a' });
   expect(hosted.calls[0]?.json['model']).toBe('mini');

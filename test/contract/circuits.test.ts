@@ -172,18 +172,15 @@ describe('POST /api/v1/warmup', () => {
   });
 
   test('a warm-up starts at once, whatever routing may do, and a second request joins it', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(hang);
-    machine.answerGet = () => {};
-    const gateway = await startControlled(
-      { ONDEMAND_BASE_URL: machine.url, ONDEMAND_WARMUP: 'false' },
-      clock,
+    const { gateway, ondemand, clock } = await startStill(
+      { ondemand: { get: () => {} } },
+      { ONDEMAND_WARMUP: 'false' },
     );
     for (let n = 0; n < 2; n += 1) {
       const answer = await gateway.post('warmup');
       expect([answer.status, JSON.parse(answer.text)]).toEqual([202, { state: 'warming' }]);
     }
-    const { res } = await machine.get(1);
+    const { res } = await ondemand.get(1);
     const lastWarmupAt = '2026-01-01T00:00:00.000Z';
     expect(await gateway.status()).toMatchObject({
       ondemand_warmup: 'warming',
@@ -201,21 +198,21 @@ describe('POST /api/v1/warmup', () => {
         elapsedMs: null,
         usualMs: null,
       });
-    expect(machine.gets).toHaveLength(1);
+    expect(ondemand.gets).toHaveLength(1);
   });
 
   test('the warm-up by routing stops with the next request once it is switched off, and resumes once it is on', async () => {
-    const clock = createManualClock();
-    const machine = await startUpstream(error(402));
-    machine.answerGet = ({ res }) => void res.writeHead(401).end();
-    const gateway = await startControlled(at({ local: REFUSED_URL, ondemand: machine.url }), clock);
+    const { gateway, ondemand } = await startStill(
+      { ondemand: { script: error(402), get: error(401) } },
+      at({ local: REFUSED_URL }),
+    );
     await gateway.set({ ondemand: { warmup: false } });
     await chat(gateway.url);
     expect(await gateway.status()).toMatchObject({ ondemand_warmup: 'idle' });
-    expect(machine.gets).toHaveLength(0);
+    expect(ondemand.gets).toHaveLength(0);
     await gateway.set({ ondemand: { warmup: true } });
     await chat(gateway.url);
-    expect((await machine.get(1)).path).toBe('/health');
+    expect((await ondemand.get(1)).path).toBe('/health');
     await expect.poll(async () => (await gateway.status()).ondemand_warmup).toBe('failed');
   });
 });

@@ -29,10 +29,10 @@ test.each([
   ['capacitor://*', 'capacitors://localhost', false],
   ['chrome-extension://*', 'chrome-extension://abcdef', true],
 ])('the setting ALLOWED_ORIGINS=%s admits a page of %s: %s', async (allowed, origin, isAllowed) => {
-  const {
-    gateway: { url },
-    a,
-  } = await startBefore({ a: answers('hi') }, { ALLOWED_ORIGINS: `https://first.test,${allowed}` });
+  const { url, a } = await startBefore(
+    { a: answers('hi') },
+    { ALLOWED_ORIGINS: `https://first.test,${allowed}` },
+  );
   const asked = await send(url + CHAT, preflightOf(origin));
   const answered = await postJson(url + CHAT, HELLO, { origin });
   expect([asked.status, answered.status]).toEqual(isAllowed ? [204, 200] : [403, 403]);

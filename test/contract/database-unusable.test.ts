@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { DATABASE_FILE } from '../../main/app/database.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat } from '../support/client.ts';
+import { controlOf } from '../support/control.ts';
 import { startIn, temporaryDirectory } from '../support/gateway.ts';
-import { bearer, postJson, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
 /** A gateway on a data directory in which the database is what `spoil` makes of it. */
@@ -15,14 +14,8 @@ async function start(spoil: (path: string) => void) {
   spoil(join(directory, DATABASE_FILE));
   const hosted = await startUpstream(answers('routed'));
   const { url, host } = await startIn(directory, { HOSTED_A_BASE_URL: hosted.url });
-  const control = bearer(readControlToken(directory) ?? '');
-  return {
-    url,
-    notices: host.notices,
-    enrol: () => postJson(`${url}/api/v1/providers/enrollments`, {}, control),
-    read: async (path: string): Promise<unknown> =>
-      JSON.parse((await send(`${url}/api/v1/${path}`)).text),
-  };
+  const { post, read } = controlOf({ url, dataDirectory: directory });
+  return { url, notices: host.notices, enrol: () => post('providers/enrollments'), read };
 }
 
 function newerSchema(path: string): void {

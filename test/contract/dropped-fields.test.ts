@@ -72,9 +72,7 @@ test.each(STREAM_PROTOCOLS.filter(({ name }) => name === 'messages' || name === 
 );
 
 test('a dropped field is named when an upstream turns out to lack the protocol', async () => {
-  const {
-    gateway: { url },
-  } = await startBefore({ a: chatOnly(404, saysInChat(SAID)) });
+  const { url } = await startBefore({ a: chatOnly(404, saysInChat(SAID)) });
   const answer = await postJson(`${url}/v1/messages`, { ...MESSAGE, ...NEW });
   expect(answer).toMatchObject({ status: 200, headers: { 'x-gateway-dropped': 'new_field' } });
 });
@@ -107,9 +105,7 @@ test('the log names each dropped field once, whichever element has it, and not e
 
 test('a page of an allowed origin may read what was left out', async () => {
   const origin = 'https://chat.example.com';
-  const {
-    gateway: { url },
-  } = await startBefore(
+  const { url } = await startBefore(
     { a: saysInChat(SAID) },
     { HOSTED_A_PROTOCOLS: 'chat', ALLOWED_ORIGINS: origin },
   );

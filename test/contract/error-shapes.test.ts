@@ -50,10 +50,7 @@ test('Anthropic’s clients get errors in its shape on routes that they share wi
 });
 
 test('an upstream’s error in OpenAI’s shape reaches Anthropic’s clients in theirs', async () => {
-  const {
-    gateway: { url },
-    a,
-  } = await startBefore({ a: error(400, 'max_tokens is too large') });
+  const { url, a } = await startBefore({ a: error(400, 'max_tokens is too large') });
   const answer = await postJson(`${url}/v1/messages`, HELLO);
   expect(JSON.parse(answer.text)).toEqual({
     type: 'error',
@@ -79,10 +76,10 @@ test.each(['chat', 'generate', 'tags', 'embed', 'version'])(
 );
 
 test('a key as x-api-key opens every route for callers, beside the engine’s own bearer, and goes nowhere else', async () => {
-  const {
-    gateway: { url },
-    local,
-  } = await startBefore({ local: answers('hi') }, { API_KEYS: 'sk-gateway-0123456789' });
+  const { url, local } = await startBefore(
+    { local: answers('hi') },
+    { API_KEYS: 'sk-gateway-0123456789' },
+  );
   const headers = { 'x-api-key': 'sk-gateway-0123456789', ...bearer('sk-engine') };
   for (const path of ['/v1/models', '/api/v1/status', '/metrics']) {
     expect((await send(url + path, { headers })).status).toBe(200);
@@ -93,11 +90,7 @@ test('a key as x-api-key opens every route for callers, beside the engine’s ow
 });
 
 test('a caller’s x-api-key is the bearer of local, and of no other', async () => {
-  const {
-    gateway: { url },
-    local,
-    a,
-  } = await startBefore({ local: error(503), a: answers('hi') });
+  const { url, local, a } = await startBefore({ local: error(503), a: answers('hi') });
   await postJson(`${url}/v1/chat/completions`, HELLO, { 'x-api-key': 'sk-caller' });
   expect(local.calls[0]?.headers.authorization).toBe('Bearer sk-caller');
   expect(a.calls[0]?.headers).not.toHaveProperty('authorization');
@@ -105,9 +98,7 @@ test('a caller’s x-api-key is the bearer of local, and of no other', async () 
 });
 
 test('an error’s body has what each upstream said in its own words, and nothing secret', async () => {
-  const {
-    gateway: { url },
-  } = await startBefore(
+  const { url } = await startBefore(
     { a: error(401, 'sk-hosted is wrong'), b: error(500, 'It broke at sk-b-4711') },
     {
       LOCAL_ENGINE_URL: 'http://127.0.0.1:1',

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
-import type { AgentView } from '#shared/agent.ts';
-import { systemClock } from '../../main/platform/clock.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { chat, startChat } from '../support/client.ts';
-import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { expectError } from '../support/http.ts';
 import { answers } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
@@ -20,19 +17,10 @@ async function startDirect() {
       ENGINE_URL: engine.url,
       LOCAL_ENGINE_URL: engine.url.replace('127.0.0.1', 'localhost'),
     },
-    systemClock,
   );
-  const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
-  return {
-    url: gateway.url,
-    engine,
-    order: (path: string, json: unknown) =>
-      postJson(`${gateway.url}/api/v1/agent/${path}`, json, control),
-    view: async () => {
-      const { text } = await send(`${gateway.url}/api/v1/agent`, { headers: control });
-      return JSON.parse(text) as AgentView;
-    },
-  };
+  const { url, post, agent } = gateway;
+  const order = (path: string, json: unknown) => post(`agent/${path}`, json);
+  return { url, engine, order, view: agent };
 }
 
 test('an engine that is called by its address gets no request while its memory is freed', async () => {

@@ -5,9 +5,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { InstallLines } from '#shared/install.ts';
 import { unixInstaller } from '../../main/gateway/api/installers.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
-import { startGateway, temporaryDirectory } from '../support/gateway.ts';
-import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { startControlled } from '../support/control.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { expectError, postJson, send } from '../support/http.ts';
 
 const SHARED = { HOST: '0.0.0.0', API_KEYS: 'a-key-of-my-own-0123456789' };
 const PATHS = ['/install', '/install.ps1', '/install/package.tgz', '/api/v1/install'];
@@ -16,15 +16,14 @@ const TOKEN = 'a'.repeat(64);
 test.each(PATHS)(
   'the route %s is refused on loopback, with the step that changes it',
   async (path) => {
-    const { url, dataDirectory } = await startGateway({});
-    const headers = bearer(readControlToken(dataDirectory) ?? '');
-    const message = expectError(await send(url + path, { headers }), 409, 'not_shared');
+    const { url, control } = await startControlled({});
+    const message = expectError(await send(url + path, { headers: control }), 409, 'not_shared');
     expect(message).toMatch(/INGLENOOK_HOST.*INGLENOOK_API_KEYS.*restart/);
   },
 );
 
 test('installers and the lines of the dashboard name the address they came from and digests of what they run', async () => {
-  const { url, dataDirectory } = await startGateway({
+  const { url, control } = await startControlled({
     ...SHARED,
     ALLOWED_HOSTS: 'gateway.example',
   });
@@ -38,7 +37,6 @@ test('installers and the lines of the dashboard name the address they came from 
   }
 
   expectError(await send(`${url}/api/v1/install`), 401, 'control_required');
-  const control = bearer(readControlToken(dataDirectory) ?? '');
   const linesFor = async (headers: Readonly<Record<string, string>>) =>
     JSON.parse((await send(`${url}/api/v1/install`, { headers })).text) as InstallLines;
   const lines = await linesFor(control);

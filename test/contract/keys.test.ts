@@ -1,11 +1,10 @@
 import { readFileSync, rmSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AddedKey, KeyList } from '#shared/keys.ts';
+import type { KeyList } from '#shared/keys.ts';
 import { readKeyFile } from '../../main/config/key-file.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import type { Log } from '../../main/platform/log.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
@@ -24,23 +23,15 @@ async function started(settings: Record<string, string> = {}) {
   const log: Log = (...line) => void lines.push(JSON.stringify(line));
   const clock = createManualClock();
   const { gateway, local } = await startBefore({ local: answers('hi') }, settings, clock, log);
-  const { url, dataDirectory } = gateway;
-  const control = bearer(readControlToken(dataDirectory) ?? '');
-  const add = (name: unknown) => postJson(url + KEYS, { name }, control);
+  const { url, call, post, read } = gateway;
   return {
     ...gateway,
     upstream: local,
     lines,
     clock,
-    control,
-    add,
-    key: async (name: string): Promise<string> => {
-      const added = await add(name);
-      expect(added.status).toBe(201);
-      return (JSON.parse(added.text) as AddedKey).key;
-    },
-    revoke: (name: string) => send(`${url + KEYS}/${name}`, { method: 'DELETE', headers: control }),
-    list: async () => JSON.parse((await send(url + KEYS, { headers: control })).text) as KeyList,
+    add: (name: unknown) => post('keys', { name }),
+    revoke: (name: string) => call('DELETE', `keys/${name}`),
+    list: () => read<KeyList>('keys'),
     chat: (headers: Record<string, string> = {}) => postJson(url + CHAT, HELLO, headers),
   };
 }
@@ -149,13 +140,11 @@ const NO_LIMITS = [
 ];
 
 test('the limit of a key is a whole number of requests or tokens for a day or a month', async () => {
-  const { url, key, control, list } = await started();
+  const { key, call, post, list } = await started();
   await key('laptop');
-  const headers = { 'content-type': 'application/json', ...control };
-  const patch = (name: string, limits: unknown) =>
-    send(`${url + KEYS}/${name}`, { method: 'PATCH', headers, body: JSON.stringify({ limits }) });
+  const patch = (name: string, limits: unknown) => call('PATCH', `keys/${name}`, { limits });
   for (const limits of NO_LIMITS) {
-    const added = await postJson(url + KEYS, { name: 'phone', limits }, control);
+    const added = await post('keys', { name: 'phone', limits });
     for (const refusal of [await patch('laptop', limits), added]) {
       expect(expectError(refusal, 400, 'invalid_request')).toContain("'limits'");
     }

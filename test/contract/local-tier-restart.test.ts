@@ -1,35 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { createHost } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
-import { silentLog } from '../../main/platform/log.ts';
+import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { openDatabaseHere } from '../support/database.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
-import { controlOf, enrolled, type Machine, startMachine } from '../support/tier.ts';
+import { startIn, temporaryDirectory } from '../support/gateway.ts';
+import { controlOf } from '../support/control.ts';
+import { enrolled, type Machine, startMachine } from '../support/tier.ts';
 import { answers, error, hang } from '../support/upstream.ts';
 
 /** One run of a gateway on a directory that outlives it. */
 async function start(dataDirectory: string, machines: readonly Machine[], clock: ManualClock) {
-  const env = { PORT: '0', AGENT: 'false', FAIL_THRESHOLD: '1', COOLDOWN_MS: '40000' };
-  const named = Object.entries(env).map(([name, value]) => [`INGLENOOK_${name}`, value]);
-  const loaded = loadConfig(Object.fromEntries(named) as Record<string, string>, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const heard = { lastHeartbeatAt: clock.now() };
   const providers = enrolled(machines.map(({ stored }) => ({ ...stored, ...heard })));
   directoryWith({ providers }, dataDirectory);
-  const host = await createHost(
-    { loaded, dataDirectory, windowDirectory: dataDirectory },
-    { clock, random: () => 0.5, log: silentLog, openDatabase: openDatabaseHere },
-  );
-  const { url } = await host.start();
-  let stopped: Promise<void> | null = null;
-  const stop = () => (stopped ??= host.stop());
-  onTestFinished(stop);
-  return { url, stop, ...controlOf({ url, host, dataDirectory }) };
+  const settings = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '40000' };
+  const { url, host } = await startIn(dataDirectory, settings, clock);
+  return { url, stop: () => host.stop(), ...controlOf({ url, dataDirectory }) };
 }
 
 test('circuits, skips and counts of machines outlast a restart, and the next request fails nowhere twice', async () => {

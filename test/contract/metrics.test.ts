@@ -5,7 +5,6 @@ import type { StatusReport } from '#shared/status.ts';
 import { VERSION } from '../../main/platform/process.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { SAID } from '../support/chat-answers.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
@@ -46,10 +45,7 @@ const UPSTREAM = (upstream: string) => ({ upstream });
 async function startDrawnOut() {
   let sendRest = () => {};
   const [first = '', ...rest] = answerChunks('one two three').slice(1);
-  const {
-    gateway: { url },
-    a,
-  } = await startBefore({
+  const { url, a } = await startBefore({
     a: ({ res }) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(first);
@@ -294,10 +290,7 @@ test('the metrics show the spent share of a budget, if there is one', async () =
 
 test('the metrics show money as spent, as saved, and against each budget and limit of a key', async () => {
   const counted = json(200, { ...completion('hi'), usage: usageOf(10, 250) });
-  const {
-    gateway: { url, dataDirectory },
-    local,
-  } = await startBefore(
+  const { url, gateway, local } = await startBefore(
     { local: counted, a: counted },
     {
       HOSTED_A_PRICE_OUTPUT: '1000',
@@ -306,10 +299,7 @@ test('the metrics show money as spent, as saved, and against each budget and lim
       CURRENCY: 'EUR',
     },
   );
-  const control = bearer(readControlToken(dataDirectory) ?? '');
-  const laptop = { name: 'laptop', limits: { requestsDay: 8, tokensMonth: 1040 } };
-  const { text } = await postJson(`${url}/api/v1/keys`, laptop, control);
-  const key = bearer((JSON.parse(text) as { readonly key: string }).key);
+  const key = bearer(await gateway.key('laptop', { requestsDay: 8, tokensMonth: 1040 }));
   for (let n = 0; n < 2; n += 1) {
     await chat(url, HELLO, key);
     local.script = error(503);
@@ -361,16 +351,14 @@ test('no key, address or label of an upstream is in the metrics', async () => {
 test('the metrics count requests by the name of their endpoint, which their rows and log lines carry', async () => {
   const lines: string[] = [];
   const log: Log = (_level, event, fields) => void lines.push(JSON.stringify({ event, ...fields }));
-  const {
-    gateway: { url, host },
-  } = await startBefore({ local: saysInChat(SAID) }, {}, systemClock, log);
+  const { url, gateway } = await startBefore({ local: saysInChat(SAID) }, {}, systemClock, log);
   const messages = [{ role: 'user', content: 'hi' }];
   await postJson(`${url}/v1/messages`, { model: 'm', max_tokens: 9, messages });
   await postJson(`${url}/api/v1/responses`, { model: 'm', input: 'hi' });
   for (const _ of [1, 2]) await postJson(`${url}/v1/chat/completions`, { model: 'm', messages });
   await postJson(`${url}/v1/no-endpoint`, {});
   const names = ['messages', 'responses', 'chat/completions', 'chat/completions'];
-  const { requests } = host.snapshot();
+  const { requests } = gateway.host.snapshot();
   expect(requests.map(({ endpoint }) => endpoint)).toEqual(names.toReversed());
   const logged = lines.filter((line) => line.includes('"event":"request"'));
   expect(logged.map((line) => /"endpoint":"([^"]+)"/.exec(line)?.[1])).toEqual(names);

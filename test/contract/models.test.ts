@@ -4,7 +4,7 @@ import { chat, HELLO } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
-import { answers, error, startUpstream } from '../support/upstream.ts';
+import { answers, error, lists, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 interface Listed {
@@ -13,14 +13,8 @@ interface Listed {
 }
 
 /** An upstream with a model list. */
-async function startListing(...data: readonly object[]) {
-  const upstream = await startUpstream(answers('hi'));
-  upstream.answerGet = ({ res }) => {
-    res.writeHead(200, { 'content-type': 'application/json' });
-    res.end(JSON.stringify({ object: 'list', data }));
-  };
-  return upstream;
-}
+const startListing = async (...models: readonly (string | object)[]) =>
+  Object.assign(await startUpstream(answers('hi')), { answerGet: lists(...models) });
 
 async function listOf(url: string): Promise<readonly Listed[]> {
   const { status, text } = await send(`${url}/v1/models`);
@@ -101,7 +95,7 @@ test('the list of models names the usual order, and of each model where it answe
 test('a dead upstream does not delay the list of models, and its last list stays while it is down', async () => {
   const silent = await startUpstream(answers('hi'));
   silent.answerGet = () => {};
-  const a = await startListing({ id: 'gpt' });
+  const a = await startListing('gpt');
   const clock = createManualClock();
   const urls = at({ hosted_a: a.url, hosted_b: silent.url, hosted_c: 'http://127.0.0.1:9' });
   const { url } = await startGateway({ ...urls, HOSTED_B_MODEL: 'set' }, clock);
@@ -113,7 +107,7 @@ test('a dead upstream does not delay the list of models, and its last list stays
   clock.advance(600_000);
   expect(await idsOf(url)).toEqual([of(a, 'gpt'), set]);
   await a.reopen();
-  a.answerGet = ({ res }) => res.end('{"data":[{"id":"newer"}]}');
+  a.answerGet = lists('newer');
   const later = () => {
     clock.advance(60_000);
     return idsOf(url);
@@ -122,7 +116,7 @@ test('a dead upstream does not delay the list of models, and its last list stays
 });
 
 test('an upstream is asked for its models once for many readers, and again only when its list is old', async () => {
-  const a = await startListing({ id: 'gpt' });
+  const a = await startListing('gpt');
   const clock = createManualClock();
   const { url } = await startGateway(at({ hosted_a: a.url }), clock);
   await Promise.all(Array.from({ length: 20 }, () => listOf(url)));
@@ -137,8 +131,8 @@ test('an upstream is asked for its models once for many readers, and again only 
 });
 
 test('neither the on-demand upstream nor, while no money may be spent, any other is asked for its models', async () => {
-  const a = await startListing({ id: 'gpt' });
-  const gpu = await startListing({ id: 'big' });
+  const a = await startListing('gpt');
+  const gpu = await startListing('big');
   const urls = at({ hosted_a: a.url, ondemand: gpu.url });
   const gateway = await startControlled({ ...urls, ONDEMAND_MODEL: 'set' });
   const { url } = gateway;
@@ -151,8 +145,8 @@ test('neither the on-demand upstream nor, while no money may be spent, any other
 });
 
 test('an upstream with a new address has a new list', async () => {
-  const before = await startListing({ id: 'old' });
-  const after = await startListing({ id: 'new' });
+  const before = await startListing('old');
+  const after = await startListing('new');
   const gateway = await startControlled({});
   const { url } = gateway;
   await gateway.set({ hosted_a: { baseUrl: before.url } });
@@ -215,11 +209,8 @@ test('a single model is found in any case of its name, an exact one first', asyn
 });
 
 test('a hosted model that is picked from the list answers, and after its upstream failed the usual order does', async () => {
-  const [local, a, b] = [
-    await startListing({ id: 'llama' }),
-    await startListing(),
-    await startListing(),
-  ];
+  const local = await startListing('llama');
+  const [a, b] = [await startListing(), await startListing()];
   const clock = createManualClock();
   const settings = {
     ...at({ local: local.url, hosted_a: a.url, hosted_b: b.url }),
@@ -241,7 +232,7 @@ test('a hosted model that is picked from the list answers, and after its upstrea
   expect(await ask('my-service/mini')).toEqual(['local', 'llama']);
   b.script = answers('hi');
   const own = 'my-service/mini';
-  local.answerGet = ({ res }) => res.end(JSON.stringify({ data: [{ id: own }] }));
+  local.answerGet = lists(own);
   const later = () => {
     // Shorter than the time in which an engine must answer.
     clock.advance(2000);

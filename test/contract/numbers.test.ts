@@ -57,9 +57,7 @@ test('fallbacks and failures are the same number in the overview, the history, t
 });
 
 test('a hosted upstream that answers is the first choice with nothing set up for Local', async () => {
-  const {
-    gateway: { url },
-  } = await startBefore({ b: answers('hi') });
+  const { url } = await startBefore({ b: answers('hi') });
   expect((await chat(url)).reason).toBe('none');
   expect(await countsAt(url)).toMatchObject({ overview: [0, 0], history: [0, 0], firstChoice: 1 });
 });

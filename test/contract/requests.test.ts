@@ -79,19 +79,16 @@ test('a machine goes by its present name in the list, and once removed by the on
   const upstream = await startUpstream(json(200, completion('hi')));
   const record = { host: { ...recordOf().host, hostname: 'tower' } };
   const machine = machineAt(upstream, { record });
-  const { url, control } = await startTier([machine]);
+  const { url, call } = await startTier([machine]);
   await chat(url, HELLO);
   const first = await pageAt(url, '');
   expect(first.data[0]?.attempts).toMatchObject([{ provider: machine.id, machine: 'tower' }]);
   expect(first.machines).toEqual({ [machine.id]: 'tower' });
 
-  const address = `${url}/api/v1/providers/${machine.id}`;
-  const headers = { 'content-type': 'application/json', ...control };
-  const body = JSON.stringify({ name: 'Attic', note: '' });
-  await send(`${address}/note`, { method: 'PUT', headers, body });
+  await call('PUT', `providers/${machine.id}/note`, { name: 'Attic', note: '' });
   expect((await pageAt(url, 'text=tower')).machines).toEqual({ [machine.id]: 'Attic' });
 
-  await send(address, { method: 'DELETE', headers: control });
+  await call('DELETE', `providers/${machine.id}`);
   expect((await pageAt(url, '')).machines).toEqual({ [machine.id]: 'tower' });
 });
 

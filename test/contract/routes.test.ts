@@ -1,9 +1,9 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
-import { gatewayOfFile, startGateway, type TestGateway } from '../support/gateway.ts';
-import { bearer, expectError, postJson, send } from '../support/http.ts';
+import { controlOf, startControlled } from '../support/control.ts';
+import { gatewayOfFile, type TestGateway } from '../support/gateway.ts';
+import { expectError, postJson, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
 /** Every route of the gateway port with the methods it takes; those of Anthropic are in error-shapes.test.ts. */
@@ -68,13 +68,9 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'Q
 /** For requests that are refused before they do anything. */
 const refusing = gatewayOfFile({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9', MAX_BODY_BYTES: '1000' });
 
-const withControl = (gateway: TestGateway) => ({
-  ...gateway,
-  control: bearer(readControlToken(gateway.dataDirectory) ?? ''),
-});
+const withControl = (gateway: TestGateway) => ({ ...gateway, ...controlOf(gateway) });
 
-const started = async (settings: Record<string, string> = {}) =>
-  withControl(await startGateway(settings));
+const started = (settings: Record<string, string> = {}) => startControlled(settings);
 
 test.each(ROUTES)(
   'the route %s refuses every other method with 405 and names its own',

@@ -3,6 +3,7 @@ import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
+import { controlOf } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import { answers, cut, error, json, ROLE, startUpstream } from '../support/upstream.ts';
@@ -83,15 +84,10 @@ test('no secret appears in any answer, event, report or log', async () => {
     note(await send(url + path, { headers: KEYED }));
     note(await send(url + path, { headers: bearer(`not-a-key-${WORD}`) }));
   }
-  note(await send(`${url}/api/v1/settings`, { headers: bearer(control) }));
+  const { call, patch } = controlOf(gateway);
+  note(await call('GET', 'settings'));
   note(await postJson(`${url}/api/v1/sessions`, { code: WORD }));
-  note(
-    await send(`${url}/api/v1/settings`, {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/json', ...bearer(control) },
-      body: JSON.stringify({ hosted_a: { apiKey: `two words ${WORD}` } }),
-    }),
-  );
+  note(await patch({ hosted_a: { apiKey: `two words ${WORD}` } }));
   seen.push(JSON.stringify(gateway.host.snapshot()), ...lines);
 
   // The upstreams did get what is secret: it was there to be leaked.

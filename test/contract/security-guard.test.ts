@@ -49,10 +49,7 @@ const withHeaders = (call: HttpCall, headers: Record<string, string>): HttpCall 
 
 /** The same gateway over both loopback families, where the machine has both. */
 async function started(settings: Record<string, string> = {}) {
-  const {
-    gateway: { url },
-    a,
-  } = await startBefore({ a: answers('hi') }, settings);
+  const { url, a } = await startBefore({ a: answers('hi') }, settings);
   const { port } = new URL(url);
   const urls = [url, ...(HAS_IPV6_LOOPBACK ? [`http://[::1]:${port}`] : [])];
   return { upstream: a, url, urls, port };
@@ -268,9 +265,7 @@ test('an allowed origin gets its CORS headers on every route, errors included', 
 });
 
 test('the answer of an upstream to an allowed origin carries the CORS headers of the gateway alone', async () => {
-  const {
-    gateway: { url },
-  } = await startBefore(
+  const { url } = await startBefore(
     {
       a: ({ res }) => {
         res.writeHead(200, {

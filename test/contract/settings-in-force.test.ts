@@ -7,11 +7,11 @@ import {
   DONE,
   error,
   hang,
+  lists,
   ROLE,
   stall,
   startUpstream,
   STOP,
-  type UpstreamGet,
 } from '../support/upstream.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 
@@ -112,13 +112,6 @@ test('the switches for assembling and for never spending money apply from the ne
   await gateway.set({ routing: { forceZero: null } });
   expect((await chat(gateway.url)).status).toBe(200);
 });
-
-const lists =
-  (id: string) =>
-  ({ res }: UpstreamGet): void =>
-    void res
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ object: 'list', data: [{ id }] }));
 
 test('another local.baseUrl is another engine: its models, its answers', async () => {
   const old = await startUpstream(answers('old'));

@@ -4,12 +4,18 @@ import type { Sighting } from '#shared/condition.ts';
 
 import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
-import { postJson } from '../support/http.ts';
-import { controlOf, startMachine, startTier } from '../support/tier.ts';
+import { startMachine, startTier } from '../support/tier.ts';
 import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { answers, error, REFUSED_URL, startUpstream, type Upstream } from '../support/upstream.ts';
+import {
+  answers,
+  error,
+  lists,
+  REFUSED_URL,
+  startUpstream,
+  type Upstream,
+} from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const PAUSE_MS = 30_000;
@@ -18,16 +24,11 @@ const ANSWERED = { kind: 'answered', by: 'check' } as const;
 const SERVED = { kind: 'answered', by: 'request' } as const;
 
 /** An upstream that answers its list of models, and chats. */
-async function startWell(script = answers('hello')): Promise<Upstream> {
-  const upstream = await startUpstream();
-  upstream.script = script;
-  upstream.answerGet = ({ res }) =>
-    void res.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"m"}]}');
-  return upstream;
-}
+const startWell = async (script = answers('hello')): Promise<Upstream> =>
+  Object.assign(await startUpstream(script), { answerGet: lists('m') });
 
 const chatsOf = (upstream: Upstream) => upstream.calls.length;
-const lists = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
+const listsAskedOf = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
 
 describe('upstreams that nobody has asked', () => {
   test('an upstream that was never called is untested, and gets no request while nobody watches', async () => {
@@ -47,11 +48,11 @@ describe('upstreams that nobody has asked', () => {
     await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
     clock.advance(PAUSE_MS - 1);
     await gateway.status();
-    expect(lists(up)).toBe(1);
+    expect(listsAskedOf(up)).toBe(1);
     await expect
       .poll(() => {
         clock.advance(PAUSE_MS);
-        return lists(up);
+        return listsAskedOf(up);
       })
       .toBeGreaterThan(2);
     expect(chatsOf(up)).toBe(0);
@@ -60,7 +61,7 @@ describe('upstreams that nobody has asked', () => {
 
   test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
     const [refusing, page] = [await startWell(), await startWell()];
-    refusing.answerGet = ({ res }) => void res.writeHead(401).end();
+    refusing.answerGet = error(401);
     page.answerGet = ({ res }) =>
       void res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
     const gateway = await startControlled(
@@ -83,7 +84,7 @@ test('the gateway checks an upstream that is idle, and not one that serves', asy
   expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
   await readFeed(gateway.url);
   await clock.timer(PAUSE_MS, PAUSE_MS);
-  expect(lists(up)).toBe(0);
+  expect(listsAskedOf(up)).toBe(0);
   clock.advance(PAUSE_MS);
   await up.get(1);
   expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
@@ -197,8 +198,7 @@ test('a machine that fails the test of local counts as failed, and so does the p
   const clock = createManualClock();
   const machine = await startMachine(error(500, 'broken'));
   const gateway = await startTier([machine], {}, clock);
-  const { control } = controlOf(gateway);
   clock.advance(1);
-  await postJson(`${gateway.url}/api/v1/upstreams/local/test`, {}, control);
+  await gateway.post('upstreams/local/test');
   expect(seen(gateway, 'local')).toEqual({ kind: 'failed', by: 'check', reason: 'http_500' });
 });

@@ -6,27 +6,18 @@ import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { type Controlled, startControlled } from '../support/control.ts';
-import { expectError, postJson } from '../support/http.ts';
+import { expectError } from '../support/http.ts';
 import { answers, hang, startUpstream } from '../support/upstream.ts';
 
 const KEY = 'sk-0123456789-0123456789-wxyz';
 const OTHER_KEY = 'sk-abcdefghij-abcdefghij-wxyz';
 const NOWHERE = 'http://127.0.0.1:9/v1';
 
-type Owned = Pick<Controlled, 'url' | 'control' | 'status'>;
-
-const swap = (gateway: Owned, id: string, body: unknown) =>
-  postJson(`${gateway.url}/api/v1/upstreams/${id}/swap`, body, gateway.control);
+const swap = (gateway: Controlled, id: string, body: unknown) =>
+  gateway.post(`upstreams/${id}/swap`, body);
 
 const onDisk = (gateway: Controlled, name: string) =>
   JSON.parse(readFileSync(join(gateway.dataDirectory, name), 'utf8')) as Record<string, unknown>;
-
-async function reportOf(gateway: Owned, id: string) {
-  const { upstreams } = await gateway.status();
-  const found = upstreams.find((each) => each.id === id);
-  if (found === undefined) throw new Error(id);
-  return found;
-}
 
 test('two hosted upstreams change places with every setting, their keys among them', async () => {
   const [first, second] = [
@@ -103,7 +94,7 @@ test('a call that ran before a swap does not count against the upstream that is 
   await swap(gateway, 'hosted_a', { with: 'hosted_b' });
   slow.calls[0]?.socket.destroy();
   expect((await running).status).toBe(200);
-  expect((await reportOf(gateway, 'hosted_a')).circuit.open).toBe(false);
+  expect((await gateway.status()).circuits['hosted_a']).toMatchObject({ open: false });
 });
 
 test('a value that the environment holds keeps both upstreams in place, and its variable is named', async () => {

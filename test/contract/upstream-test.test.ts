@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
 import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
-import { expectError, postJson, send } from '../support/http.ts';
+import { expectError, send } from '../support/http.ts';
 import {
   answers,
   chunk,
@@ -10,10 +10,12 @@ import {
   error,
   hang,
   json,
+  lists,
   REFUSED_URL,
   sse,
   startUpstream,
   STOP,
+  type Script,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
@@ -29,10 +31,16 @@ async function tested(settings: Record<string, string>, id = 'hosted_a') {
   return { gateway, result: JSON.parse(answer.text) as UpstreamTest };
 }
 
+/** The test of a hosted upstream with a key and a model. */
+async function testedHosted(...scripts: readonly Script[]) {
+  const up = await startUpstream(...scripts);
+  const settings = { ...at({ hosted_a: up.url }), ...HOSTED, FAIL_THRESHOLD: '1' };
+  return { up, ...(await tested(settings)) };
+}
+
 describe('tests of an upstream', () => {
   test('the test of an upstream is one small completion, and reports its model, times and tokens', async () => {
-    const up = await startUpstream(sse(chunk({ content: 'OK' }), STOP, USAGE, DONE));
-    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+    const { up, result } = await testedHosted(sse(chunk({ content: 'OK' }), STOP, USAGE, DONE));
     expect(result).toMatchObject({ ok: true, promptTokens: 12, completionTokens: 3 });
     expect(result).toMatchObject({ ttftMs: expect.any(Number), totalMs: expect.any(Number) });
     expect(up.calls).toHaveLength(1);
@@ -47,8 +55,7 @@ describe('tests of an upstream', () => {
   ])(
     'the test of an upstream that meets a %i gives the upstream’s own words',
     async (status, words, reason) => {
-      const up = await startUpstream(error(status, words));
-      const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+      const { result } = await testedHosted(error(status, words));
       expect(result).toMatchObject({ ok: false, reason, message: words });
     },
   );
@@ -68,8 +75,7 @@ describe('tests of an upstream', () => {
   });
 
   test('the test of an upstream never shows the key, whatever the upstream says', async () => {
-    const up = await startUpstream(error(401, `Incorrect API key provided: ${KEY}`));
-    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+    const { result } = await testedHosted(error(401, `Incorrect API key provided: ${KEY}`));
     expect(result).toMatchObject({ message: 'Incorrect API key provided: [secret]' });
   });
 
@@ -81,8 +87,7 @@ describe('tests of an upstream', () => {
 
   test('the test of an upstream uses the newer name of the limit if the older is refused', async () => {
     const words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
-    const up = await startUpstream(error(400, words), answers('OK'));
-    const { result } = await tested({ ...at({ hosted_a: up.url }), ...HOSTED });
+    const { up, result } = await testedHosted(error(400, words), answers('OK'));
     expect(result.ok).toBe(true);
     expect(up.calls.map(({ json: body }) => body['max_completion_tokens'])).toEqual([
       undefined,
@@ -91,12 +96,7 @@ describe('tests of an upstream', () => {
   });
 
   test('the test of an upstream leaves circuits, counters and the list of requests as they were', async () => {
-    const up = await startUpstream(error(500, 'no'));
-    const { gateway } = await tested({
-      ...at({ hosted_a: up.url }),
-      ...HOSTED,
-      FAIL_THRESHOLD: '1',
-    });
+    const { gateway } = await testedHosted(error(500, 'no'));
     const { stats, circuits } = await gateway.status();
     expect(circuits['hosted_a']).toMatchObject({ fails: 0, open: false, consecutiveFails: 0 });
     expect([stats.totalRequests, stats.perUpstream['hosted_a']?.requests]).toEqual([0, 0]);
@@ -105,7 +105,7 @@ describe('tests of an upstream', () => {
 
   test('the test of an upstream without a model asks for the list and no completion', async () => {
     const up = await startUpstream(answers('no'));
-    up.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[{"id":"a"}]}');
+    up.answerGet = lists('a');
     const { result } = await tested(at({ hosted_a: up.url }));
     expect(result).toMatchObject({ ok: true, model: null });
     expect(up.calls).toEqual([]);
@@ -114,8 +114,7 @@ describe('tests of an upstream', () => {
   test('the test of an engine waits for its list of models, and asks for one of them', async () => {
     const up = await startUpstream(answers('OK'));
     const listed = Promise.withResolvers<void>();
-    up.answerGet = ({ res }) =>
-      void listed.promise.then(() => res.writeHead(200).end('{"data":[{"id":"qwen"}]}'));
+    up.answerGet = (get) => void listed.promise.then(() => lists('qwen')(get));
     const gateway = await startControlled(at({ local: up.url }));
     const answer = gateway.post('upstreams/local/test');
     await gateway.status();
@@ -180,14 +179,12 @@ describe('models of an upstream that is not saved yet', () => {
   const list = json(200, {});
   async function listed(body: object, settings: Record<string, string> = {}) {
     const gateway = await startControlled(settings);
-    return postJson(`${gateway.url}/api/v1/upstreams/hosted_a/models`, body, {
-      ...gateway.control,
-    });
+    return gateway.post('upstreams/hosted_a/models', body);
   }
 
   test('the models of an upstream are read from an address and with a key that are not saved', async () => {
     const up = await startUpstream(list);
-    up.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[{"id":"a"},{"id":"b"}]}');
+    up.answerGet = lists('a', 'b');
     const answer = await listed({ baseUrl: `${up.url}/v1`, apiKey: KEY });
     expect(JSON.parse(answer.text)).toEqual({ models: ['a', 'b'] });
     expect(up.gets.map(({ path, headers }) => [path, headers.authorization])).toEqual([
@@ -203,7 +200,7 @@ describe('models of an upstream that is not saved yet', () => {
 
   test('the saved key is never sent to list the models at another address', async () => {
     const [saved, other] = [await startUpstream(list), await startUpstream(list)];
-    other.answerGet = ({ res }) => void res.writeHead(200).end('{"data":[]}');
+    other.answerGet = lists();
     await listed({ baseUrl: other.url }, { ...at({ hosted_a: saved.url }), ...HOSTED });
     expect(other.gets[0]?.headers.authorization).toBeUndefined();
   });

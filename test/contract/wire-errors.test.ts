@@ -42,10 +42,7 @@ test.each([
   'a caller that offers HTTP/2, as those in Java do, is answered; its body has %s',
   async (_how, rest) => {
     // Kludex/uvicorn#2722: others lose the body then.
-    const {
-      gateway: { url },
-      a,
-    } = await startBefore({ a: answers('hi') });
+    const { url, a } = await startBefore({ a: answers('hi') });
     const offer =
       'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
     const answer = await exchange(
@@ -59,10 +56,7 @@ test.each([
 );
 
 test('a caller that asks before it sends two megabytes, as those in Java do, may continue', async () => {
-  const {
-    gateway: { url },
-    a,
-  } = await startBefore({ a: answers('hi') });
+  const { url, a } = await startBefore({ a: answers('hi') });
   const headers = { 'content-type': 'application/json', expect: '100-continue' };
   const asked = request(`${url}/v1/chat/completions`, { method: 'POST', headers });
   asked.flushHeaders();
@@ -75,9 +69,7 @@ test('a caller that asks before it sends two megabytes, as those in Java do, may
 });
 
 test('a caller that sends a whole URL, as to a proxy, is answered', async () => {
-  const {
-    gateway: { url },
-  } = await startBefore({ a: answers('hi') });
+  const { url } = await startBefore({ a: answers('hi') });
   const rest = `Connection: close\r\nContent-Length: ${CHAT.length}\r\n\r\n${CHAT}`;
   const line = 'POST http://localhost/v1/chat/completions?x=1 HTTP/1.1';
   expect(await exchange(url, `${line}\r\n${JSON_HEAD}${rest}`)).toMatch(/^HTTP\/1\.1 200 /);

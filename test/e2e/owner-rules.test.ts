@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { expectError } from '../support/http.ts';
-import { startRuledHost, type RuledHost } from '../support/ruled-host.ts';
+import { startRuledHost } from '../support/ruled-host.ts';
 
 const HELD = ['paused', 'hosted_a', 'local=paused'];
 const SERVES = ['idle', 'local', 'none'];
 
 /** Changes a rule, until the list and routing say this of the machine. */
-async function follows(host: RuledHost, rule: object, standing: readonly string[]): Promise<void> {
+async function follows(
+  host: Awaited<ReturnType<typeof startRuledHost>>,
+  rule: object,
+  standing: readonly string[],
+): Promise<void> {
   expect((await host.patch(rule)).status).toBe(200);
   await expect.poll(() => host.status(), { interval: 20 }).toBe(standing[0]);
   const { upstream, reason } = await chat(host.url);

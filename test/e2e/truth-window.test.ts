@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Verdict } from '#shared/condition.ts';
 import { chat } from '../support/client.ts';
-import { controlOf } from '../support/tier.ts';
+import { controlOf } from '../support/control.ts';
 import { readFeed } from '../support/feed.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage } from '../support/page.ts';
@@ -33,7 +33,7 @@ async function startOwner() {
   const verdict = (): Verdict => host.snapshot().judgement.verdict;
   await readFeed(url);
   await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
-  return { engine, host, url, verdict, ...controlOf({ url, dataDirectory, host }) };
+  return { engine, host, url, verdict, ...controlOf({ url, dataDirectory }) };
 }
 
 test('an engine that dies and comes back after failed requests is shown so without a request', async () => {

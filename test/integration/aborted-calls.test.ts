@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { HELLO, startCall } from '../support/client.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { bearer, postJson } from '../support/http.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
+import { bearer } from '../support/http.ts';
 import { turns } from '../support/report.ts';
 import {
   chunk,
@@ -150,13 +149,7 @@ describe('callers that always leave', () => {
 
   test('a caller that always leaves stays within the token limit of its key', async () => {
     const { gateway, a } = await startBefore({ a: stall(ROLE, ...WORDS) });
-    const control = bearer(readControlToken(gateway.dataDirectory) ?? '');
-    const added = await postJson(
-      `${gateway.url}/api/v1/keys`,
-      { name: 'laptop', limits: { tokensDay: 100 } },
-      control,
-    );
-    const key = bearer((JSON.parse(added.text) as { readonly key: string }).key);
+    const key = bearer(await gateway.key('laptop', { tokensDay: 100 }));
     const ends = [];
     for (let n = 0; n < 4; n += 1) ends.push(await leaveAt(gateway, a, STREAM, key));
     expect(ends).toEqual([null, null, 429, 429]);

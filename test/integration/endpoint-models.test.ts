@@ -1,24 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { error, json, startUpstream, type Script } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { error, json, lists } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
 const VECTORS = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });
 const RANKS = json(200, { results: [{ index: 0, relevance_score: 1 }] });
 const EMBEDDINGS = { path: '/v1/embeddings', body: { input: 'a' }, answers: VECTORS };
 const RERANK = { path: '/v1/rerank', body: { query: 'q', documents: ['a'] }, answers: RANKS };
-
-/** An engine at `local` that lists its models. */
-async function startEngine(script: Script, ...models: readonly string[]) {
-  const engine = await startUpstream(script);
-  engine.answerGet = ({ res }) => {
-    res.writeHead(200, { 'content-type': 'application/json' });
-    res.end(JSON.stringify({ data: models.map((id) => ({ id, object: 'model' })) }));
-  };
-  return engine;
-}
 
 describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
   test('an embeddings or rerank request goes to no other model, and to no upstream that is set to another', async () => {
@@ -37,16 +26,16 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, answers }) => {
   });
 
   test('an embeddings or rerank request skips an engine that does not list its model, and spares its circuit', async () => {
-    const engine = await startEngine(answers, 'mine:latest', 'chat');
-    const gateway = await startGateway(at({ local: engine.url }));
-    await engine.get(1);
+    const get = lists('mine:latest', 'chat');
+    const { gateway, local } = await startBefore({ local: { script: answers, get } });
+    await local.get(1);
     const ask = (model: string) => startCall(gateway.url + path, { ...body, model }).answer;
     await expect.poll(async () => (await ask('other')).status).toBe(404);
     const answer = await ask('other');
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'model_not_found' } });
     expect(answer.text).toContain('local: set to another model.');
     expect((await ask('mine')).status).toBe(200);
-    expect(engine.calls.at(-1)?.json['model']).toBe('mine');
+    expect(local.calls.at(-1)?.json['model']).toBe('mine');
   });
 
   test('an embeddings or rerank request must name its model', async () => {

@@ -3,7 +3,7 @@ import { chat, chatStream, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
-import { controlOf, startMachine, startTier } from '../support/tier.ts';
+import { startMachine, startTier } from '../support/tier.ts';
 import {
   answers,
   error,
@@ -12,7 +12,6 @@ import {
   reset,
   startUpstream,
   type Upstream,
-  type UpstreamGet,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore, startStill } from '../support/scene.ts';
@@ -23,8 +22,8 @@ const MINUTE_MS = 60_000;
 const FIRST_MS = 15_000;
 const PACE_MS = 5000;
 
-const well = ({ res }: UpstreamGet) => void res.writeHead(200).end('{"status":"ok"}');
-const ill = ({ res }: UpstreamGet) => void res.writeHead(503).end();
+const well = json(200, { status: 'ok' });
+const ill = error(503);
 
 const circuitOf = ({ host }: TestGateway, id: string) => host.snapshot().status.circuits[id];
 
@@ -115,7 +114,7 @@ describe('an upstream whose circuit is open', () => {
     ['a key is asked for', 401],
   ])('a health check passes if %s (%i)', async (_says, status) => {
     const { clock, up, gateway } = await startOpened('local');
-    up.answerGet = ({ res }) => void res.writeHead(status).end('{}');
+    up.answerGet = json(status, {});
     // A jump leaves no time for the engine's list of models either, and its engine is checked for that as well.
     await pass(gateway, clock, FIRST_MS - 1);
     await pass(gateway, clock, 1);
@@ -163,11 +162,10 @@ describe('an upstream whose circuit is open', () => {
   test('an upstream that costs money is not checked while none may be spent', async () => {
     const { clock, up, gateway, checks } = await startOpened('hosted_a');
     up.answerGet = well;
-    const { patch } = controlOf(gateway);
-    expect(await patch({ routing: { forceZero: true } })).toMatchObject({ status: 200 });
+    await gateway.set({ routing: { forceZero: true } });
     for (let n = 0; n < 6; n += 1) await pass(gateway, clock, PACE_MS);
     expect(checks()).toEqual([]);
-    expect(await patch({ routing: { forceZero: false } })).toMatchObject({ status: 200 });
+    await gateway.set({ routing: { forceZero: false } });
     await pass(gateway, clock, PACE_MS);
     expect(checks()).toHaveLength(1);
   });
@@ -230,12 +228,12 @@ describe('a machine of the local pool', () => {
     const [sick, other] = [await startMachine(DEAD), await startMachine(answers('other'))];
     const tier = await startTier([sick, other], { FAIL_THRESHOLD: '1' });
     await chat(tier.url);
-    sick.answerGet = ({ res }) => void engine('unreachable')({ res } as never);
+    sick.answerGet = engine('unreachable');
     await pass(tier, tier.clock, FIRST_MS);
     expect(sick.gets.map(({ path }) => path)).toEqual(['/health']);
     expect(sick.gets[0]?.headers['x-gateway-token']).toMatch(/^[0-9a-f]{64}$/);
     expect(circuitOf(tier, sick.id)).toMatchObject({ cooldownRemainingMs: 45_000 });
-    sick.answerGet = ({ res }) => void engine('ok')({ res } as never);
+    sick.answerGet = engine('ok');
     await pass(tier, tier.clock, PACE_MS);
     expect(circuitOf(tier, sick.id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
     expect(other.gets).toEqual([]);

@@ -91,10 +91,7 @@ test.each([
 });
 
 test('a byte order mark in front of a body is left out', async () => {
-  const {
-    gateway: { url },
-    a,
-  } = await startBefore({ a: answers('x') });
+  const { url, a } = await startBefore({ a: answers('x') });
   expect((await chat(url, `\uFEFF{${MESSAGES}}`)).status).toBe(200);
   expect(a.calls[0]?.body.toString()).toMatch(/^\{"messages"/);
 });

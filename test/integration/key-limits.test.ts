@@ -1,13 +1,13 @@
 import { cpSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { AddedKey, KeyLimitUse, KeyList } from '#shared/keys.ts';
+import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import type { Log } from '../../main/platform/log.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
+import { controlOf } from '../support/control.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { bearer, postJson, send } from '../support/http.ts';
+import { bearer, postJson } from '../support/http.ts';
 import { completion, json, type Script, startUpstream } from '../support/upstream.ts';
 import { history } from '../support/usage.ts';
 import { startBefore } from '../support/scene.ts';
@@ -20,24 +20,18 @@ const usage = { prompt_tokens: 10, completion_tokens: 250, total_tokens: TOKENS 
 const counted: Script = json(200, { ...completion('hi'), usage });
 
 /** The owner's hand on the keys of a gateway. */
-function ownerOf({ url, dataDirectory }: TestGateway) {
-  const keys = `${url}/api/v1/keys`;
-  const control = bearer(readControlToken(dataDirectory) ?? '');
-  const headers = { 'content-type': 'application/json', ...control };
+function ownerOf(gateway: TestGateway) {
+  const { call, key, read } = controlOf(gateway);
   return {
-    add: async (name: string, limits: Limits = {}) => {
-      const { text } = await postJson(keys, { name, limits }, control);
-      return bearer((JSON.parse(text) as AddedKey).key);
-    },
+    add: async (name: string, limits: Limits = {}) => bearer(await key(name, limits)),
     limit: async (name: string, limits: Limits) => {
-      const change = { method: 'PATCH', headers, body: JSON.stringify({ limits }) };
-      const { text } = await send(`${keys}/${name}`, change);
+      const { text } = await call('PATCH', `keys/${name}`, { limits });
       return (JSON.parse(text) as { readonly limits: readonly KeyLimitUse[] }).limits;
     },
     used: async (name: string) => {
-      const { text } = await send(keys, { headers: control });
-      const key = (JSON.parse(text) as KeyList).keys.find((each) => each.name === name);
-      return key?.limits.map((each) => [each.name, each.used]) ?? [];
+      const { keys } = await read<KeyList>('keys');
+      const found = keys.find((each) => each.name === name);
+      return found?.limits.map((each) => [each.name, each.used]) ?? [];
     },
   };
 }

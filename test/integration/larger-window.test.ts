@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
-import { postJson } from '../support/http.ts';
 import { startOllama } from '../support/ollama.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
@@ -29,7 +28,7 @@ async function started(contextLength: number, settings: Readonly<Record<string, 
     reason: 'local=context_length',
   });
   const post = async (path: string, body: object) => {
-    const { status, text } = await postJson(`${gateway.url}/api/v1/${path}`, body, gateway.control);
+    const { status, text } = await gateway.post(path, body);
     return { status, body: JSON.parse(text) as unknown };
   };
   const windows = async () => (await gateway.status()).local.windows;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createManualClock } from '../support/clock.ts';
 import { startCall } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { answers, error, json, startUpstream, type Upstream } from '../support/upstream.ts';
+import { answers, error, lists, startUpstream, type Upstream } from '../support/upstream.ts';
 
 // What a fixed engine is, of which the form of a request to it depends.
 
@@ -13,15 +13,10 @@ const ask = (url: string) => startCall(url + OWN_RESPONSES, RESPONSE).answer;
 const pathsOf = ({ calls }: Upstream) => calls.map(({ path }) => path);
 const CHAT = '/v1/chat/completions';
 
-function lists(upstream: Upstream, owner: string): void {
-  const answer = json(200, { object: 'list', data: [{ id: 'm', owned_by: owner }] });
-  upstream.answerGet = ({ res }) => void answer({ res } as never);
-}
-
 /** An engine that starts after its gateway. */
-async function startBefore(owner: string) {
+async function startLate() {
   const engine = await startUpstream(answers('hi'));
-  lists(engine, owner);
+  engine.answerGet = lists({ id: 'm', owned_by: 'llamacpp' });
   await engine.close();
   const clock = createManualClock();
   const gateway = await startGateway({ LOCAL_ENGINE_URL: engine.url }, clock);
@@ -32,7 +27,7 @@ async function startBefore(owner: string) {
 }
 
 test('an engine that starts after its gateway is asked what it is before the first response', async () => {
-  const { engine, gateway } = await startBefore('llamacpp');
+  const { engine, gateway } = await startLate();
   const both = await Promise.all([ask(gateway.url), ask(gateway.url)]);
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
   expect(pathsOf(engine)).toEqual([CHAT, CHAT]);
@@ -42,7 +37,7 @@ test('an engine that starts after its gateway is asked what it is before the fir
 });
 
 test('an engine that does not say what it is delays one request by a second, and no other for a while', async () => {
-  const { engine, clock, gateway } = await startBefore('llamacpp');
+  const { engine, clock, gateway } = await startLate();
   engine.answerGet = () => {};
   engine.script = error(404, 'Not Found');
   const pending = ask(gateway.url);

@@ -1,23 +1,18 @@
 import { expect, test } from 'vitest';
 import { chat, HELLO, startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
-import { answers, error, json, startUpstream, type Upstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, error, json, type Upstream, lists } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
 /** An engine with the model `llama`, and two hosted upstreams, of which the second takes `gpt` too. */
 async function started(settings: Readonly<Record<string, string>> = {}) {
-  const local = await startUpstream(answers('local'));
-  local.answerGet = ({ res }) => res.end('{"data":[{"id":"llama"}]}');
-  const a = await startUpstream(answers('a'));
-  const b = await startUpstream(answers('b'));
-  const { url } = await startGateway({
-    ...at({ local: local.url, hosted_a: a.url, hosted_b: b.url }),
-    HOSTED_A_MODEL: 'mini',
-    HOSTED_B_MODEL: 'base',
-    HOSTED_B_MODELS: 'gpt',
-    ...settings,
-  });
+  const { url, local, a, b } = await startBefore(
+    {
+      local: { script: answers('local'), get: lists('llama') },
+      a: answers('a'),
+      b: answers('b'),
+    },
+    { HOSTED_A_MODEL: 'mini', HOSTED_B_MODEL: 'base', HOSTED_B_MODELS: 'gpt', ...settings },
+  );
   await local.get(1);
   await expect.poll(async () => (await fetch(`${url}/v1/models/llama`)).status).toBe(200);
   return { url, local, a, b };
@@ -77,10 +72,7 @@ test('only upstreams that have the model are called with MODEL_FALLBACK=same', a
 
 test('an alias may name an embedding model, in a form too', async () => {
   const vectors = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });
-  const {
-    gateway: { url },
-    a,
-  } = await startBefore(
+  const { url, a } = await startBefore(
     { a: [vectors, json(200, { text: 'hi' })] },
     { MODEL_ALIASES: 'embed=nomic,hear=whisper-größe' },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { answers, completion, error, json, startUpstream } from '../support/upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+import { answers, completion, error, json, startUpstream, lists } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
 
@@ -233,19 +233,6 @@ describe('what an upstream answers', () => {
   );
 });
 
-/** Resolves when the gateway knows what the local engine offers. */
-async function localModelsKnown({ host }: TestGateway): Promise<void> {
-  const known = () => host.snapshot().status.config.models['local'] !== null;
-  if (known()) return;
-  await new Promise<void>((resolve) => {
-    const unsubscribe = host.subscribe(() => {
-      if (!known()) return;
-      unsubscribe();
-      resolve();
-    });
-  });
-}
-
 describe('the body of a request', () => {
   /** Spelled as no serialiser would, so that every byte shows. */
   const asked = (model: string) =>
@@ -281,13 +268,10 @@ describe('the body of a request', () => {
     ['the one asked for where it is offered', '"model":"b", ', '"model":"b", '],
     ['the one offered otherwise', '"model":"gpt-4o", ', '"model":"a", '],
   ])('the body reaches local byte for byte, with the model: %s', async (_says, mine, theirs) => {
-    const local = await startUpstream(answers('hi'));
-    local.answerGet = ({ res }) =>
-      void res
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end('{"object":"list","data":[{"id":"a"},{"id":"b"}]}');
-    const gateway = await startGateway(at({ local: local.url }));
-    await localModelsKnown(gateway);
+    const get = lists('a', 'b');
+    const { gateway, local } = await startBefore({ local: { script: answers('hi'), get } });
+    const { host } = gateway;
+    await expect.poll(() => host.snapshot().status.config.models['local']).not.toBeNull();
     await chat(gateway.url, asked(mine));
     expect(local.calls[0]?.body.toString()).toBe(asked(theirs));
     expect(local.calls[0]?.path).toBe('/v1/chat/completions');

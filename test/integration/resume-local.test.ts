@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { endedInError } from '../support/protocols.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { askedOf, begun, goesOn, TEXT } from '../support/handover.ts';
 import { heard } from '../support/resume.ts';
 import { MODEL, startEngine, startTier } from '../support/tier.ts';
-import { cut, error, hang, startUpstream, type Script } from '../support/upstream.ts';
+import { cut, error, hang, startUpstream, type Script, json } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 
 const SENT = 'The quick brown ';
 const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
@@ -49,34 +49,35 @@ test('a machine that refuses the caller’s own credential ends the stream, and 
 
 /** An engine whose stream breaks off, a hosted upstream and `ondemand`, all of which serve the same. */
 async function startAll(hostedScript: Script, settings: Record<string, string> = {}) {
-  const local = await startUpstream(cut(...begun('a', 3)));
-  const hosted = await startUpstream(hostedScript);
-  const machine = await startUpstream(goesOn('c'));
-  machine.answerGet = ({ res }) => void res.writeHead(200).end();
-  const gateway = await startGateway({
-    ...at({ local: local.url, hosted_a: hosted.url, ondemand: machine.url }),
-    HOSTED_A_MODEL: 'same',
-    HOSTED_A_PREFILL: 'last-message',
-    ONDEMAND_MODEL: 'same',
-    ONDEMAND_PREFILL: 'last-message',
-    ...settings,
-  });
-  return { local, hosted, machine, gateway };
+  return startBefore(
+    {
+      local: cut(...begun('a', 3)),
+      a: hostedScript,
+      ondemand: { script: goesOn('c'), get: json(200, {}) },
+    },
+    {
+      HOSTED_A_MODEL: 'same',
+      HOSTED_A_PREFILL: 'last-message',
+      ONDEMAND_MODEL: 'same',
+      ONDEMAND_PREFILL: 'last-message',
+      ...settings,
+    },
+  );
 }
 
 test('the warm-up of ondemand starts as soon as local’s stream breaks off, while others are asked to continue', async () => {
-  const { hosted, machine, gateway } = await startAll(hang);
+  const { a, ondemand, gateway } = await startAll(hang);
   const pending = startChat(gateway.url, { ...HELLO, model: 'same', stream: true });
-  expect((await machine.get(1)).path).toBe('/health');
-  const call = await hosted.call(1);
-  expect(machine.calls).toHaveLength(0);
+  expect((await ondemand.get(1)).path).toBe('/health');
+  const call = await a.call(1);
+  expect(ondemand.calls).toHaveLength(0);
   await goesOn('b')(call);
   expect(heard((await pending.answer).text)).toMatchObject(ONE_WHOLE);
 });
 
 test('no paid upstream is asked to continue while no money may be spent', async () => {
-  const { hosted, machine, gateway } = await startAll(goesOn('b'), { FORCE_ZERO: 'true' });
+  const { a, ondemand, gateway } = await startAll(goesOn('b'), { FORCE_ZERO: 'true' });
   const { text } = await chatStream(gateway.url, { model: 'same' });
   expect(endedInError(text).before).toBe(begun('a', 3).join(''));
-  expect([hosted.calls.length, machine.calls.length, machine.gets.length]).toEqual([0, 0, 0]);
+  expect([a.calls.length, ondemand.calls.length, ondemand.gets.length]).toEqual([0, 0, 0]);
 });

@@ -1,19 +1,9 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import {
-  answers,
-  chunk,
-  completion,
-  DONE,
-  json,
-  sse,
-  startUpstream,
-  STOP,
-} from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, chunk, completion, DONE, json, sse, STOP, lists } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 
 /*
  * An Ollama that serves 4,096 tokens reads that much of a longer prompt and answers with a 200
@@ -29,11 +19,9 @@ const long = (count: number) => ({
 async function started(settings: Readonly<Record<string, string>> = {}) {
   const logged: { event: string; fields: unknown }[] = [];
   const log: Log = (_level, event, fields) => void logged.push({ event, fields });
-  const local = await startUpstream(cutting);
-  local.answerGet = ({ res }) => res.end('{"data":[{"id":"qwen3:4b"}]}');
-  const hosted = await startUpstream(answers('a'));
-  const gateway = await startGateway(
-    { ...at({ local: local.url, hosted_a: hosted.url }), HOSTED_A_MODEL: 'mini', ...settings },
+  const { gateway, local } = await startBefore(
+    { local: { script: cutting, get: lists('qwen3:4b') }, a: answers('a') },
+    { HOSTED_A_MODEL: 'mini', ...settings },
     systemClock,
     log,
   );
@@ -41,7 +29,7 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
     .poll(async () => (await fetch(`${gateway.url}/v1/models/qwen3:4b`)).status)
     .toBe(200);
   const rows = () => gateway.host.snapshot().requests;
-  return { ...gateway, local, hosted, logged, rows };
+  return { ...gateway, local, logged, rows };
 }
 
 test('an engine that cuts prompts is found out within two requests, and gets no third that it would cut', async () => {

@@ -16,6 +16,7 @@ import {
   DONE,
   error,
   json,
+  lists,
   ROLE,
   sse,
   startUpstream,
@@ -233,13 +234,8 @@ test('a number of 64 bits in a tool call stays exact, in the answer and in the h
 });
 
 test('llama.cpp gets responses and messages as chat completions, except for what only it can do', async () => {
-  const engine = await startUpstream(answers('hi'));
-  engine.answerGet = ({ res }) => {
-    const data = [{ id: 'm', object: 'model', owned_by: 'llamacpp' }];
-    res.writeHead(200, { 'content-type': 'application/json' });
-    res.end(JSON.stringify({ object: 'list', data }));
-  };
-  const gateway = await startGateway(at({ local: engine.url }));
+  const get = lists({ id: 'm', owned_by: 'llamacpp' });
+  const { gateway, local } = await startBefore({ local: { script: answers('hi'), get } });
   await chat(gateway.url);
   for (const { path, body } of TRANSLATED_PROTOCOLS)
     await startCall(gateway.url + path, body).answer;
@@ -247,7 +243,7 @@ test('llama.cpp gets responses and messages as chat completions, except for what
   const asIs = ['/v1/messages', '/v1/messages/count_tokens'];
   for (const path of asIs) await startCall(gateway.url + path, partial).answer;
   const inChat = ['', ...TRANSLATED_PROTOCOLS].map(() => '/v1/chat/completions');
-  expect(pathsOf(engine.calls)).toEqual([...inChat, ...asIs]);
+  expect(pathsOf(local.calls)).toEqual([...inChat, ...asIs]);
 });
 
 test('each machine of the local pool gets the form that it needs, and one without the endpoint has no failure', async () => {

@@ -11,7 +11,7 @@ import { createHttpClient } from '../../main/platform/http/client.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { type Script, startUpstream, type Upstream } from './upstream.ts';
+import { json, lists, type Script, startUpstream, type Upstream } from './upstream.ts';
 
 /** The GPU of the machines in tests. */
 export const CARD: GpuDevice = {
@@ -169,11 +169,7 @@ export async function until(isSo: () => boolean): Promise<void> {
 /** An engine that lists one model and answers chat completions as its script says. */
 export async function startModelServer(...scripts: readonly Script[]): Promise<Upstream> {
   const engine = await startUpstream(...scripts);
-  engine.answerGet = ({ path, res }) => {
-    const isList = path === '/v1/models';
-    res.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
-    res.end(isList ? JSON.stringify({ object: 'list', data: [{ id: 'm' }] }) : '{}');
-  };
+  engine.answerGet = (get) => (get.path === '/v1/models' ? lists({ id: 'm' }) : json(404, {}))(get);
   return engine;
 }
 

@@ -3,14 +3,7 @@ import { createManualClock } from './clock.ts';
 import { startGateway } from './gateway.ts';
 import { turns } from './report.ts';
 import { heard, streamOf } from './resume.ts';
-import {
-  json,
-  sse,
-  startUpstream,
-  type Script,
-  type UpstreamCall,
-  type UpstreamGet,
-} from './upstream.ts';
+import { json, lists, sse, startUpstream, type Script, type UpstreamCall } from './upstream.ts';
 
 /** The answer that all upstreams of these tests know. */
 export const TEXT = 'The quick brown fox jumps over the lazy dog.';
@@ -104,9 +97,7 @@ export async function startListed(
   const unset = { HOSTED_A_PREFILL: 'auto', HOSTED_B_PREFILL: 'auto', HOSTED_C_BASE_URL: '' };
   const handover = await startHandover(scripts, { ...unset, ...settings });
   const { b, gateway } = handover;
-  const data = Object.entries(owners).map(([id, owner]) => ({ id, owned_by: owner }));
-  const list = json(200, { object: 'list', data });
-  b.answerGet = ({ res }: UpstreamGet) => void list({ res } as never);
+  b.answerGet = lists(...Object.entries(owners).map(([id, owner]) => ({ id, owned_by: owner })));
   gateway.host.askForModels();
   await b.get(1);
   await turns(gateway);

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import type { AgentView } from '#shared/agent.ts';
 import type { ProviderList } from '#shared/provider.ts';
 import {
   type HostActivity,
@@ -10,26 +9,14 @@ import { createHost } from '../../main/app/app.ts';
 import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { startModelServer } from './agent.ts';
 import { chat } from './client.ts';
+import { controlOf } from './control.ts';
 import { openDatabaseHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { bearer, type HttpAnswer, postJson, send } from './http.ts';
 import type { SmiCard } from './stub-tool.ts';
 import { pathWithCard, soon } from './two-hosts.ts';
 import { answers, startUpstream } from './upstream.ts';
-
-/** A gateway whose own machine serves `local`, with a fallback, and its owner. */
-export interface RuledHost {
-  readonly url: string;
-  patch(agent: object): Promise<HttpAnswer>;
-  /** POSTs to a route of the owner's, such as `agent/mode`. */
-  order(path: string, json: unknown): Promise<HttpAnswer>;
-  view(): Promise<AgentView>;
-  /** The machine's status in the list of providers. */
-  status(): Promise<string | undefined>;
-}
 
 /** What such a host is given. */
 interface Given {
@@ -39,7 +26,7 @@ interface Given {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts one and waits until its machine is verified and serves. */
+/** Starts a gateway whose own machine serves `local`, with a fallback, and waits until the machine is verified. */
 export async function startRuledHost({ hostActivity, card, env }: Given = {}) {
   const engine = await startModelServer(answers('from the engine'));
   const hosted = await startUpstream(answers('from the hosted one'));
@@ -69,22 +56,15 @@ export async function startRuledHost({ hostActivity, card, env }: Given = {}) {
   vi.unstubAllEnvs();
   const { url } = await host.start();
   onTestFinished(() => host.stop());
-  const headers = bearer(readControlToken(dataDirectory) ?? '');
-  const get = async (path: string) =>
-    JSON.parse((await send(`${url}/api/v1/${path}`, { headers })).text) as unknown;
-  const ruled: RuledHost = {
+  const { patch, post, read, agent } = controlOf({ url, dataDirectory });
+  await soon(async () => expect((await chat(url)).upstream).toBe('local'));
+  return {
     url,
-    patch: (agent) =>
-      send(`${url}/api/v1/settings`, {
-        method: 'PATCH',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ agent }),
-      }),
-    order: (path, json) => postJson(`${url}/api/v1/${path}`, json, headers),
-    view: async () => (await get('agent')) as AgentView,
-    status: async () => ((await get('providers')) as ProviderList).data[0]?.status,
+    patch: (settings: object) => patch({ agent: settings }),
+    /** POSTs to a route of the owner's, such as `agent/mode`. */
+    order: post,
+    view: agent,
+    /** The machine's status in the list of providers. */
+    status: async () => (await read<ProviderList>('providers')).data[0]?.status,
   };
-  const serves = async () => expect((await chat(url)).upstream).toBe('local');
-  await soon(serves);
-  return ruled;
 }

@@ -9,7 +9,7 @@ import { startControlled, type Controlled } from './control.ts';
 import type { TestGateway } from './gateway.ts';
 import { turns } from './report.ts';
 import { machineAt, startTier, type Machine, type Tier } from './tier.ts';
-import { startUpstream, type Script, type Upstream, type UpstreamCall } from './upstream.ts';
+import { hang, startUpstream, type Script, type Upstream, type UpstreamCall } from './upstream.ts';
 import { at } from './words.ts';
 
 /** Without content for so long a call is slow, unless a test sets another line. */
@@ -21,15 +21,14 @@ export const PLAIN = { ...HELLO, stream: false };
 type Place = 'local' | 'a' | 'b' | 'c' | 'ondemand';
 const HOSTED: readonly string[] = ['a', 'b', 'c'];
 
-/**
- * A gateway before upstreams that do what their scripts say: one script for all calls, or several for the first
- * calls in turn. `a`, `b` and `c` are the hosted ones.
- */
+/** A gateway before upstreams that do what their scripts say; `a`, `b` and `c` are the hosted ones. */
 export async function startBefore<Name extends Place>(
   scripts: Scripts<Name>,
   settings: Readonly<Record<string, string>> = {},
   ...edges: [clock?: Clock, log?: Log]
-): Promise<Readonly<Record<Name, Upstream>> & { readonly gateway: Controlled }> {
+): Promise<
+  Readonly<Record<Name, Upstream>> & { readonly gateway: Controlled; readonly url: string }
+> {
   const up = await startUpstreams(scripts);
   const urls = Object.entries<Upstream>(up).map(([name, { url }]) => [
     HOSTED.includes(name) ? `hosted_${name}` : name,
@@ -37,7 +36,7 @@ export async function startBefore<Name extends Place>(
   ]);
   const places = at(Object.fromEntries(urls) as Partial<Record<UpstreamId, string>>);
   const gateway = await startControlled({ ...places, ...settings }, ...edges);
-  return { gateway, ...up };
+  return { gateway, url: gateway.url, ...up };
 }
 
 /** The same, and time stands still. */
@@ -68,14 +67,23 @@ export async function startScene<Id extends UpstreamId>(
   return { ...controlled, clock, up };
 }
 
-type Scripts<Name extends string> = Readonly<Record<Name, Script | readonly Script[]>>;
+/** One script for all calls, or several for the first calls in turn; `get` answers what the gateway asks by itself. */
+type Playing =
+  Script | readonly Script[] | { readonly script?: Script; readonly get: Upstream['answerGet'] };
+type Scripts<Name extends string> = Readonly<Record<Name, Playing>>;
 
 async function startUpstreams<Name extends string>(scripts: Scripts<Name>) {
   const up = {} as Record<Name, Upstream>;
   for (const name of Object.keys(scripts) as Name[]) {
-    up[name] = await startUpstream(...[scripts[name]].flat());
+    up[name] = await startPlaying(scripts[name]);
   }
   return up;
+}
+
+async function startPlaying(playing: Playing): Promise<Upstream> {
+  if (!('get' in playing)) return startUpstream(...[playing].flat());
+  const { script = hang, get } = playing;
+  return Object.assign(await startUpstream(script), { answerGet: get });
 }
 
 function urlsOf(up: Readonly<Record<string, Upstream>>): Partial<Record<UpstreamId, string>> {

@@ -1,13 +1,11 @@
-import { type AgentRecord, type Provider, providerSchema } from '#shared/provider.ts';
-import { type StatusReport, statusReportSchema } from '#shared/status.ts';
+import type { AgentRecord } from '#shared/provider.ts';
 import { shuffled } from '../../main/gateway/routing/machine-choice.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import type { StoredProvider, StoredVerification } from '../../main/registry/store/store.ts';
 import { recordOf } from '../registry/world.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
+import { type Controlled, controlOf } from './control.ts';
 import { directoryWith } from './data-directory.ts';
-import { startIn, type TestGateway } from './gateway.ts';
-import { bearer, type HttpAnswer, postJson, send } from './http.ts';
+import { startIn } from './gateway.ts';
 import { storedProvider } from './store.ts';
 import { type Script, startUpstream, type Upstream } from './upstream.ts';
 
@@ -27,16 +25,7 @@ export interface MachineGiven {
 export const MODEL = 'qwen3-32b';
 
 /** A gateway whose registry knows some machines, and somebody who controls it. */
-export interface Tier extends TestGateway {
-  readonly clock: ManualClock;
-  readonly control: Readonly<Record<string, string>>;
-  /** The report, held against the strict schema. */
-  status(): Promise<StatusReport>;
-  /** A machine as the registry lists it, held against the strict schema. */
-  provider(id: string): Promise<Provider>;
-  post(path: string): Promise<HttpAnswer>;
-  patch(tree: unknown): Promise<HttpAnswer>;
-}
+export type Tier = Controlled & { readonly clock: ManualClock };
 
 let machines = 0;
 
@@ -105,26 +94,4 @@ export async function startTier(
 export function enrolled(stored: readonly StoredProvider[]): StoredProvider[] {
   const places = shuffled([...stored.keys()], () => 0.5);
   return stored.map((each, turn) => ({ ...each, enrolledAt: START + (places[turn] ?? 0) }));
-}
-
-/** What its owner does with a gateway. */
-export function controlOf({ url, dataDirectory }: TestGateway) {
-  const control = bearer(readControlToken(dataDirectory) ?? '');
-  const read = async (path: string) => {
-    const answer = await send(`${url}/api/v1/${path}`, { headers: control });
-    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
-    return JSON.parse(answer.text) as unknown;
-  };
-  return {
-    control,
-    status: async () => statusReportSchema.parse(await read('status')),
-    provider: async (id: string) => providerSchema.parse(await read(`providers/${id}`)),
-    post: (path: string) => postJson(`${url}/api/v1/${path}`, {}, control),
-    patch: (tree: unknown) =>
-      send(`${url}/api/v1/settings`, {
-        method: 'PATCH',
-        headers: { 'content-type': 'application/json', ...control },
-        body: JSON.stringify(tree),
-      }),
-  };
 }

@@ -140,8 +140,11 @@ export const headOnly: Script = ({ res }) => {
 /** Never answers. */
 export const hang: Script = () => {};
 
+/** Answers a call, or a GET. */
+type Reply = (to: Pick<UpstreamGet, 'res'>) => void;
+
 /** Answers with JSON. */
-export function json(status: number, value: unknown, headers: Record<string, string> = {}): Script {
+export function json(status: number, value: unknown, headers: Record<string, string> = {}): Reply {
   return ({ res }) => {
     res.writeHead(status, { 'content-type': 'application/json', ...headers });
     res.end(typeof value === 'string' ? value : JSON.stringify(value));
@@ -154,9 +157,16 @@ export function error(
   message = 'no',
   code: string | null = null,
   headers = {},
-): Script {
+): Reply {
   return json(status, { error: { message, type: 'x', code, param: null } }, headers);
 }
+
+/** Lists models, by their ids or with what is said of them. */
+export const lists = (...models: readonly (string | object)[]): Reply =>
+  json(200, {
+    object: 'list',
+    data: models.map((each) => (typeof each === 'string' ? { id: each, object: 'model' } : each)),
+  });
 
 /** Answers with an event stream, one write per piece. */
 export function sse(...pieces: readonly (string | Buffer)[]): Script {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { HELLO, chat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { answers, json, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import type { System } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
@@ -14,9 +14,7 @@ const CASES = SYSTEMS.flatMap(({ name, place, lists }) =>
 /** A gateway in front of an upstream that lists its models like this. */
 async function startListing(place: System['place'], body: unknown) {
   const upstream = await startUpstream(answers('hi'));
-  upstream.answerGet = ({ res }) => {
-    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-  };
+  upstream.answerGet = json(200, body);
   const { url } = await startGateway(at({ [place]: upstream.url }));
   const list = async () => {
     const { text } = await send(`${url}/v1/models`);
