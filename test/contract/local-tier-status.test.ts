@@ -237,7 +237,7 @@ describe('the list of providers', () => {
     const call = await machine.call(1);
     await turns(tier);
     expect(await traffic()).toEqual([null, null, 1, 1, 0]);
-    await error(503)(call);
+    error(503)(call);
     await pending;
     expect(await traffic()).toEqual([null, null, 0, 1, 0]);
     await serve(tier, machine, { ttftMs: 100, restMs: 900 });

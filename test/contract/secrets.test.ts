@@ -84,10 +84,10 @@ test('no secret appears in any answer, event, report or log', async () => {
     note(await send(url + path, { headers: KEYED }));
     note(await send(url + path, { headers: bearer(`not-a-key-${WORD}`) }));
   }
-  const { call, patch } = controlOf(gateway);
-  note(await call('GET', 'settings'));
+  const owner = controlOf(gateway);
+  note(await owner.call('GET', 'settings'));
   note(await postJson(`${url}/api/v1/sessions`, { code: WORD }));
-  note(await patch({ hosted_a: { apiKey: `two words ${WORD}` } }));
+  note(await owner.patch({ hosted_a: { apiKey: `two words ${WORD}` } }));
   seen.push(JSON.stringify(gateway.host.snapshot()), ...lines);
 
   // The upstreams did get what is secret: it was there to be leaked.

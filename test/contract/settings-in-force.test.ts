@@ -163,13 +163,13 @@ test('the answer to a request with the old key does not exclude the upstream for
   const atLocal = await local.call(1);
   const later = chat(gateway.url);
   const stillAtLocal = await local.call(2);
-  await error(503)(atLocal);
+  error(503)(atLocal);
   // One has sent the old key already, one is yet to.
   const withOldKey = await hosted.call(1);
   hosted.script = error(401);
   await gateway.set({ hosted_a: { apiKey: 'good-key' } });
-  await error(401)(withOldKey);
-  await error(503)(stillAtLocal);
+  error(401)(withOldKey);
+  error(503)(stillAtLocal);
   expect((await underWay).reason).toBe('local=http_503; hosted_a=credentials');
   expect((await later).reason).toBe('local=http_503; hosted_a=credentials');
   expect(hosted.calls.map(({ headers }) => headers.authorization)).toEqual([

@@ -1,18 +1,16 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAgent, recordOf } from '../registry/world.ts';
 import { chat, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { send } from '../support/http.ts';
 import { startTierScene, STREAM } from '../support/scene.ts';
 import {
   type Machine,
-  machineAt,
   MODEL,
   startMachine,
   startTier,
   type Tier,
+  startReporting,
 } from '../support/tier.ts';
-import { answers, hang, startUpstream } from '../support/upstream.ts';
+import { answers, hang } from '../support/upstream.ts';
 
 const AUTO = { AFFINITY: 'auto' };
 /** Some 2,000 tokens. */
@@ -117,34 +115,25 @@ describe('cached prefixes', () => {
     ['that has loaded another model', { current_model: 'another' }],
   ])('the cached prefixes are forgotten of a machine %s', async (_what, change) => {
     const clock = createManualClock();
-    const agent = createAgent(clock);
-    const beating = machineAt(await startUpstream(answers('yes')));
-    const { id, publicKey } = agent;
-    const stored = { ...beating.stored, id, publicKey, sequence: 0, lastHeartbeatIp: '127.0.0.1' };
+    const beating = await startReporting(answers('yes'), clock);
     const other = await startMachine(answers('yes'));
-    const tier = await startTier([other, { stored }], OFF, clock);
-    const usual = {
-      ...recordOf(),
-      ...beating.stored.record,
-      models: [MODEL, 'another'],
-      status: 'idle',
-      uptime_s: 1000,
-      engine_health: { status: 'ok', code: 0 },
-    };
-    const beat = async (record: object) => {
-      const { path, headers, body } = agent.heartbeat(record);
-      const type = { 'content-type': 'application/json' };
-      const sent = { method: 'POST', headers: { ...type, ...headers }, body: body.toString() };
-      expect((await send(tier.url + path, sent)).status).toBe(200);
-    };
-    await beat(usual);
+    const tier = await startTier([other, beating], OFF, clock);
+    const beat = (changed: object) =>
+      beating.beat(tier.url, {
+        models: [MODEL, 'another'],
+        status: 'idle',
+        uptime_s: 1000,
+        engine_health: { status: 'ok', code: 0 },
+        ...changed,
+      });
+    await beat({});
     const [first, second] = [conversation('1'), conversation('2')];
     expect(await first.turn(tier)).toBe(other.id);
-    expect(await second.turn(tier)).toBe(id);
+    expect(await second.turn(tier)).toBe(beating.id);
     await occupied(tier, beating, second);
-    expect(await second.turn(tier)).toBe(id);
-    await beat({ ...usual, ...change });
-    await beat({ ...usual, ...('uptime_s' in change ? change : {}) });
+    expect(await second.turn(tier)).toBe(beating.id);
+    await beat(change);
+    await beat('uptime_s' in change ? change : {});
     expect(await second.turn(tier)).toBe(other.id);
   });
 });

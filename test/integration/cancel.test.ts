@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test, describe } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
-import { startChat } from '../support/client.ts';
+import { CHAT, startChat, startCall, HELLO } from '../support/client.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { startBefore, startStill, PLAIN, STREAM } from '../support/scene.ts';
@@ -13,8 +13,14 @@ import {
   ROLE,
   type Script,
   stall,
+  DONE,
+  sse,
+  type Upstream,
 } from '../support/upstream.ts';
 import { chatBytes, chatHead, openWire } from '../support/wire.ts';
+import { typed } from '../support/protocols.ts';
+import { bearer } from '../support/http.ts';
+import { usageChunk } from '../support/usage.ts';
 
 const A = chunk({ content: 'a' });
 
@@ -29,29 +35,104 @@ async function expectForgotten(gateway: TestGateway): Promise<void> {
   expect(requests.map(({ state }) => state)).not.toContain('running');
 }
 
-describe.each<[phase: string, script: Script, body: object, settings: Record<string, string>]>([
-  ['before the head', hang, STREAM, {}],
-  ['between head and content', headOnly, STREAM, {}],
-  ['while events are held', stall(ROLE, ': hi\n\n'), STREAM, {}],
-  ['in the middle of an event', stall(A.slice(0, 50)), STREAM, {}],
-  ['before the head of an assembled answer', hang, PLAIN, {}],
-  ['while an answer is put together', stall(ROLE, A, A), PLAIN, {}],
-  ['while a whole answer is waited for', hang, PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
-])('a caller that leaves %s', (_phase, script, body, settings) => {
-  test('a caller that leaves before the commit aborts the upstream call at once, and no other upstream is called', async () => {
+const EVENTS = 40;
+const WORDS = Array.from({ length: EVENTS }, () => chunk({ content: 'word ' }));
+const WHOLE = { HOSTED_A_ASSEMBLE: 'false' };
+
+/** The first 400 bytes of one that comes as JSON. */
+const halfAnswer: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'application/json' });
+  res.write(`{"choices":"${'x'.repeat(388)}`);
+};
+
+/** Anthropic tells one token at the beginning. */
+const halfMessage = stall(
+  typed('message_start', {
+    message: {
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      content: [],
+      usage: { input_tokens: 100, output_tokens: 1 },
+    },
+  }),
+  ...WORDS.map(() =>
+    typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'word ' } }),
+  ),
+);
+
+interface Leaving {
+  readonly phase: string;
+  readonly path?: string;
+  readonly script: Script;
+  readonly body: object;
+  readonly settings?: Record<string, string>;
+  /** Of the answer, before the caller leaves. */
+  readonly received?: string;
+  readonly output: number;
+}
+
+test.each<Leaving>([
+  { phase: 'before the head', script: hang, body: STREAM, output: 0 },
+  { phase: 'between head and content', script: headOnly, body: STREAM, output: 0 },
+  { phase: 'while events are held', script: stall(ROLE, ': hi\n\n'), body: STREAM, output: 0 },
+  { phase: 'in the middle of an event', script: stall(A.slice(0, 50)), body: STREAM, output: 0 },
+  {
+    phase: 'in the middle of a stream',
+    script: stall(ROLE, ...WORDS),
+    body: STREAM,
+    received: 'word',
+    output: EVENTS + 1,
+  },
+  { phase: 'before the head of an assembled answer', script: hang, body: PLAIN, output: 0 },
+  {
+    phase: 'while an answer is put together',
+    script: stall(ROLE, ...WORDS),
+    body: PLAIN,
+    output: EVENTS,
+  },
+  {
+    phase: 'while a whole answer is waited for',
+    script: hang,
+    body: PLAIN,
+    settings: WHOLE,
+    output: 0,
+  },
+  {
+    phase: 'in the middle of a whole answer',
+    script: halfAnswer,
+    body: PLAIN,
+    settings: WHOLE,
+    output: 100,
+  },
+  {
+    phase: 'in the middle of a streamed message',
+    path: '/v1/messages',
+    script: halfMessage,
+    body: { ...STREAM, model: 'm', max_tokens: 5 },
+    received: 'word',
+    output: EVENTS + 1,
+  },
+])(
+  'a caller that leaves $phase aborts the upstream call at once, no other upstream is called, and its usage is estimated',
+  async ({ path = CHAT, script, body, settings, received, output }) => {
     const { gateway, a, b } = await startBefore({ a: script, b: answers('from b') }, settings);
     const took = await fastest(async () => {
-      const pending = startChat(gateway.url, body);
+      const pending = startCall(gateway.url + path, body);
       const call = await a.call(a.calls.length + 1);
-      await turns(gateway);
+      if (received !== undefined) await pending.received(received);
+      await turns(gateway, 5);
       pending.leave();
       return millisecondsUntil(call.gone);
     });
     expect(took).toBeLessThan(AT_ONCE_MS);
     await expectForgotten(gateway);
     expect(b.calls).toHaveLength(0);
-  });
-});
+    const { tokens } = gateway.host.snapshot().requests[0] ?? {};
+    expect(tokens).toMatchObject({ output, estimated: true });
+    expect(tokens?.input).toBeGreaterThan(0);
+  },
+);
 
 test('a caller that leaves while it reads slowly aborts the upstream call at once', async () => {
   const event = chunk({ content: 'x'.repeat(256 * 1024) });
@@ -113,4 +194,48 @@ test('a caller that leaves between two polls of a cold start leaves no trace', a
   pending.leave();
   await expectForgotten(gateway);
   expect(ondemand.calls).toHaveLength(1);
+});
+
+test('the usage that an upstream reports with a failed answer counts as reported', async () => {
+  const nothing = [ROLE, chunk({}, 'stop'), usageChunk(100, 0), DONE];
+  const { gateway } = await startBefore({ a: sse(...nothing) });
+  expect((await startChat(gateway.url, HELLO).answer).status).toBe(502);
+  const [row] = gateway.host.snapshot().requests;
+  expect(row?.tokens).toEqual({ input: 100, output: 0, cached: 0, estimated: false });
+});
+
+describe('callers that always leave', () => {
+  const leaveAt = async (gateway: TestGateway, a: Upstream, body: object, headers = {}) => {
+    const before = a.calls.length;
+    const pending = startChat(gateway.url, body, headers);
+    const answer = pending.answer.catch(() => null);
+    const called = await Promise.race([a.call(before + 1), answer]);
+    if (called === null || 'status' in called) return called?.status ?? null;
+    await turns(gateway, 5);
+    pending.leave();
+    await called.gone;
+    await turns(gateway);
+    return null;
+  };
+
+  test.each([
+    ['streams', STREAM],
+    ['does not stream', HELLO],
+  ])('a caller that always leaves and %s stays within the money budget', async (_, body) => {
+    const { gateway, a } = await startBefore(
+      { a: stall(ROLE, ...WORDS) },
+      { HOSTED_A_PRICE_OUTPUT: '1000000', HOSTED_A_BUDGET_DAY: '100' },
+    );
+    const ends = [];
+    for (let n = 0; n < 5; n += 1) ends.push(await leaveAt(gateway, a, body));
+    expect(ends).toEqual([null, null, null, 503, 503]);
+  });
+
+  test('a caller that always leaves stays within the token limit of its key', async () => {
+    const { gateway, a } = await startBefore({ a: stall(ROLE, ...WORDS) });
+    const key = bearer(await gateway.key('laptop', { tokensDay: 100 }));
+    const ends = [];
+    for (let n = 0; n < 4; n += 1) ends.push(await leaveAt(gateway, a, STREAM, key));
+    expect(ends).toEqual([null, null, 429, 429]);
+  });
 });

@@ -124,7 +124,7 @@ describe('an answer that began before its first token', () => {
     const scene = await startScene({ [id]: hang } as Record<typeof id, typeof hang>, settings);
     const { pending } = await ask(scene, scene.up[id], STREAM);
     scene.clock.advance(2 * KEEP_ALIVE_MS - 1);
-    await error(400)(await scene.up[id].call(1));
+    error(400)(await scene.up[id].call(1));
     expect(await pending.answer).toMatchObject({ status: 400, upstream: id });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chat, chatStream, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import {
@@ -171,17 +171,14 @@ describe('an upstream whose circuit is open', () => {
   });
 
   test('an upstream is not checked if that might wake up a paid machine', async () => {
-    const clock = createManualClock();
-    const up = await startUpstream(reset);
-    up.answerGet = well;
-    const gateway = await startGateway(
-      { ...at({ ondemand: up.url }), FAIL_THRESHOLD: '1', ONDEMAND_WARMUP: 'false' },
-      clock,
+    const { gateway, ondemand, clock } = await startStill(
+      { ondemand: { script: reset, get: well } },
+      { FAIL_THRESHOLD: '1', ONDEMAND_WARMUP: 'false' },
     );
     expect(await chat(gateway.url)).toMatchObject({ reason: 'ondemand=unreachable' });
     expect(circuitOf(gateway, 'ondemand')).toMatchObject({ open: true });
     for (let n = 0; n < 10; n += 1) await pass(gateway, clock, PACE_MS);
-    expect(up.gets).toEqual([]);
+    expect(ondemand.gets).toEqual([]);
   });
 });
 

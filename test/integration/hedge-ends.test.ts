@@ -43,7 +43,7 @@ describe('refusals during a hedge', () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    await BAD(slow);
+    BAD(slow);
     await turns(scene);
     await answers('from b')(hedge);
     expect(await pending.answer).toMatchObject({
@@ -59,9 +59,9 @@ describe('refusals during a hedge', () => {
     const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    await error(422, 'no such field')(hedge);
+    error(422, 'no such field')(hedge);
     await turns(scene);
-    await BAD(slow);
+    BAD(slow);
     const answer = await pending.answer;
     expect(answer).toMatchObject({
       status: 400,
@@ -77,7 +77,7 @@ describe('refusals during a hedge', () => {
     const scene = await startScene({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
     const { up } = scene;
     const { pending, slow, hedge } = await askHedged(scene, up.local, up.hosted_a);
-    await error(401, 'bad key')(slow);
+    error(401, 'bad key')(slow);
     await hedge.gone;
     const answer = await pending.answer;
     expect(answer).toMatchObject({ status: 401, upstream: 'local', reason: 'none' });

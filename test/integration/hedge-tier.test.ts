@@ -56,10 +56,10 @@ test('the local pool has failed once if both machines fail, and the paid upstrea
   const tier = await startTierScene({ slow: hang, other: hang }, PAID);
   const { slow, other } = tier.own;
   const { pending, call } = await askSlow(tier, slow);
-  await DEAD(await other.call(1));
+  DEAD(await other.call(1));
   await turns(tier);
   expect((await circuitsOf(tier))['local']).toMatchObject({ fails: 0 });
-  await DEAD(call);
+  DEAD(call);
   expect(await pending.answer).toMatchObject({
     upstream: 'hosted_a',
     reason: `local/${slow.id}=http_503; local/${other.id}=http_503`,

@@ -12,6 +12,8 @@ import {
   PLAIN,
   startScene,
   STREAM,
+  askNobody,
+  type Scene,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { answers, chunk, DONE, hang, ROLE, stall, STOP } from '../support/upstream.ts';
@@ -118,4 +120,66 @@ test('a changed hedge delay holds for the next request, not for one that runs', 
   expect(up.hosted_b.calls).toHaveLength(2);
   await answers('from a')(call);
   expect(await last.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
+
+test('an assembled answer wins the race by its first content, although it is sent when it is whole', async () => {
+  const scene = await startScene({ hosted_a: stall(ROLE), hosted_b: stall(ROLE) });
+  const { up, clock } = scene;
+  const {
+    pending,
+    slow: first,
+    hedge: second,
+  } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
+  second.res.write(A);
+  await first.gone;
+  // So long as it goes on it may take its time; nobody else is started beside it.
+  clock.advance(2 * LINE_MS);
+  second.res.end(chunk({ content: 'b' }) + REST);
+  const answer = await pending.answer;
+  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=outrun' });
+  expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'ab' } }] });
+  expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1 });
+});
+
+test.each([
+  ['with assembly switched off', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
+  ['of several choices', { ...PLAIN, n: 2 }, {}],
+])('a whole answer (%s) is never slow', async (_why, body, settings) => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: answers('never') }, settings);
+  const { up } = scene;
+  const { pending, call } = await ask(scene, up.hosted_a, body);
+  await pass(scene, 4 * LINE_MS);
+  expect(up.hosted_b.calls).toHaveLength(0);
+  await answers('from a')(call);
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
+
+type Pair = Scene<'hosted_a' | 'hosted_b'>;
+
+/** Whether a request whose upstream is silent for three lines is hedged; it is answered in the end. */
+async function isHedged(scene: Pair): Promise<boolean> {
+  const { up } = scene;
+  const before = up.hosted_b.calls.length;
+  const { pending, call: slow } = await ask(scene, up.hosted_a);
+  await pass(scene, LINE_MS);
+  await pass(scene, 2 * LINE_MS);
+  const hedged = up.hosted_b.calls.length > before;
+  if (!hedged) await answers('late')(slow);
+  expect(await pending.answer).toMatchObject({
+    status: 200,
+    upstream: hedged ? 'hosted_b' : 'hosted_a',
+    reason: hedged ? 'hosted_a=outrun' : 'none',
+  });
+  return hedged;
+}
+
+test('three requests may be hedged at once, and then one in twenty', async () => {
+  // Its circuit stays closed.
+  const settings = { TTFT_SLOW_THRESHOLD: '100' };
+  const scene = await startScene({ hosted_a: hang, hosted_b: answers('b') }, settings);
+  for (let n = 1; n <= 3; n += 1) expect(await isHedged(scene)).toBe(true);
+  expect(await isHedged(scene)).toBe(false);
+  await askNobody(scene, 20);
+  expect(await isHedged(scene)).toBe(true);
+  expect(await isHedged(scene)).toBe(false);
 });

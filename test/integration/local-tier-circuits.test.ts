@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { chat, HELLO } from '../support/client.ts';
+import { chat, HELLO, startChat } from '../support/client.ts';
 import { startMachine, startTier, type Machine } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { turns } from '../support/report.ts';
 
 const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
   machines.map(({ calls }) => calls.length);
@@ -95,7 +96,7 @@ describe('a local pool whose machines are all out', () => {
     const answer = chat(tier.url);
     const call = await second.call(1);
     tier.clock.advance(500);
-    await error(503)(call);
+    error(503)(call);
     return { first, second, tier, answer: await answer };
   }
 
@@ -121,4 +122,26 @@ describe('a local pool whose machines are all out', () => {
       [second.id]: { open: true },
     });
   });
+});
+
+test('a caller that leaves a probe frees the probes of the machine and of the local pool', async () => {
+  const machine = await startMachine(error(503));
+  const tier = await startTier([machine], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
+  const reason = `local/${machine.id}=http_503`;
+  const pending = startChat(tier.url);
+  expect(await pending.answer).toMatchObject({ status: 503, reason });
+  tier.clock.advance(10_000);
+  machine.script = hang;
+  const probe = startChat(tier.url);
+  const call = await machine.call(2);
+  await turns(tier);
+  probe.leave();
+  await call.gone;
+  await turns(tier);
+  const { circuits } = await tier.status();
+  for (const id of ['local', machine.id]) {
+    expect(circuits[id]).toMatchObject({ open: true, cooldownRemainingMs: 0, fails: 1 });
+  }
+  machine.script = answers('well again');
+  expect(await startChat(tier.url).answer).toMatchObject({ status: 200, reason: 'none' });
 });

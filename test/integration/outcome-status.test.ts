@@ -25,6 +25,8 @@ interface Row {
   readonly of: number;
   readonly upstreams?: readonly UpstreamId[];
   readonly retryAfter?: string;
+  /** What the answer says behind the HTTP status. */
+  readonly detail?: string;
   /** How often the upstream is asked; twice if it is retried first. */
   readonly calls?: number;
 }
@@ -41,6 +43,12 @@ const LIMITED = [429, 'upstream_rate_limited'] as const;
 const QUOTA = [502, 'upstream_quota'] as const;
 const NO_MODEL = [404, 'model_not_found'] as const;
 const MISCONFIGURED = [502, 'upstream_misconfigured'] as const;
+
+const BUSY = [503, 'upstream_busy'] as const;
+
+/** Ways in which engines and agents say that they are not broken, only full or not ready. */
+const full = (of: number, says: string, script: Script, detail = '') =>
+  row(of, BUSY, { says, script, reason: 'busy', detail, retryAfter: '2', upstreams: ['local'] });
 
 const page: Script = ({ res }) => {
   res.writeHead(404, { 'content-type': 'text/html' });
@@ -100,10 +108,26 @@ const ROWS: readonly Row[] = [
   ),
   row(408, [504, 'upstream_timeout'], { reason: 'timeout' }),
   ...[409, 423, 425].map((status) => row(status, UNAVAILABLE)),
+  full(503, '503 of a busy Ollama', json(503, { error: 'server busy, please try again.' })),
+  full(
+    503,
+    '503 of a llama-server that loads',
+    json(503, { error: { message: 'Loading model', code: 503 } }),
+    ': it is starting up, which can take minutes; try again then',
+  ),
+  full(503, '503 of a paused agent', error(503, 'The owner has paused this machine.', 'paused')),
+  full(503, '503 that says draining', error(503, 'draining', null)),
+  full(429, '429 of a full queue', error(429, 'The queue is full')),
+  full(429, '429 with a code for busy', error(429, 'no', 'server_busy')),
+  full(
+    503,
+    '503 that says busy in plain text',
+    ({ res }) => void res.writeHead(503, { 'content-type': 'text/plain' }).end('Server is busy'),
+  ),
 ];
 
 /** Reasons that say nothing about the health of an upstream: its circuit does not count them. */
-const NEUTRAL = ['rate_limited', 'quota', 'model_not_found', 'http_409', 'http_423', 'http_425'];
+const NEUTRAL = /^(rate_limited|quota|model_not_found|busy|http_(409|423|425))$/;
 
 /** The upstreams that a row holds for take turns. */
 const each = <Case extends { readonly upstreams?: readonly UpstreamId[] }>(
@@ -145,19 +169,20 @@ describe('an error status that falls back', () => {
 
   test.each(each(ROWS))(
     'a $says from $upstream as the final answer is $word for the caller',
-    async ({ upstream, script, reason, of, word: [status, code], retryAfter, calls = 1 }) => {
+    async ({ upstream, script, reason, of, word, detail = '', retryAfter, calls = 1 }) => {
+      const [status, code] = word;
       const only = await startUpstream(script);
       const gateway = await startGateway(at({ [upstream]: only.url }));
       expect(wordOf(await chat(gateway.url))).toEqual(
         worded({
           status,
           code,
-          last: [upstream, `${reason} (HTTP ${of})`],
+          last: [upstream, `${reason} (HTTP ${of}${detail})`],
           ...(retryAfter === undefined ? {} : { retryAfter }),
         }),
       );
       expect(only.calls).toHaveLength(calls);
-      expect(marksOf(gateway, upstream)).toEqual(NEUTRAL.includes(reason) ? [0, 0] : [calls, 0]);
+      expect(marksOf(gateway, upstream)).toEqual(NEUTRAL.test(reason) ? [0, 0] : [calls, 0]);
     },
   );
 });
@@ -260,4 +285,50 @@ describe('a refusal of the request', () => {
       expect([paid.calls.length, paid.gets.length]).toEqual([0, 0]);
     },
   );
+});
+
+test('a local is not taken for full by the boilerplate of an error page', async () => {
+  const html = '<!doctype html><html><body>Our queue of proxies is busy</body></html>';
+  const { gateway } = await startBefore({
+    local: ({ res }) => void res.writeHead(503, { 'content-type': 'text/html' }).end(html),
+  });
+  expect(await chat(gateway.url)).toMatchObject({ status: 503, reason: 'local=http_503' });
+});
+
+test.each([
+  ['hosted_a', 401],
+  ['ondemand', 403],
+] as const)(
+  'a gateway’s credential that %s refuses (%i) gives a 502 with the words and not the key as the final answer',
+  async (upstream, status) => {
+    const only = await startUpstream(error(status, 'Incorrect API key provided: sk-secret-1234'));
+    const gateway = await startGateway(at({ [upstream]: only.url }));
+    const answer = await chat(gateway.url);
+    expect(wordOf(answer)).toEqual(
+      worded({
+        status: 502,
+        code: 'upstream_credentials',
+        last: [upstream, `credentials (HTTP ${status})`],
+      }),
+    );
+    expect(answer.text).not.toContain('1234');
+    expect(answer.text).toContain('Incorrect API key provided: sk-[secret]');
+  },
+);
+
+test.each([
+  [
+    'LiteLLM',
+    error(429, 'Budget has been exceeded! Current cost: 0.2, Max budget: 0.1', 'budget_exceeded'),
+  ],
+  ['LocalAI', error(429, 'Request quota exceeded for all models: 5/5 requests in 1h window')],
+  ['any gateway, for a minute', error(429, 'Rate limit exceeded for this key')],
+])('a used-up limit of one caller at %s leaves local to all others', async (_name, used) => {
+  const { gateway } = await startBefore({
+    local: [used, answers('hi')],
+    a: answers('spilled'),
+  });
+  const ask = (key: string) => chat(gateway.url, HELLO, { authorization: `Bearer ${key}` });
+  expect(await ask('spent')).toMatchObject({ upstream: 'hosted_a', reason: 'local=http_429' });
+  expect(await ask('other')).toMatchObject({ upstream: 'local', reason: 'none' });
 });

@@ -62,7 +62,7 @@ const PICTURE = {
 };
 
 test.each(REFUSALS)(
-  'input that an engine cannot read falls back: %s (%i)',
+  'input that an engine cannot read falls back, and with no other upstream its caller gets the words as a 4xx: %s (%i)',
   async (_says, status, body) => {
     const { gateway, local } = await startBefore({
       local: json(status, body),
@@ -72,25 +72,19 @@ test.each(REFUSALS)(
     expect(answer).toMatchObject({ status: 200, reason: 'local=unsupported_input' });
     expect(textOf(answer.text)).toBe('I see it');
     expect(local.calls).toHaveLength(1);
-  },
-);
 
-test.each(REFUSALS)(
-  'a caller that nothing else can serve gets the words of the refusal as a 4xx: %s (%i)',
-  async (...row) => {
-    const [, status, body] = row;
-    const { gateway, local } = await startBefore({ local: json(status, body) });
-    const answer = await chat(gateway.url, PICTURE);
-    expect(answer).toMatchObject({ upstream: 'local', reason: 'none' });
-    expect(answer.status).toBe(status < 500 ? status : 400);
-    expect(answer.text).toContain(
+    const alone = await startBefore({ local: json(status, body) });
+    const refused = await chat(alone.url, PICTURE);
+    expect(refused).toMatchObject({ upstream: 'local', reason: 'none' });
+    expect(refused.status).toBe(status < 500 ? status : 400);
+    expect(refused.text).toContain(
       messageOf(body)
         .slice(0, 40)
         .replaceAll('"', String.raw`\"`),
     );
     // Some repeat the whole prompt.
-    expect(answer.text.length).toBeLessThan(1000);
-    expect(local.calls).toHaveLength(1);
+    expect(refused.text.length).toBeLessThan(1000);
+    expect(alone.local.calls).toHaveLength(1);
   },
 );
 

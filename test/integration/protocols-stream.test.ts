@@ -98,18 +98,6 @@ describe.each(PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
       expect(answer).toMatchObject({ upstream: 'hosted_b', reason: `hosted_a=${reason}` });
     });
 
-    test.each([400, 422])(
-      'a streamed request is the caller’s own fault at %i once another upstream says so too',
-      async (status) => {
-        const refusals = [error(status, 'bad temperature'), error(400, 'nor here')] as const;
-        const { start } = await startPair(protocol, ...refusals);
-        const answer = await start().answer;
-        const reason = `hosted_a=http_${status}; hosted_b=http_400`;
-        expect(answer).toMatchObject({ status, upstream: 'hosted_a', reason });
-        expect(answer.text).toContain('bad temperature');
-      },
-    );
-
     test('a streamed answer that fails after content ends in the protocol’s own error, and no other is called', async () => {
       const breaks = [cut(...begun), sse(...begun), sse(...begun, failure, ...end)];
       for (const first of breaks) {

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createAgent, recordOf } from '../registry/world.ts';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { begun, goesOn, outcomeOf, startHandover, TEXT } from '../support/handover.ts';
-import { send } from '../support/http.ts';
-import { machineAt, startMachine, startTier, type Tier } from '../support/tier.ts';
-import { answers, cut, error, json, REFUSED_URL, startUpstream } from '../support/upstream.ts';
+import { startMachine, startTier, type Tier, startReporting } from '../support/tier.ts';
+import { answers, cut, error, json, REFUSED_URL } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 
@@ -106,29 +104,17 @@ describe('a machine whose agent reports its engine as well again', () => {
   /** Two machines, the second of which has failed and has an agent that beats. */
   async function startBeating() {
     const clock = createManualClock();
-    const agent = createAgent(clock);
-    const machine = machineAt(await startUpstream(DEAD));
-    const other = await startMachine(answers('other'));
-    const { id, publicKey } = agent;
-    const stored = { ...machine.stored, id, publicKey, sequence: 0, lastHeartbeatIp: '127.0.0.1' };
-    const tier = await startTier([{ stored }, other], NEXT_FAILS, clock);
-    const beat = async (status: string, engine: string) => {
-      const record = {
-        ...machine.stored.record,
-        status,
-        engine_health: { status: engine, code: 0 },
-      };
-      const { path, headers, body } = agent.heartbeat({ ...recordOf(), ...record });
-      const sent = await send(tier.url + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: body.toString(),
-      });
-      expect(sent.status).toBe(200);
-    };
+    const machine = await startReporting(DEAD, clock);
+    const tier = await startTier(
+      [machine, await startMachine(answers('other'))],
+      NEXT_FAILS,
+      clock,
+    );
+    const beat = (status: string, engine: string) =>
+      machine.beat(tier.url, { status, engine_health: { status: engine, code: 0 } });
     await beat('idle', 'ok');
-    expect(await chat(tier.url)).toMatchObject({ reason: `local/${id}=http_503` });
-    return { id, machine, tier, beat };
+    expect(await chat(tier.url)).toMatchObject({ reason: `local/${machine.id}=http_503` });
+    return { id: machine.id, machine, tier, beat };
   }
 
   const isOpen = (tier: Tier, id: string) => circuitOf(tier, id)?.cooldownRemainingMs;

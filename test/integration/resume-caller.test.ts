@@ -4,15 +4,12 @@ import { HELLO, startChat } from '../support/client.ts';
 import { begun, goesOn, startHandover } from '../support/handover.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { chunkOf } from '../support/resume.ts';
-import { hang, stall, type Script } from '../support/upstream.ts';
+import { hang, stall, type Script, headOnly } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
 /** Its connection stays open: only the gateway can end it. */
 const BREAKS = stall(...BEGUN, 'data: {"error":{"message":"no"}}\n\n');
 
-const headOnly: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-};
 const halfJson: Script = ({ res }) => {
   res.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
 };

@@ -47,7 +47,7 @@ test('the counted tokens are exactly the sum of what upstreams reported, whateve
     const begun = [ROLE, chunk({ content: 'one ' }), chunk({ content: 'two' })] as const;
     if (!isSecond && kind === 'cut') return cut(...begun)(call);
     if (!isSecond && kind === 'silent') {
-      setTimeout(() => void error(503)(call), 100);
+      setTimeout(() => error(503)(call), 100);
       return;
     }
     if (!isSecond && kind === 'cancel') return stall(...begun)(call);

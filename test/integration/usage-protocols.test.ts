@@ -2,18 +2,10 @@ import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { chatStream } from '../support/client.ts';
 import { send } from '../support/http.ts';
-import { typed } from '../support/protocols.ts';
-import {
-  chunk,
-  completion,
-  DONE,
-  json,
-  ROLE,
-  type Script,
-  sse,
-  STOP,
-} from '../support/upstream.ts';
+import { STREAM_PROTOCOLS, settingsFor, eventsOf } from '../support/protocols.ts';
+import { chunk, DONE, json, ROLE, type Script, sse, STOP } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
+import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 
 const TOLD: Tokens = { input: 11, output: 5, cached: 4, estimated: false };
 
@@ -33,91 +25,43 @@ const MESSAGE_USAGE = { input_tokens: 7, cache_read_input_tokens: 4, output_toke
 
 const HI = [{ role: 'user', content: 'hi' }];
 const data = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
-const text = (part: string, finish: string | null = null) =>
-  data({ id: 'c1', choices: [{ index: 0, text: part, finish_reason: finish }] });
-const output = [
-  {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    content: [{ type: 'output_text', text: 'hi' }],
-  },
-];
-const response = { id: 'r1', object: 'response', status: 'completed', error: null, output };
-const message = {
-  id: 'm1',
-  type: 'message',
-  role: 'assistant',
-  model: 'm',
-  content: [{ type: 'text', text: 'hi' }],
-  stop_reason: 'end_turn',
-  stop_sequence: null,
+
+/** Puts what a protocol tells of its usage into the events of a whole stream. */
+const TELLS: Readonly<Record<string, (events: readonly string[]) => readonly string[]>> = {
+  responses: (events) =>
+    events.map((event) =>
+      event.replace('"status":"completed"', `$&,"usage":${JSON.stringify(RESPONSE_USAGE)}`),
+    ),
+  // All but the output at the beginning.
+  messages: (events) =>
+    events.map((event) =>
+      event
+        .replace(
+          '"input_tokens":1,"output_tokens":2',
+          '"input_tokens":7,"cache_read_input_tokens":4',
+        )
+        .replace('"output_tokens":2', '"output_tokens":5'),
+    ),
+};
+const inChat = (events: readonly string[]) =>
+  events.toSpliced(-1, 0, data({ choices: [], usage: CHAT_USAGE }));
+
+const USAGES: Readonly<Record<string, object>> = {
+  responses: RESPONSE_USAGE,
+  messages: MESSAGE_USAGE,
 };
 
-interface Dialect {
-  readonly name: string;
-  readonly path: string;
-  readonly body: object;
-  readonly settings?: Readonly<Record<string, string>>;
-  readonly events: readonly string[];
-  readonly whole: object;
-}
-
-const CHAT: Pick<Dialect, 'events' | 'whole'> = {
-  events: [ROLE, chunk({ content: 'hi' }), STOP, data({ choices: [], usage: CHAT_USAGE }), DONE],
-  whole: { ...completion('hi'), usage: CHAT_USAGE },
-};
-
-const RESPONSES = { path: '/v1/responses', body: { model: 'm', input: 'hi' } };
-const MESSAGES = { path: '/v1/messages', body: { model: 'm', max_tokens: 5, messages: HI } };
-const TRANSLATED = { ...CHAT, settings: { HOSTED_A_PROTOCOLS: 'chat' } };
-
-const DIALECTS: readonly Dialect[] = [
-  { name: 'chat completions', path: '/v1/chat/completions', body: { messages: HI }, ...CHAT },
-  {
-    name: 'completions',
-    path: '/v1/completions',
-    body: { model: 'm', prompt: 'a' },
-    events: [text('hi'), text('', 'stop'), data({ choices: [], usage: CHAT_USAGE }), DONE],
-    whole: {
-      object: 'text_completion',
-      choices: [{ index: 0, text: 'hi', finish_reason: 'stop' }],
-      usage: CHAT_USAGE,
-    },
-  },
-  {
-    name: 'responses',
-    ...RESPONSES,
-    events: [
-      typed('response.created', { response: { ...response, status: 'in_progress', usage: null } }),
-      typed('response.output_text.delta', { item_id: 'msg_1', output_index: 0, delta: 'hi' }),
-      typed('response.completed', { response: { ...response, usage: RESPONSE_USAGE } }),
-    ],
-    whole: { ...response, usage: RESPONSE_USAGE },
-  },
-  {
-    name: 'messages',
-    ...MESSAGES,
-    events: [
-      typed('message_start', {
-        message: { ...message, content: [], usage: { ...MESSAGE_USAGE, output_tokens: 1 } },
-      }),
-      typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-      typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'hi' } }),
-      typed('content_block_stop', { index: 0 }),
-      typed('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } }),
-      typed('message_stop'),
-    ],
-    whole: { ...message, usage: MESSAGE_USAGE },
-  },
-  { name: 'responses from chat completions', ...RESPONSES, ...TRANSLATED },
-  { name: 'messages from chat completions', ...MESSAGES, ...TRANSLATED },
-];
+const DIALECTS = [...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS].map((protocol) => ({
+  ...protocol,
+  settings: settingsFor(protocol),
+  events: (TELLS[protocol.name] ?? inChat)(eventsOf(protocol)),
+  answer: { ...(protocol.whole as object), usage: USAGES[protocol.name] ?? CHAT_USAGE },
+}));
 
 const speaks =
-  ({ events, whole }: Pick<Dialect, 'events' | 'whole'>): Script =>
+  ({ events, answer }: (typeof DIALECTS)[number]): Script =>
   (call) =>
-    (call.json['stream'] === true ? sse(...events) : json(200, whole))(call);
+    (call.json['stream'] === true ? sse(...events) : json(200, answer))(call);
 
 const WAYS = DIALECTS.flatMap((dialect) =>
   [true, false].map((stream) => ({

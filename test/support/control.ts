@@ -36,7 +36,7 @@ export function controlOf({ url, dataDirectory }: Pick<TestGateway, 'url' | 'dat
     patch,
     settings: () => read<Settings>('settings'),
     /** A patch that must be taken. */
-    async set(tree: unknown) {
+    set: async (tree: unknown) => {
       const answer = await patch(tree);
       expect([answer.status, answer.text]).toEqual([200, expect.stringMatching(/^\{"local"/)]);
       return JSON.parse(answer.text) as Settings;
@@ -47,13 +47,13 @@ export function controlOf({ url, dataDirectory }: Pick<TestGateway, 'url' | 'dat
     provider: async (id: string) => providerSchema.parse(await read(`providers/${id}`)),
     agent: () => read<AgentView>('agent'),
     /** A new key for apps. */
-    async key(name: string, limits: Readonly<Record<string, number | null>> = {}) {
+    key: async (name: string, limits: Readonly<Record<string, number | null>> = {}) => {
       const added = await post('keys', { name, limits });
       expect(added.status).toBe(201);
       return (JSON.parse(added.text) as AddedKey).key;
     },
     /** A token with which one machine may join. */
-    async joinToken() {
+    joinToken: async () => {
       const made = await post('providers/enrollments');
       expect(made.status).toBe(201);
       return (JSON.parse(made.text) as { readonly token: string }).token;

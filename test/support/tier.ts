@@ -1,13 +1,15 @@
+import { expect } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
 import { shuffled } from '../../main/gateway/routing/machine-choice.ts';
 import type { StoredProvider, StoredVerification } from '../../main/registry/store/store.ts';
-import { recordOf } from '../registry/world.ts';
+import { createAgent, recordOf } from '../registry/world.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import { type Controlled, controlOf } from './control.ts';
 import { directoryWith } from './data-directory.ts';
 import { startIn } from './gateway.ts';
 import { storedProvider } from './store.ts';
 import { type Script, startUpstream, type Upstream } from './upstream.ts';
+import { send } from './http.ts';
 
 /** A machine of the local tier: what the registry keeps of it, and the upstream behind its address. */
 export interface Machine extends Upstream {
@@ -39,6 +41,21 @@ export function machineAt(upstream: Upstream, given: MachineGiven = {}): Machine
   machines += 1;
   const id = `prv_${machines.toString(16).padStart(32, '0')}`;
   return Object.assign(upstream, { id, stored: storedMachine(id, upstream.url, given) });
+}
+
+/** A machine whose agent reports: `beat` sends a heartbeat with these changes. */
+export async function startReporting(script: Script, clock: ManualClock) {
+  const agent = createAgent(clock);
+  const machine = await startMachine(script);
+  const { id, publicKey } = agent;
+  const stored = { ...machine.stored, id, publicKey, sequence: 0, lastHeartbeatIp: '127.0.0.1' };
+  const beat = async (url: string, change: object) => {
+    const sent = agent.heartbeat({ ...recordOf(), ...machine.stored.record, ...change });
+    const headers = { 'content-type': 'application/json', ...sent.headers };
+    const call = { method: 'POST', headers, body: sent.body.toString() };
+    expect((await send(url + sent.path, call)).status).toBe(200);
+  };
+  return Object.assign(machine, { id, stored, beat });
 }
 
 /** A verified machine whose engine gives itself away by this name. */
