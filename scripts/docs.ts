@@ -83,14 +83,17 @@ function rowOf({ path, variable, setting }: Entry): string {
   const { meaning, secret, restart } = setting;
   const sentences = [
     meaning,
-    choicesOf(path, setting.kind),
     secret ? 'Secret.' : '',
     restart ? 'Restart.' : '',
+    choicesOf(path, setting.kind),
   ];
   const cells = [
     `\`${path}\`<br>\`${variable}\``,
     defaultOf(setting.fallback),
-    sentences.filter((text) => text !== '').join(' '),
+    sentences
+      .filter((text) => text !== '')
+      .join(' ')
+      .replaceAll(' <br>', '<br>'),
   ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
@@ -99,7 +102,7 @@ function rowOf({ path, variable, setting }: Entry): string {
 function choicesOf(path: string, { choices = [] }: Entry['setting']['kind']): string {
   const first = ENTRIES.find(({ setting }) => setting.kind.choices === choices)?.path ?? path;
   if (first !== path) return `Choices as for \`${first}\`.`;
-  return choices.map(({ value, meaning }) => `\`${value}\`: ${meaning}`).join(' ');
+  return choices.map(({ value, meaning }) => `<br>\`${value}\`: ${meaning}`).join('');
 }
 
 function defaultOf(fallback: unknown): string {
