@@ -2,7 +2,6 @@ import type { AgentListener, AgentMemory, AgentView, OwnerChoice } from '#shared
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
-import { createBodyBudget } from '../platform/http/bodies.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
@@ -72,9 +71,6 @@ interface AgentListeners {
   readonly flightChanged: () => void;
 }
 
-/** Concurrent requests; an engine queues far fewer. */
-const MAX_IN_FLIGHT = 256;
-
 /** Creates the parts of an agent, of which nothing runs yet. */
 function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners: AgentListeners) {
   const { dataDirectory, clock, log, http, telemetry, platform, config } = deps;
@@ -127,9 +123,6 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
       return (tokens) => ended(clock.ticks(), tokens);
     },
     limits: () => config().gateway,
-    // Bodies are forwarded unchanged.
-    bodies: createBodyBudget(1),
-    maxInFlight: MAX_IN_FLIGHT,
     engine: () => engines.target(),
     closed: () => closedNow(runtime.isLeaving, mode()),
     onInFlight: listeners.flightChanged,

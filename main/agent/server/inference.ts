@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
-import { type BodyBudget, type BodyShare, readBody } from '../../platform/http/bodies.ts';
+import { type BodyShare, createBodyBudget, readBody } from '../../platform/http/bodies.ts';
 import type {
   HttpRequest,
   ResponseHeaders,
@@ -20,9 +20,6 @@ interface InferenceDeps extends ForwardEdges {
   /** The error for new requests; null while they are accepted. */
   readonly closed: () => AgentError | null;
   readonly limits: () => { readonly maxBodyBytes: number; readonly maxBodiesInFlightBytes: number };
-  readonly bodies: BodyBudget;
-  /** Limit of concurrent requests; more are answered with `busy`. */
-  readonly maxInFlight: number;
   readonly counters: AgentCounters;
   /** A request for a model begins; its result is called at the end, with the tokens that it generated. */
   readonly energyBegan: (model: string | null) => (tokens: number) => void;
@@ -36,6 +33,8 @@ interface InferenceDeps extends ForwardEdges {
 
 export type Inference = ReturnType<typeof createInference>;
 
+/** Concurrent requests; an engine queues far fewer, and more are answered with `busy`. */
+const MAX_IN_FLIGHT = 256;
 /** Time without data. The gateway ends its calls earlier: it knows how long the prompt is. */
 const SILENCE_MS = 7_200_000;
 const MODELS_SILENCE_MS = 10_000;
@@ -77,6 +76,8 @@ export function createInference(deps: InferenceDeps) {
   let lastEndedTicks: number | null = null;
   let running = new AbortController();
   const unanswered = createUnanswered(clock, deps.onTrouble);
+  // Bodies are forwarded unchanged.
+  const bodies = createBodyBudget(1);
 
   async function answer(
     req: IncomingMessage,
@@ -84,8 +85,12 @@ export function createInference(deps: InferenceDeps) {
     { path, share }: { readonly path: string; readonly share: BodyShare },
   ): Promise<void> {
     const { signal } = running;
-    const bytes = await bodyOf(req, res, { share, deps });
-    if (bytes === null) return;
+    const { maxBodyBytes, maxBodiesInFlightBytes } = deps.limits();
+    const maxBytes = Math.min(maxBodyBytes, maxBodiesInFlightBytes);
+    const bytes = await readBody(req, { maxBytes, share });
+    if (bytes === 'aborted') return;
+    if (bytes === 'no_room') return sendErrorEarly(req, res, BUSY, clock);
+    if (bytes === 'too_large') return sendErrorEarly(req, res, tooLarge(maxBytes), clock, Infinity);
     const engine = deps.engine();
     if (engine === null) return sendError(res, NO_ENGINE);
     if (deps.isStuck()) return sendError(res, STUCK);
@@ -119,11 +124,11 @@ export function createInference(deps: InferenceDeps) {
   return {
     async post(req: IncomingMessage, res: ServerResponse, path: string) {
       const refused = hasType(req, path) ? deps.closed() : wrongType(path);
-      if (refused !== null || inFlight >= deps.maxInFlight)
+      if (refused !== null || inFlight >= MAX_IN_FLIGHT)
         return sendErrorEarly(req, res, refused ?? BUSY, clock);
       inFlight += 1;
       deps.onInFlight();
-      const share = deps.bodies.share(deps.limits().maxBodiesInFlightBytes);
+      const share = bodies.share(deps.limits().maxBodiesInFlightBytes);
       try {
         await answer(req, res, { path, share });
       } finally {
@@ -151,22 +156,6 @@ export function createInference(deps: InferenceDeps) {
     /** Answers the requests that the engine has not begun to answer with an error. */
     endUnanswered: () => unanswered.giveUp(),
   };
-}
-
-/** Null if the request is over: its caller has gone, or was sent an error. */
-async function bodyOf(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { share, deps }: { readonly share: BodyShare; readonly deps: InferenceDeps },
-): Promise<Buffer | null> {
-  const { clock, bodies } = deps;
-  const { maxBodyBytes, maxBodiesInFlightBytes } = deps.limits();
-  const maxBytes = Math.min(maxBodyBytes, bodies.largestBytes(maxBodiesInFlightBytes));
-  const body = await readBody(req, { maxBytes, share });
-  if (typeof body !== 'string') return body;
-  if (body === 'too_large') sendErrorEarly(req, res, tooLarge(maxBytes), clock, Infinity);
-  if (body === 'no_room') sendErrorEarly(req, res, BUSY, clock);
-  return null;
 }
 
 /** The authorization that the owner has set for the engine replaces the caller's. */
@@ -327,7 +316,7 @@ function forward(
       if (isOver) return;
       // The engine closed the kept-alive connection before it saw the request.
       if (stale && !isFresh) return send(true);
-      if (kind === 'exhausted') return cancel(EXHAUSTED);
+      if (kind === 'exhausted') return breakOff(EXHAUSTED, 'cancelled');
       const code = kind === 'malformed' ? 'engine_bad_response' : 'engine_unreachable';
       const message = `The engine of this machine did not answer: ${detail}.`;
       breakOff({ status: 502, code, message });
@@ -360,25 +349,15 @@ function forward(
   }
 
   function onAbort(): void {
-    cancel(abortError());
-  }
-
-  function cancel(error: AgentError): void {
-    exchange?.abort();
-    tellCaller(error);
-    finish({ kind: 'cancelled' });
-  }
-
-  function breakOff(error: AgentError): void {
-    exchange?.abort();
-    tellCaller(error);
-    finish({ kind: 'broken' });
+    breakOff(abortError(), 'cancelled');
   }
 
   /** A response that has begun is cut off, so that it does not look complete. */
-  function tellCaller(error: AgentError): void {
+  function breakOff(error: AgentError, kind: 'broken' | 'cancelled' = 'broken'): void {
+    exchange?.abort();
     if (res.headersSent) res.destroy();
     else sendError(res, error);
+    finish({ kind });
   }
 
   function finish(end: ForwardEnd): void {
