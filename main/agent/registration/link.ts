@@ -312,28 +312,24 @@ export interface LinkProblem {
 }
 
 export function linkProblemOf(failure: LinkFailure): LinkProblem {
-  return { happened: failure.message, remedy: remedyFor(failure) };
+  const remedy =
+    failure.kind === 'refused'
+      ? (REFUSALS[failure.code] ?? 'Check that both programs have the same version.')
+      : REMEDIES[failure.kind];
+  return { happened: failure.message, remedy };
 }
 
-function remedyFor(failure: LinkFailure): string | null {
-  switch (failure.kind) {
-    case 'unknown_provider':
-      return 'Join it again: on the gateway choose "Add a machine" and run the join command that it shows on this machine.';
-    case 'sequence_reused':
-      return "Another machine may use a copy of this agent's key. Delete the file agent-key.pem of one of them and join that one again.";
-    case 'clock_skew':
-      return "Set this machine's clock, or turn on time synchronisation.";
-    case 'refused':
-      return REFUSALS[failure.code] ?? 'Check that both programs have the same version.';
-    case 'garbage':
-      return 'Check the address of the gateway, and that nothing else listens there.';
-    case 'unreachable':
-      return 'Check that the gateway runs and that this machine can reach its address.';
-    case 'unwritten':
-    case 'busy':
-      return null;
-  }
-}
+const REMEDIES: Readonly<Record<Exclude<LinkFailure['kind'], 'refused'>, string | null>> = {
+  unknown_provider:
+    'Join it again: on the gateway choose "Add a machine" and run the join command that it shows on this machine.',
+  sequence_reused:
+    "Another machine may use a copy of this agent's key. Delete the file agent-key.pem of one of them and join that one again.",
+  clock_skew: "Set this machine's clock, or turn on time synchronisation.",
+  garbage: 'Check the address of the gateway, and that nothing else listens there.',
+  unreachable: 'Check that the gateway runs and that this machine can reach its address.',
+  unwritten: null,
+  busy: null,
+};
 
 const REFUSALS: Readonly<Record<string, string>> = {
   invalid_token:

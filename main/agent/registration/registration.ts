@@ -49,7 +49,7 @@ interface RegistrationDeps extends Pick<
   HeartbeatDeps,
   'clock' | 'random' | 'record' | 'untilReady'
 > {
-  readonly settings: () => RegistrySettings & Pick<Config['agent'], 'heartbeatMs'>;
+  readonly settings: () => Config['agent'];
   /** The view has changed. */
   readonly onChange: () => void;
   readonly identity: AgentIdentity;
@@ -60,6 +60,8 @@ interface RegistrationDeps extends Pick<
   readonly own: OwnRegistry | null;
   readonly http: HttpClient;
 }
+
+type Membership = Pick<SavedEnrollment, 'registryUrl' | 'gatewayToken' | 'others'>;
 
 const ENROLL_TIMEOUT_MS = 10_000;
 
@@ -113,8 +115,15 @@ export function createRegistration(deps: RegistrationDeps) {
     return createHttpLink({ ...deps, home, others: [...named, ...settings().otherRegistryUrls] });
   }
 
-  /** Enrols with the token in the settings and retries until there is an answer; a refusal is final. */
-  async function enroll({ origin, token: given, fallback }: EnrollChoice): Promise<void> {
+  /**
+   * Enrols with the token in the settings and retries until there is an answer; a refusal is final. `fallback` is an
+   * earlier enrolment, used if the token is refused.
+   */
+  async function enroll(
+    origin: string,
+    given: string,
+    fallback: SavedEnrollment | null,
+  ): Promise<void> {
     const { signal } = lifetime;
     const link = linkTo(origin);
     show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
@@ -135,21 +144,28 @@ export function createRegistration(deps: RegistrationDeps) {
     }
   }
 
+  function connectTo({ registryUrl: url, gatewayToken, others }: Membership): void {
+    show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
+    connect(linkTo(url, others), gatewayToken);
+  }
+
+  /** Settings take precedence over an earlier join; without either, the registry of this process is used. */
   async function settle(saved: SavedEnrollment | null): Promise<void> {
-    const choice = chooseRegistry(settings(), saved, identity.id);
-    switch (choice.kind) {
-      case 'saved': {
-        const { registryUrl: url, gatewayToken, others } = choice.enrolment;
-        show({ ...NOWHERE, kind: 'joined', url, state: 'starting' });
-        return connect(linkTo(url, others), gatewayToken);
-      }
-      case 'enroll':
-        return enroll(choice);
-      case 'own':
-        return connectOwn();
-      case 'none':
-        return show({ ...NOWHERE, url: choice.url, problem: choice.problem });
+    const { registryUrl, enrollToken } = settings();
+    const ours = saved?.id === identity.id ? saved : null;
+    if (registryUrl === null) {
+      if (saved === null) return connectOwn();
+      if (ours !== null) return connectTo(ours);
+      return show({ ...NOWHERE, url: saved.registryUrl, problem: NEW_KEY });
     }
+    const origin = registryOrigin(registryUrl);
+    if (origin === null) return show({ ...NOWHERE, problem: BAD_SETTING });
+    const former = ours?.registryUrl === origin ? ours : null;
+    // A token works only once, but stays in the environment after its use.
+    const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
+    if (former !== null && isUsed) return connectTo(former);
+    if (enrollToken === null) return show({ ...NOWHERE, url: origin, problem: NOT_JOINED });
+    return enroll(origin, enrollToken, former);
   }
 
   return {
@@ -174,10 +190,7 @@ export function createRegistration(deps: RegistrationDeps) {
       const place = { origin: home, others: named };
       const failure = await keepEnrollment(deps.file, place, given, outcome);
       const signal = await disconnect();
-      if (!signal.aborted) {
-        show({ ...NOWHERE, kind: 'joined', url: home, state: 'starting' });
-        connect(linkTo(home, named), outcome.gatewayToken);
-      }
+      if (!signal.aborted) connectTo({ ...outcome, registryUrl: home, others: named });
       const warning = failure === null ? null : notSaved(failure).happened;
       return { kind: 'joined', url: link.url, warning };
     },
@@ -271,45 +284,6 @@ function notSaved(code: string): LinkProblem {
     happened: `The enrolment could not be written to disk (${code}): it will be lost at the next start.`,
     remedy: 'Free disk space for the data directory, or make it writable, and join again.',
   };
-}
-
-type RegistrySettings = Pick<Config['agent'], 'registryUrl' | 'otherRegistryUrls' | 'enrollToken'>;
-
-type Choice =
-  | { readonly kind: 'saved'; readonly enrolment: SavedEnrollment }
-  | EnrollChoice
-  /** The registry of this process, if it has one. */
-  | { readonly kind: 'own' }
-  | { readonly kind: 'none'; readonly url: string | null; readonly problem: LinkProblem };
-
-interface EnrollChoice {
-  readonly kind: 'enroll';
-  readonly origin: string;
-  readonly token: string;
-  /** An earlier enrolment, used if the token is refused. */
-  readonly fallback: SavedEnrollment | null;
-}
-
-/** Settings take precedence over an earlier join; without either, the registry of this process is used. */
-function chooseRegistry(
-  { registryUrl, enrollToken }: RegistrySettings,
-  saved: SavedEnrollment | null,
-  id: string,
-): Choice {
-  const isOurs = saved !== null && saved.id === id;
-  if (registryUrl === null) {
-    if (saved === null) return { kind: 'own' };
-    if (isOurs) return { kind: 'saved', enrolment: saved };
-    return { kind: 'none', url: saved.registryUrl, problem: NEW_KEY };
-  }
-  const origin = registryOrigin(registryUrl);
-  if (origin === null) return { kind: 'none', url: null, problem: BAD_SETTING };
-  const former = isOurs && saved.registryUrl === origin ? saved : null;
-  // A token works only once, but stays in the environment after its use.
-  const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
-  if (former !== null && isUsed) return { kind: 'saved', enrolment: former };
-  if (enrollToken === null) return { kind: 'none', url: origin, problem: NOT_JOINED };
-  return { kind: 'enroll', origin, token: enrollToken, fallback: former };
 }
 
 const NOT_JOINED: LinkProblem = {
