@@ -1,56 +1,70 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { text } from 'node:stream/consumers';
 import { listening } from '../support/listening.ts';
 
 /** What a path answers: JSON, a text, or a status with either. */
 export type Route =
   string | { readonly status?: number; readonly body: unknown; readonly hangs?: boolean };
 
-/** A server that answers GETs as an engine does. */
-export interface FakeEngine {
-  readonly url: string;
-  readonly port: number;
-  /** Method and path of each request, in order. */
-  readonly asked: string[];
-  readonly headers: IncomingHttpHeaders[];
-  routes: Readonly<Record<string, Route>>;
-  close(): Promise<void>;
+/** A request to a fake engine. */
+export interface EngineCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
-/** Starts one on a free port; unknown paths are a 404 unless there is a route `*`. */
-export async function startEngine(
-  routes: FakeEngine['routes'],
+/** Starts a server on a free port that answers as an engine does. */
+export async function startAnswering(
+  routeOf: (call: EngineCall) => Route,
   headers: Readonly<Record<string, string>> = {},
-): Promise<FakeEngine> {
-  const server = createServer((req, res) => {
-    const path = req.url ?? '';
-    engine.asked.push(`${req.method ?? ''} ${path}`);
-    engine.headers.push(req.headers);
-    const route = engine.routes[path] ?? engine.routes['*'] ?? { status: 404, body: 'Not Found' };
-    const {
-      status = 200,
-      body,
-      hangs = false,
-    } = typeof route === 'string' ? { body: route } : route;
-    if (hangs) return;
+) {
+  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { method = '', url: path = '' } = req;
+    const route = routeOf({ method, path, body: await text(req), headers: req.headers });
+    const { status = 200, body, hangs } = typeof route === 'string' ? { body: route } : route;
+    if (hangs === true) return;
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
     const isText = typeof body === 'string';
     res.setHeader('content-type', isText ? 'text/plain' : 'application/json');
     res.writeHead(status).end(isText ? body : JSON.stringify(body));
-  });
-  const engine: FakeEngine = {
-    url: '',
-    port: 0,
-    asked: [],
-    headers: [],
-    routes,
+  }
+  const server = createServer((req, res) => void respond(req, res));
+  const port = await listening(server);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.closeAllConnections();
         server.close(() => resolve());
       }),
   };
-  const port = await listening(server);
-  return Object.assign(engine, { port, url: `http://127.0.0.1:${port}` });
+}
+
+/** A server that answers GETs as an engine does. */
+export type FakeEngine = Awaited<ReturnType<typeof startEngine>>;
+
+/** Starts one; unknown paths are a 404 unless there is a route `*`. */
+export async function startEngine(
+  routes: Readonly<Record<string, Route>>,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  /** Method and path of each request, in order. */
+  const asked: string[] = [];
+  const heard: IncomingHttpHeaders[] = [];
+  const engine = { routes, asked, headers: heard };
+  const server = await startAnswering((call) => {
+    asked.push(`${call.method} ${call.path}`);
+    heard.push(call.headers);
+    return engine.routes[call.path] ?? engine.routes['*'] ?? { status: 404, body: 'Not Found' };
+  }, headers);
+  return Object.assign(engine, server);
 }
 
 /** An OpenAI model list, signed by an owner or by nobody. */

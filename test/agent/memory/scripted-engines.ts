@@ -1,8 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
-import { listening } from '../../support/listening.ts';
+import { type EngineCall, type Route, startAnswering } from '../fake-engine.ts';
 
 /** An engine that loads and unloads models as its kind does. */
 export interface ScriptedEngine {
@@ -12,27 +9,16 @@ export interface ScriptedEngine {
   readonly orders: string[];
   /** Resolves with the first chat, which is never answered. */
   readonly chatted: Promise<void>;
-  /** Ends it; later calls do nothing. */
-  readonly close: () => Promise<void>;
 }
 
-interface Asked {
-  readonly method: string;
-  readonly path: string;
+interface Asked extends EngineCall {
   readonly json: Record<string, unknown>;
-  readonly headers: NodeJS.Dict<string | string[]>;
 }
 
-interface Said {
-  readonly status?: number;
-  readonly body: unknown;
-}
-
-type Script = (asked: Asked, loaded: Set<string>) => Said | null;
+type Script = (asked: Asked, loaded: Set<string>) => Route | null;
 
 const OWN = ['small', 'large'];
-const text200 = (body: string): Said => ({ body });
-const list = (owner: string, entries: readonly object[]): Said => ({
+const list = (owner: string, entries: readonly object[]): Route => ({
   body: { object: 'list', data: entries.map((entry) => ({ owned_by: owner, ...entry })) },
 });
 const nameIn = ({ json }: Asked) => (typeof json['model'] === 'string' ? json['model'] : '');
@@ -44,7 +30,7 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
     const model = nameIn(asked);
     switch (asked.path) {
       case '/':
-        return text200('Ollama is running');
+        return 'Ollama is running';
       case '/api/version':
         return { body: { version: '0.12.0' } };
       case '/v1/models':
@@ -110,7 +96,7 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
     }
     if (method === 'POST' && path.startsWith('/api/models/unload/')) {
       loaded.delete(named);
-      return text200('OK');
+      return 'OK';
     }
     return null;
   },
@@ -121,17 +107,15 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
       case '/v1/models':
         return list('vllm', [{ id: 'small', root: 'Org/small' }]);
       case '/health':
-        return text200('');
+        return '';
       case '/metrics':
-        return text200(
-          `vllm:num_requests_running{model_name="small"} 0.0\nvllm:engine_sleep_state{engine="0",model_name="small",sleep_state="awake"} ${awake}.0\n`,
-        );
+        return `vllm:num_requests_running{model_name="small"} 0.0\nvllm:engine_sleep_state{engine="0",model_name="small",sleep_state="awake"} ${awake}.0\n`;
       case '/sleep?level=1':
         if (method === 'POST') loaded.delete('small');
-        return text200('');
+        return '';
       case '/wake_up':
         if (method === 'POST') loaded.add('small');
-        return text200('');
+        return '';
       default:
         return null;
     }
@@ -155,7 +139,7 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
       }
       case '/engines/v1/chat/completions':
         if (asked.headers['x-preload-only'] === 'true') loaded.add(nameIn(asked));
-        return text200('');
+        return '';
       default:
         return null;
     }
@@ -178,34 +162,19 @@ export async function startScripted(
   const loaded = new Set(held);
   const orders: string[] = [];
   const { promise: chatted, resolve: onChat } = Promise.withResolvers<void>();
-  const server = createServer((req, res) => void respond(req, res));
-
-  async function respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const body = await text(req);
-    const path = req.url ?? '';
-    const method = req.method ?? '';
+  const { url } = await startAnswering((call) => {
+    const { method, path, body } = call;
     const json = (body === '' ? {} : JSON.parse(body)) as Record<string, unknown>;
     // That of a verification has a limit, and is refused: while it waits, no memory is freed.
     if (path === '/v1/chat/completions' && json['max_tokens'] === undefined) {
       onChat();
-      return;
+      return { body: '', hangs: true };
     }
     if (method !== 'GET') orders.push(`${method} ${path} ${body}`);
     const before = loaded.size;
-    const said = script({ method, path, json, headers: req.headers }, loaded);
+    const route = script({ ...call, json }, loaded);
     if (method === 'GET' && loaded.size !== before) orders.push(`GET ${path}`);
-    const { status = 200, body: told } = said ?? { status: 404, body: 'Not Found' };
-    const isText = typeof told === 'string';
-    res.setHeader('content-type', isText ? 'text/plain' : 'application/json');
-    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-    res.writeHead(status).end(isText ? told : JSON.stringify(told));
-  }
-  const port = await listening(server);
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.closeAllConnections();
-      server.close(() => resolve());
-    });
-  onTestFinished(close);
-  return { url: `http://127.0.0.1:${port}`, loaded, orders, chatted, close };
+    return route ?? { status: 404, body: 'Not Found' };
+  }, headers);
+  return { url, loaded, orders, chatted };
 }
