@@ -132,6 +132,21 @@ export const providerSchema = z.strictObject({
   successCount: count,
 });
 
+/** A gateway's own figures on a provider (docs/reference/http-api.md#machines); times in milliseconds. */
+export type ProviderTraffic = Pick<
+  Provider,
+  'ewmaTtft' | 'ewmaLatency' | 'concurrentRequests' | 'totalRequests' | 'successCount'
+>;
+
+/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
+export interface VerificationProof {
+  readonly checkedAt: number;
+  /** The last run failed. */
+  readonly hasFailed: boolean;
+  /** When a run's completion was last answered; null if none was. */
+  readonly completedAt: number | null;
+}
+
 /** The provider list; the counts cover everything that the filter matches, not the page. */
 export const providerListSchema = z.strictObject({
   object: z.literal('list'),

@@ -1,5 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
-import type { ProviderEnergy } from '#shared/provider.ts';
+import type { ProviderEnergy, ProviderTraffic } from '#shared/provider.ts';
 import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
 import {
@@ -37,7 +37,7 @@ import { type Browsers, createBrowsers, createSessions, type Sessions } from './
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
-import { providerTraffic, type ProviderTraffic } from './monitoring/counters.ts';
+import { providerTraffic } from './monitoring/counters.ts';
 import {
   createChecks,
   createMonitor,
@@ -52,7 +52,6 @@ import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/ups
 import { appRoutes } from './api/app-routes.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
 import { windowRoutes } from './api/window-routes.ts';
-import type { VerificationProof } from './monitoring/sightings.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
@@ -87,13 +86,11 @@ export interface GatewayDeps
 
 export interface GatewayProviders extends Pick<
   MonitorDeps,
-  'summary' | 'absence' | 'nameOf' | 'routed'
+  'summary' | 'absence' | 'nameOf' | 'routed' | 'proof'
 > {
   /** For the status report. */
   readonly known: MonitorDeps['providers'];
   readonly isKnown: (id: string) => boolean;
-  /** What the verifications of a machine have shown. */
-  readonly proof: (id: string) => VerificationProof | null;
   /** What the answers of a machine take in electricity; null while unknown. */
   readonly energyOf: (id: string) => ProviderEnergy | null;
 }

@@ -52,7 +52,7 @@ const FORBIDDEN: readonly (readonly [why: string, ...ranges: string[]])[] = [
   ['reserved', '0.0.0.0/8', '192.0.0.0/24', '240.0.0.0/4', '100::/64'],
 ];
 
-const LOOPBACK = blockList(['127.0.0.0/8', '::1/128']);
+const LOOPBACK = blockList(['127.0.0.0/8']);
 const BLOCKED = FORBIDDEN.map(([why, ...ranges]) => ({ why, list: blockList(ranges) }));
 
 /** IPv6 forms of IPv4 addresses that no host name needs; they would only bypass the IPv4 rules. */
@@ -65,17 +65,18 @@ const IPV4_AS_IPV6 = blockList([
   '2001::/32',
 ]);
 
-/** IPv6 forms that networks use, NAT64 and 6to4, with the group at which the IPv4 address begins. */
-const EMBEDDING = [
-  { list: blockList(['64:ff9b::/96']), group: 6 },
-  { list: blockList(['2002::/16']), group: 1 },
-];
-
+/** The ranges, those of IPv4 also in the IPv6 forms that networks use: NAT64 and 6to4. */
 function blockList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [net = '', bits = ''] = range.split('/');
-    list.addSubnet(net, Number(bits), net.includes(':') ? 'ipv6' : 'ipv4');
+    if (isIP(net) === 6) list.addSubnet(net, Number(bits), 'ipv6');
+    else {
+      const groups = canonicalIpv6(`::ffff:${net}`).slice('::ffff:'.length);
+      list.addSubnet(net, Number(bits), 'ipv4');
+      list.addSubnet(`64:ff9b::${net}`, 96 + Number(bits), 'ipv6');
+      list.addSubnet(`2002:${groups}::`, 16 + Number(bits), 'ipv6');
+    }
   }
   return list;
 }
@@ -91,8 +92,7 @@ export function refusalOf(address: string, policy: Pick<AddressPolicy, 'loopback
   if (blocked !== undefined) return blocked.why;
   if (version === 4) return null;
   if (IPV4_AS_IPV6.check(address, 'ipv6')) return 'IPv4 written as IPv6';
-  const embedded = embeddedIpv4(address);
-  return embedded === null ? null : refusalOf(embedded, { loopback: false });
+  return LOOPBACK.check(address, 'ipv6') ? 'loopback' : null;
 }
 
 /** Recognises every notation of the address. */
@@ -104,33 +104,16 @@ export function isLoopback(address: string): boolean {
 
 /** The canonical text of an IP address; null for other texts. IPv4 in IPv6 notation, as dual-stack sockets report it, becomes IPv4. */
 export function canonicalIp(address: string): string | null {
-  if (isIP(address) !== 6) return isIP(address) === 4 ? address : null;
-  const url = URL.parse(`http://[${address}]`);
-  if (url === null) return null;
-  const text = url.hostname.slice(1, -1);
-  return text.startsWith('::ffff:') && text.split(':').length === 5
-    ? ipv4At(groupsOf(text), 6)
-    : text;
-}
-
-function embeddedIpv4(address: string): string | null {
-  const form = EMBEDDING.find(({ list }) => list.check(address, 'ipv6'));
-  const canonical = canonicalIp(address);
-  return form === undefined || canonical === null ? null : ipv4At(groupsOf(canonical), form.group);
-}
-
-/** The eight groups of a canonical IPv6 address. */
-function groupsOf(canonical: string): readonly number[] {
-  const [head = '', tail] = canonical.split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
-  return [...before, ...zeros, ...after].map((group) => Number.parseInt(group, 16));
-}
-
-function ipv4At(groups: readonly number[], index: number): string {
-  const [high = 0, low = 0] = groups.slice(index);
+  if (isIP(address) !== 6 || address.includes('%')) return isIP(address) === 4 ? address : null;
+  const text = canonicalIpv6(address);
+  const mapped = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(text);
+  if (mapped === null) return text;
+  const [high = 0, low = 0] = mapped.slice(1).map((group) => Number.parseInt(group, 16));
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+function canonicalIpv6(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 
 /** Why a URL may not be requested, judged by its text alone; null if its name may be resolved. */

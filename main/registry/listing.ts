@@ -5,6 +5,7 @@ import {
   type Provider,
   type ProviderList,
   type ProviderStatus,
+  type ProviderTraffic,
   type Verification,
   PROVIDER_STATUSES,
   VERIFICATION_STATES,
@@ -23,17 +24,11 @@ import {
 import { z } from 'zod';
 import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 
-/** The gateway's own figures on a provider. */
-export type Traffic = Pick<
-  Provider,
-  'ewmaTtft' | 'ewmaLatency' | 'concurrentRequests' | 'totalRequests' | 'successCount'
->;
-
 interface ViewParts {
   readonly entry: TableEntry;
   readonly record: AgentRecord;
   readonly status: ProviderStatus;
-  readonly traffic: Traffic;
+  readonly traffic: ProviderTraffic;
 }
 
 /** A provider as it is listed. */
@@ -126,7 +121,7 @@ function tailnetIpOf({ tailnet_ip }: AgentRecord): string | null {
 /** Number of providers by verification state; the states add up to `count`. */
 export type Counts = Readonly<Record<VerificationState | 'count', number>>;
 
-export function createListing(table: ProviderTable, traffic: (id: string) => Traffic) {
+export function createListing(table: ProviderTable, traffic: (id: string) => ProviderTraffic) {
   function select(query: ListQuery): { readonly counts: Counts; readonly data: Provider[] } {
     const counts = { count: 0, verified: 0, pending: 0, verifying: 0, failed: 0 };
     const data: Provider[] = [];

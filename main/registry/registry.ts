@@ -1,4 +1,4 @@
-import type { AgentRecord, LocalProvider, Provider } from '#shared/provider.ts';
+import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
 import { parsePublicKey } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
@@ -11,7 +11,6 @@ import {
   readHistoryLimit,
   excerptOf,
   providerView,
-  type Traffic,
 } from './listing.ts';
 import {
   createProviderTable,
@@ -38,7 +37,7 @@ export interface RegistryDeps extends Omit<RegistryContext, 'table'> {
   /** The addresses of all gateways that share the store, as machines reach them; left out if there are none. */
   readonly addresses?: () => readonly string[];
   /** The gateway's own figures on a provider. */
-  readonly traffic: (id: string) => Traffic;
+  readonly traffic: (id: string) => ProviderTraffic;
   /** Called with the id of each provider that was added, changed or removed. */
   readonly changed: (id: string) => void;
   /** A machine has answered the completion of its verification. */

@@ -63,16 +63,13 @@ type ReadBody<T> = { readonly kind: 'read'; readonly value: T } | Refusal;
 
 /** A refusal names the first field at fault. */
 export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
-  const json = isUtf8(body) ? parseJson(body.toString('utf8')) : undefined;
-  if (json === undefined) return invalidRequest('The body must be a JSON object in UTF-8.');
-  const parsed = schema.safeParse(json);
+  const parsed = schema.safeParse(isUtf8(body) ? parseJson(body.toString('utf8')) : undefined);
   if (parsed.success) return { kind: 'read', value: parsed.data };
   const [issue] = parsed.error.issues;
   const field = z.core.toDotPath(issue?.path ?? []);
-  const why = issue?.message ?? 'invalid';
   return field === ''
     ? invalidRequest('The body must be a JSON object in UTF-8.')
-    : invalidRequest(`${field}: ${why}`, field);
+    : invalidRequest(`${field}: ${issue?.message ?? 'invalid'}`, field);
 }
 
 /** The address without IPv6 mapping and zone. */

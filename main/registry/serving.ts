@@ -1,7 +1,7 @@
 import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { LoadRange } from '#shared/live.ts';
-import type { Check } from '#shared/provider.ts';
+import type { Check, VerificationProof } from '#shared/provider.ts';
 import {
   isNotExpected,
   type ProviderTable,
@@ -88,17 +88,8 @@ function lacksGpu(checks: readonly Check[]): boolean {
   });
 }
 
-/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
-export interface Proof {
-  readonly checkedAt: number;
-  /** The last run failed. */
-  readonly hasFailed: boolean;
-  /** When a run's completion was last answered; null if none was. */
-  readonly completedAt: number | null;
-}
-
 /** Null before the first run. */
-export function proofOf(entry: TableEntry | undefined): Proof | null {
+export function proofOf(entry: TableEntry | undefined): VerificationProof | null {
   const verification = entry?.stored.verification;
   if (verification === undefined || verification.lastCheckAt === null) return null;
   const { failedRuns, lastCheckAt, lastInferenceAt } = verification;

@@ -200,12 +200,6 @@ const NO_JSON: GatewayError = {
   message: 'The request could not be read: the body must be valid JSON.',
 };
 
-const COMPRESSED: GatewayError = {
-  status: 415,
-  code: 'unsupported_media_type',
-  message: 'The body must be plain JSON in UTF-8, not compressed.',
-};
-
 /** No message of an agent or of the window is longer. */
 const MAX_SMALL_BODY_BYTES = 64 * 1024;
 /** Enough for the largest body on a slow connection. */
@@ -215,19 +209,22 @@ const MAX_PENDING = 64;
 /** How much of a refused body is still read, so that its sender can finish and receive the error. */
 const MAX_REST_BYTES = 64 * 1024;
 
-const LATE: GatewayError = {
-  status: 408,
-  code: 'request_timeout',
-  message: 'The body did not arrive in time; send it right after the headers.',
-};
-
-const REFUSALS: Readonly<Record<BodyRefusal | 'late', GatewayError>> = {
+const REFUSALS: Readonly<Record<BodyRefusal | 'compressed' | 'late', GatewayError>> = {
+  compressed: {
+    status: 415,
+    code: 'unsupported_media_type',
+    message: 'The body must be plain JSON in UTF-8, not compressed.',
+  },
   too_large: {
     status: 413,
     code: 'body_too_large',
     message: `The body is over ${MAX_SMALL_BODY_BYTES} bytes.`,
   },
-  late: LATE,
+  late: {
+    status: 408,
+    code: 'request_timeout',
+    message: 'The body did not arrive in time; send it right after the headers.',
+  },
   no_room: {
     status: 503,
     code: 'overloaded',
@@ -263,7 +260,7 @@ function createSmallBodyReader(clock: Clock) {
     /** Null if an error was sent, or the sender has disconnected. */
     async read(req: IncomingMessage, res: ServerResponse): Promise<Buffer | null> {
       if ((req.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
-        sendErrorEarly(req, res, COMPRESSED, { headers: {}, clock });
+        sendErrorEarly(req, res, REFUSALS.compressed, { headers: {}, clock });
         return null;
       }
       const end = await readWithLimits(req);

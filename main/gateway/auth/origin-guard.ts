@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { hostname } from 'node:os';
+import { isLoopbackHost } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 import type { GatewayError } from '../http/errors.ts';
 
@@ -9,8 +10,6 @@ interface GuardRules {
   /** The connection's own address, which is valid as `Host`. A function, because it takes a system call. */
   readonly localAddress: () => string | undefined;
 }
-
-const LOOPBACK_NAME = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
 
 /**
  * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`, or
@@ -46,7 +45,7 @@ function isFetchedByOtherPage(headers: IncomingHttpHeaders): boolean {
 /** True for a link of the window at another name of loopback: tabs at one name cannot sign in those at the other. */
 function isFromOtherName({ referer = '', host = '' }: IncomingHttpHeaders): boolean {
   const [from, to] = [URL.parse(referer), URL.parse(`http://${host}`)];
-  const isLoopback = [from, to].every((url) => LOOPBACK_NAME.test(url?.hostname ?? ''));
+  const isLoopback = [from, to].every((url) => isLoopbackHost(url?.hostname ?? ''));
   return isLoopback && from?.port === to?.port;
 }
 
@@ -60,12 +59,12 @@ function originMessage(origin: string | undefined): string {
 
 function isHostAllowed(host: string, { allowedHosts, localAddress }: GuardRules): boolean {
   const name = host.replace(/:\d*$/, '').toLowerCase();
-  if (LOOPBACK_NAME.test(name)) return true;
+  if (isLoopbackHost(name)) return true;
   const literal = (localAddress() ?? '').replace(/^::ffff:/, '');
   if (literal !== '' && (name === literal || name === `[${literal}]`)) return true;
   if (allowedHosts.some((allowed) => allowed.toLowerCase() === name || allowed === host))
     return true;
-  return isOwnName(name) && !LOOPBACK_NAME.test(literal);
+  return isOwnName(name) && !isLoopbackHost(literal);
 }
 
 /**

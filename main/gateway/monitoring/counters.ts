@@ -8,6 +8,7 @@ import {
   type OutcomeCounts,
   type RequestRow,
 } from '#shared/live.ts';
+import type { ProviderTraffic } from '#shared/provider.ts';
 import { roundedMean, UNUSED } from '../circuits/breaker.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import type { AttemptStart } from '../routing/observer.ts';
@@ -125,15 +126,6 @@ export function createCounters() {
       totals = totalsSchema.safeParse(saved).data ?? totals;
     },
   };
-}
-
-/** What the gateway measures of a provider, times in milliseconds; part of its record (docs/reference/http-api.md#machines). */
-export interface ProviderTraffic {
-  readonly ewmaTtft: number | null;
-  readonly ewmaLatency: number | null;
-  readonly concurrentRequests: number;
-  readonly totalRequests: number;
-  readonly successCount: number;
 }
 
 export function providerTraffic(known: Knowledge, concurrentRequests: number): ProviderTraffic {

@@ -9,8 +9,9 @@ import type { KeyLimitAt, LimitAt } from '../usage/budgets.ts';
 import { IN_CURRENCY, UNIT_NANO } from './counters.ts';
 import { counter, gauge, type Point } from './exposition.ts';
 
-interface Figures extends MoneyFigures {
+interface Figures {
   readonly version: string;
+  readonly status: StatusReport;
   /** The families of the counters, as text. */
   readonly counted: string;
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
@@ -19,6 +20,9 @@ interface Figures extends MoneyFigures {
   /** The GPUs of this machine; empty while its agent is off. */
   readonly gpus: readonly GpuFigures[];
   readonly process: ProcessUsage;
+  readonly budgetsOf: (id: UpstreamId) => readonly LimitAt[];
+  readonly keyLimits: readonly KeyLimitAt[];
+  readonly currency: string;
 }
 
 /**
@@ -142,18 +146,11 @@ function gpuFamilies(gpus: readonly GpuFigures[]): string[] {
   ];
 }
 
-interface MoneyFigures {
-  readonly status: StatusReport;
-  readonly budgetsOf: (id: UpstreamId) => readonly LimitAt[];
-  readonly keyLimits: readonly KeyLimitAt[];
-  readonly currency: string;
-}
-
 /** The local pool costs nothing in the gateway's accounting. */
 const PAID = UPSTREAM_IDS.filter((id) => id !== 'local');
 
 /** Prometheus has no unit for money: an info metric names the currency, so that the counters' labels stay the same. */
-function moneyFamilies({ status, ...limits }: MoneyFigures): string[] {
+function moneyFamilies({ status, ...limits }: Figures): string[] {
   const budgets = PAID.flatMap((upstream) =>
     limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
   );

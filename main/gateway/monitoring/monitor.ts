@@ -2,6 +2,7 @@ import { judge, type NoProviderCause, type LocalStanding } from '#shared/conditi
 import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
+import type { VerificationProof } from '#shared/provider.ts';
 import type { RequestQuery } from '#shared/request-filter.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
@@ -41,7 +42,7 @@ import { createLiveFeed } from './live-feed.ts';
 import { createMoves } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import { type MachineFacts, sightingsOf, type VerificationProof } from './sightings.ts';
+import { type MachineFacts, sightingsOf } from './sightings.ts';
 import { type ProviderFigures, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 export interface MonitorDeps {

@@ -1,5 +1,6 @@
 import { mapUpstreams, type UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
+import type { VerificationProof } from '#shared/provider.ts';
 import type { HealthRecord } from '../circuits/breaker.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { seenOf } from '../circuits/seen.ts';
@@ -12,14 +13,6 @@ export interface MachineFacts {
   readonly id: string;
   readonly health: HealthRecord;
   readonly proof: VerificationProof | null;
-}
-
-/** What the verifications of a machine have shown; times in milliseconds since the epoch. */
-export interface VerificationProof {
-  readonly checkedAt: number;
-  readonly hasFailed: boolean;
-  /** When a run's completion was last answered; null if none was. */
-  readonly completedAt: number | null;
 }
 
 /** `pool`: the machines that a request may go to; null if Local is one engine. */

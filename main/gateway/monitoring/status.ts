@@ -1,5 +1,5 @@
 import { HOSTED_IDS, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { LocalProvider } from '#shared/provider.ts';
+import type { LocalProvider, VerificationState } from '#shared/provider.ts';
 import { defaultLabel } from '#shared/services.ts';
 import type {
   CircuitReport,
@@ -25,12 +25,7 @@ import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstream
 import { isUsedUp, type LimitAt } from '../usage/budgets.ts';
 import type { Counters } from './counters.ts';
 export interface ProviderFigures {
-  readonly counts: {
-    readonly verified: number;
-    readonly pending: number;
-    readonly verifying: number;
-    readonly failed: number;
-  };
+  readonly counts: Readonly<Record<VerificationState, number>>;
   /** The excerpt of a machine, or with null that of the machine with the latest heartbeat. Null if there is none. */
   readonly excerpt: (id: string | null) => LocalProvider | null;
   /** The machines of the default list, in its order; at most `limit`. */

@@ -204,11 +204,7 @@ function figuresOf(
 }
 
 /** Prices in the currency, per million tokens. */
-interface Price {
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-}
+type Price = Readonly<Record<'input' | 'output' | 'cached', number>>;
 
 /** Null if no price is set. Cached tokens without a price of their own cost as much as other input. */
 function priceOf(config: Config, id: UpstreamId): Price | null {
@@ -240,6 +236,7 @@ function reportOf(
   { from, stepMs }: HistoryQuery,
 ): Omit<UsageHistory, 'range' | 'to' | 'currency' | 'problem'> {
   return {
+    ...found,
     from,
     stepMs,
     points: pointsOf(found),
@@ -248,10 +245,6 @@ function reportOf(
         ? [{ upstream, provider: provider || null, model: model || null, figures }]
         : [],
     ),
-    keys: found.keys,
-    rereads: found.rereads,
-    today: found.today,
-    thisMonth: found.thisMonth,
   };
 }
 
@@ -284,15 +277,9 @@ export function joulesPerTokenIn(energy: ProviderEnergy | null, model: string): 
 
 const JOULES_PER_KWH = 3_600_000;
 
-interface MeasuredCall {
-  readonly provider: string | null;
-  readonly model: string;
-  readonly tokens: Tokens | null;
-}
-
 /** The electricity of a call to a machine, by what its tokens have taken so far; nothing where that is unknown. */
 export function energyFigures(
-  { provider, model, tokens }: MeasuredCall,
+  { provider, model, tokens }: Pick<EndedCall, 'provider' | 'model' | 'tokens'>,
   joulesPerToken: JoulesPerToken,
   priceKwh: number | null,
 ): Partial<UsageFigures> {

@@ -18,7 +18,7 @@ export type Count = readonly [place: PlaceOfMinute, figures: Partial<UsageFigure
 
 export interface Increment {
   readonly place: UsagePlace;
-  readonly figures: UsageFigures;
+  readonly figures: Record<FigureName, number>;
 }
 
 export const NO_USAGE: UsageFigures = {
@@ -53,9 +53,9 @@ const OTHERS = 'others';
 
 /** Sums what has happened since the last write. Sums are updated in place, because each request adds three times. */
 export function createTally() {
-  let increments = new Map<string, TallyEntry>();
+  let increments = new Map<string, Increment>();
 
-  function countedAt(at: number, given: PlaceOfMinute): TallyEntry {
+  function countedAt(at: number, given: PlaceOfMinute): Increment {
     const known = increments.get(keyOf(at, given));
     if (known !== undefined) return known;
     const isSurplus = increments.size >= MAX_PLACES;
@@ -86,11 +86,6 @@ export function createTally() {
       return taken;
     },
   };
-}
-
-interface TallyEntry {
-  readonly place: UsagePlace;
-  readonly figures: Record<FigureName, number>;
 }
 
 /** The model comes last, because callers choose it. */
