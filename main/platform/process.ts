@@ -13,7 +13,7 @@ export const VERSION: string = packageJson.version;
 const NURSERY_MB = 16;
 
 /** The same while the program starts: loading makes much that dies at once, and no request waits yet. */
-const NURSERY_AT_START_MB = 2;
+const NURSERY_AT_START_MB = 1;
 
 /** How long starting takes at most, in seconds. */
 const START_S = 10;
