@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startControlled } from '../support/control.ts';
 import { expectError, type HttpAnswer, send } from '../support/http.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -86,47 +86,45 @@ function expectBadField(answer: HttpAnswer, field: string): void {
   });
 }
 
-describe('bad bodies on the agent’s routes', () => {
-  test('a bad mode is a 400 that names the field, and nothing happens', async () => {
-    const gateway = await started();
-    const bad = [{}, { mode: null }, { mode: 'off' }, { mode: ['on'] }, { MODE: 'paused' }, []];
-    for (const json of bad) expectBadField(await gateway.post('mode', json), 'mode');
-    expect((await gateway.view()).owner.choice).toBe('on');
-  });
+test('a bad mode is a 400 that names the field, and nothing happens', async () => {
+  const gateway = await started();
+  const bad = [{}, { mode: null }, { mode: 'off' }, { mode: ['on'] }, { MODE: 'paused' }, []];
+  for (const json of bad) expectBadField(await gateway.post('mode', json), 'mode');
+  expect((await gateway.view()).owner.choice).toBe('on');
+});
 
-  test('a bad join is a 400 that names the field, and nothing happens', async () => {
-    const gateway = await started();
-    const url = 'http://127.0.0.1:1';
-    for (const bad of [undefined, 7, '', '127.0.0.1:47900', 'file:///etc/passwd', [url]]) {
-      const answer = await gateway.post('join', { url: bad, token: NO_TOKEN });
-      expectBadField(answer, 'url');
-      expect(answer.text).not.toContain(NO_TOKEN);
-    }
-    for (const token of [undefined, 7, '', 'abc', `${NO_TOKEN}0`, 'B'.repeat(64), [NO_TOKEN]]) {
-      const answer = await gateway.post('join', { url, token });
-      expectBadField(answer, 'token');
-      expect(answer.text).not.toContain(NO_TOKEN);
-    }
-    expect((await gateway.view()).registry.kind).toBe('own');
-  });
+test('a bad join is a 400 that names the field, and nothing happens', async () => {
+  const gateway = await started();
+  const url = 'http://127.0.0.1:1';
+  for (const bad of [undefined, 7, '', '127.0.0.1:47900', 'file:///etc/passwd', [url]]) {
+    const answer = await gateway.post('join', { url: bad, token: NO_TOKEN });
+    expectBadField(answer, 'url');
+    expect(answer.text).not.toContain(NO_TOKEN);
+  }
+  for (const token of [undefined, 7, '', 'abc', `${NO_TOKEN}0`, 'B'.repeat(64), [NO_TOKEN]]) {
+    const answer = await gateway.post('join', { url, token });
+    expectBadField(answer, 'token');
+    expect(answer.text).not.toContain(NO_TOKEN);
+  }
+  expect((await gateway.view()).registry.kind).toBe('own');
+});
 
-  test('a missing body, broken JSON and too large a body are refused, and nothing happens', async () => {
-    const gateway = await started();
-    const headers = { 'content-type': 'application/json', ...gateway.control };
-    for (const path of ['mode', 'join']) {
-      const route = `${gateway.url}${AGENT}/${path}`;
-      expectError(
-        await send(route, { method: 'POST', headers: gateway.control }),
-        400,
-        'invalid_request',
-      );
-      const broken = await send(route, { method: 'POST', headers, body: '{"mode":' });
-      expectError(broken, 400, 'invalid_request');
-      const long = await send(route, { method: 'POST', headers, body: `"${'x'.repeat(70_000)}"` });
-      expectError(long, 413, 'body_too_large');
-    }
-    expect((await gateway.view()).owner.choice).toBe('on');
-  });
+test('a missing body, broken JSON and too large a body are refused, and nothing happens', async () => {
+  const gateway = await started();
+  const headers = { 'content-type': 'application/json', ...gateway.control };
+  for (const path of ['mode', 'join']) {
+    const route = `${gateway.url}${AGENT}/${path}`;
+    expectError(
+      await send(route, { method: 'POST', headers: gateway.control }),
+      400,
+      'invalid_request',
+    );
+    const broken = await send(route, { method: 'POST', headers, body: '{"mode":' });
+    expectError(broken, 400, 'invalid_request');
+    const long = await send(route, { method: 'POST', headers, body: `"${'x'.repeat(70_000)}"` });
+    expectError(long, 413, 'body_too_large');
+  }
+  expect((await gateway.view()).owner.choice).toBe('on');
 });
 
 test('a change of mode is answered with the resulting view', async () => {
@@ -143,69 +141,67 @@ test('a change of mode is answered with the resulting view', async () => {
   }
 });
 
-describe('joins over HTTP', () => {
-  test('a join enrols this machine there, and leaving takes it back to its own gateway', async () => {
-    const gateway = await started();
-    const other = await startOther();
-    const { id } = await gateway.view();
-    const token = await other.joinToken();
-    const joined = await gateway.post('join', { url: `${other.url}/`, token });
-    expect([joined.status, JSON.parse(joined.text)]).toEqual([
-      200,
-      { id, url: other.url, warning: null },
-    ]);
-    expect((await gateway.view()).registry).toMatchObject({ kind: 'joined', url: other.url });
-    const left = await gateway.post('leave', {});
-    expect(left.status).toBe(200);
-    expect(JSON.parse(left.text)).toMatchObject({ id, registry: { kind: 'own', url: null } });
-  });
+test('a join enrols this machine there, and leaving takes it back to its own gateway', async () => {
+  const gateway = await started();
+  const other = await startOther();
+  const { id } = await gateway.view();
+  const token = await other.joinToken();
+  const joined = await gateway.post('join', { url: `${other.url}/`, token });
+  expect([joined.status, JSON.parse(joined.text)]).toEqual([
+    200,
+    { id, url: other.url, warning: null },
+  ]);
+  expect((await gateway.view()).registry).toMatchObject({ kind: 'joined', url: other.url });
+  const left = await gateway.post('leave', {});
+  expect(left.status).toBe(200);
+  expect(JSON.parse(left.text)).toMatchObject({ id, registry: { kind: 'own', url: null } });
+});
 
-  test('a join takes a pasted line as it is', async () => {
-    const gateway = await started();
-    const other = await startOther();
-    const { url } = other;
-    for (const [before, between] of [
-      ['inglenook join ', ' '],
-      // Nobody listens at the first.
-      ['inglenook join http://127.0.0.1:1,', ' '],
-      ['curl -fsS ', '/install | sh -s -- '],
-      [' & ([scriptblock]::Create((irm ', '/install.ps1))) '],
-    ] as const) {
-      const line = `${before}${url}${between}${await other.joinToken()}\n`;
-      const joined = await gateway.post('join', { line });
-      expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(url)]);
-      await gateway.post('leave', {});
-    }
-  });
+test('a join takes a pasted line as it is', async () => {
+  const gateway = await started();
+  const other = await startOther();
+  const { url } = other;
+  for (const [before, between] of [
+    ['inglenook join ', ' '],
+    // Nobody listens at the first.
+    ['inglenook join http://127.0.0.1:1,', ' '],
+    ['curl -fsS ', '/install | sh -s -- '],
+    [' & ([scriptblock]::Create((irm ', '/install.ps1))) '],
+  ] as const) {
+    const line = `${before}${url}${between}${await other.joinToken()}\n`;
+    const joined = await gateway.post('join', { line });
+    expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(url)]);
+    await gateway.post('leave', {});
+  }
+});
 
-  test('a join with half a line is a 400 that names the line', async () => {
-    const gateway = await started();
-    const halves = ['', 'inglenook join http://127.0.0.1:1 abc', `inglenook join ${NO_TOKEN}`];
-    for (const line of halves) expectBadField(await gateway.post('join', { line }), 'line');
-    expect((await gateway.view()).registry.kind).toBe('own');
-  });
+test('a join with half a line is a 400 that names the line', async () => {
+  const gateway = await started();
+  const halves = ['', 'inglenook join http://127.0.0.1:1 abc', `inglenook join ${NO_TOKEN}`];
+  for (const line of halves) expectBadField(await gateway.post('join', { line }), 'line');
+  expect((await gateway.view()).registry.kind).toBe('own');
+});
 
-  test('a join that fails reports what happened and what to do, without the token', async () => {
-    const gateway = await started();
-    const other = await startOther();
-    const { url: web } = await startUpstream(({ res }) => void res.end('<html>hello</html>'));
-    for (const [url, words] of [
-      [other.url, /new join command/],
-      ['http://127.0.0.1:1', /Check that the gateway runs/],
-      [web, /Check the address/],
-      [`${other.url}/v1`, /without a path/],
-    ] as const) {
-      const answer = await gateway.post('join', { url, token: NO_TOKEN });
-      const message = expectError(answer, 502, 'join_failed');
-      expect(message.match(new RegExp(words, 'gi'))).toHaveLength(1);
-      expect(answer.text).not.toContain(NO_TOKEN);
-    }
-    expect((await gateway.view()).registry.kind).toBe('own');
-  });
+test('a join that fails reports what happened and what to do, without the token', async () => {
+  const gateway = await started();
+  const other = await startOther();
+  const { url: web } = await startUpstream(({ res }) => void res.end('<html>hello</html>'));
+  for (const [url, words] of [
+    [other.url, /new join command/],
+    ['http://127.0.0.1:1', /Check that the gateway runs/],
+    [web, /Check the address/],
+    [`${other.url}/v1`, /without a path/],
+  ] as const) {
+    const answer = await gateway.post('join', { url, token: NO_TOKEN });
+    const message = expectError(answer, 502, 'join_failed');
+    expect(message.match(new RegExp(words, 'gi'))).toHaveLength(1);
+    expect(answer.text).not.toContain(NO_TOKEN);
+  }
+  expect((await gateway.view()).registry.kind).toBe('own');
+});
 
-  test('a join elsewhere than the settings say is refused with the name of the setting', async () => {
-    const gateway = await started({ REGISTRY_URL: 'http://127.0.0.1:1' });
-    const answer = await gateway.post('join', { url: 'http://127.0.0.1:2', token: NO_TOKEN });
-    expect(expectError(answer, 502, 'join_failed')).toContain('INGLENOOK_REGISTRY_URL');
-  });
+test('a join elsewhere than the settings say is refused with the name of the setting', async () => {
+  const gateway = await started({ REGISTRY_URL: 'http://127.0.0.1:1' });
+  const answer = await gateway.post('join', { url: 'http://127.0.0.1:2', token: NO_TOKEN });
+  expect(expectError(answer, 502, 'join_failed')).toContain('INGLENOOK_REGISTRY_URL');
 });

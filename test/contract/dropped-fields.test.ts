@@ -1,6 +1,6 @@
 import { Anthropic } from '@anthropic-ai/sdk';
 import { OpenAI } from 'openai';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { SAID } from '../support/chat-answers.ts';
@@ -17,35 +17,33 @@ const NEW = { new_field: { a: 1 } };
 const MESSAGE = { model: 'm', max_tokens: 9, messages: [{ role: 'user' as const, content: 'hi' }] };
 const TOOL = { name: 'look', input_schema: { type: 'object' as const }, ...NEW };
 
-describe('new fields of a client where chat completions lack them', () => {
-  test('a new field of Anthropic’s client is left out for chat completions and named, whole and streamed', async () => {
-    const { url, upstream } = await startChatOnly(saysInChat(SAID));
-    const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });
-    const asked = { ...MESSAGE, tools: [TOOL], inference_geo: 'eu' };
-    const { data, response } = await client.messages.create(asked).withResponse();
-    expect(data.content).toMatchObject([{ type: 'text', text: 'Hello.' }]);
-    expect(response.headers.get('x-gateway-dropped')).toBe('inference_geo, tools[0].new_field');
-    const streamed = await client.messages.stream(asked).withResponse();
-    expect(streamed.response.headers.get('x-gateway-dropped')).toBe(
-      'inference_geo, tools[0].new_field',
-    );
-    expect(await streamed.data.finalText()).toBe('Hello.');
-    expect(upstream.calls.map(({ json: sent }) => Object.keys(sent))).not.toContainEqual(
-      expect.arrayContaining(['inference_geo']),
-    );
-  });
+test('a new field of Anthropic’s client is left out for chat completions and named, whole and streamed', async () => {
+  const { url, upstream } = await startChatOnly(saysInChat(SAID));
+  const client = new Anthropic({ baseURL: url, apiKey: 'k', maxRetries: 0 });
+  const asked = { ...MESSAGE, tools: [TOOL], inference_geo: 'eu' };
+  const { data, response } = await client.messages.create(asked).withResponse();
+  expect(data.content).toMatchObject([{ type: 'text', text: 'Hello.' }]);
+  expect(response.headers.get('x-gateway-dropped')).toBe('inference_geo, tools[0].new_field');
+  const streamed = await client.messages.stream(asked).withResponse();
+  expect(streamed.response.headers.get('x-gateway-dropped')).toBe(
+    'inference_geo, tools[0].new_field',
+  );
+  expect(await streamed.data.finalText()).toBe('Hello.');
+  expect(upstream.calls.map(({ json: sent }) => Object.keys(sent))).not.toContainEqual(
+    expect.arrayContaining(['inference_geo']),
+  );
+});
 
-  test('a new field of OpenAI’s client is left out for chat completions and named, whole and streamed', async () => {
-    const { url } = await startChatOnly(saysInChat(SAID));
-    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });
-    const asked = { model: 'm', input: 'hi', service_tier: 'flex' as const, ...NEW };
-    const { data, response } = await client.responses.create(asked).withResponse();
-    expect(data.output_text).toBe('Hello.');
-    expect(response.headers.get('x-gateway-dropped')).toBe('new_field, service_tier');
-    const stream = await client.responses.create({ ...asked, stream: true }).withResponse();
-    expect(stream.response.headers.get('x-gateway-dropped')).toBe('new_field, service_tier');
-    for await (const event of stream.data) expect(event.type).not.toBe('error');
-  });
+test('a new field of OpenAI’s client is left out for chat completions and named, whole and streamed', async () => {
+  const { url } = await startChatOnly(saysInChat(SAID));
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });
+  const asked = { model: 'm', input: 'hi', service_tier: 'flex' as const, ...NEW };
+  const { data, response } = await client.responses.create(asked).withResponse();
+  expect(data.output_text).toBe('Hello.');
+  expect(response.headers.get('x-gateway-dropped')).toBe('new_field, service_tier');
+  const stream = await client.responses.create({ ...asked, stream: true }).withResponse();
+  expect(stream.response.headers.get('x-gateway-dropped')).toBe('new_field, service_tier');
+  for await (const event of stream.data) expect(event.type).not.toBe('error');
 });
 
 test('a request from which nothing is left out has no header of dropped fields', async () => {

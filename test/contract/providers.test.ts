@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   providerEventSchema,
@@ -75,82 +75,80 @@ test('a machine goes from a new token to the list by the documents of the protoc
   expect(wire.bugs).toEqual([]);
 });
 
-describe('errors of the agent protocol', () => {
-  test('a message of another time gets 401 clock_skew, with the time of the registry', async () => {
-    const clock = { ...createManualClock(), now: () => systemClock.now() };
-    const wire = await startWire({ clock });
-    const agent = await joined(wire);
-    const createdS = Math.floor(clock.now() / 1000) - 500;
-    const late = agent.message(HEARTBEAT, Buffer.from(JSON.stringify(recordOf())), { createdS });
-    const answer = await wire.post(late);
-    expectError(answer, 401, 'clock_skew');
-    expect(Math.abs(Date.parse(answer.headers.date ?? '') - clock.now())).toBeLessThan(60_000);
-  });
+test('a message of another time gets 401 clock_skew, with the time of the registry', async () => {
+  const clock = { ...createManualClock(), now: () => systemClock.now() };
+  const wire = await startWire({ clock });
+  const agent = await joined(wire);
+  const createdS = Math.floor(clock.now() / 1000) - 500;
+  const late = agent.message(HEARTBEAT, Buffer.from(JSON.stringify(recordOf())), { createdS });
+  const answer = await wire.post(late);
+  expectError(answer, 401, 'clock_skew');
+  expect(Math.abs(Date.parse(answer.headers.date ?? '') - clock.now())).toBeLessThan(60_000);
+});
 
-  test('a repeated message gets 403 sequence_reused, with the last one accepted', async () => {
+test('a repeated message gets 403 sequence_reused, with the last one accepted', async () => {
+  const wire = await startWire();
+  const agent = await joined(wire);
+  agent.sequence -= 1;
+  const answer = await wire.post(agent.heartbeat(recordOf()));
+  expectError(answer, 403, 'sequence_reused');
+  expect(answer.headers['x-gateway-sequence']).toBe('2');
+});
+
+test('a bad message gets 400 invalid_request, naming the field', async () => {
+  const wire = await startWire();
+  const agent = await joined(wire);
+  const answer = await wire.post(agent.heartbeat({ ...recordOf(), uptime_s: 'long' }));
+  expect(expectError(answer, 400, 'invalid_request')).toContain('uptime_s');
+  expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'uptime_s' } });
+});
+
+test('a message that cannot be written gets 503 registry_unwritten, with when to come back', async () => {
+  const wire = await startWire();
+  const agent = await joined(wire);
+  wire.store.fail('the disk is full');
+  for (const answer of [
+    await wire.post(agent.heartbeat(recordOf())),
+    await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL }),
+    await send(`${wire.url}${LIST}/${agent.id}`, { method: 'DELETE', headers: CONTROL }),
+  ]) {
+    expect(expectError(answer, 503, 'registry_unwritten')).toBe('the disk is full');
+    expect(answer.headers['retry-after']).toBe('5');
+  }
+});
+
+test.each([ENROLL, HEARTBEAT])(
+  'a message to %s beyond 64 KiB gets 413 body_too_large',
+  async (path) => {
     const wire = await startWire();
-    const agent = await joined(wire);
-    agent.sequence -= 1;
-    const answer = await wire.post(agent.heartbeat(recordOf()));
-    expectError(answer, 403, 'sequence_reused');
-    expect(answer.headers['x-gateway-sequence']).toBe('2');
-  });
+    const agent = createAgent(wire.clock);
+    const exact = await wire.post(agent.message(path, Buffer.alloc(65_536, 0x20)));
+    expect(exact.status).not.toBe(413);
+    const over = await wire.post(agent.message(path, Buffer.alloc(65_537, 0x20)));
+    expect(expectError(over, 413, 'body_too_large')).toContain('65536');
+  },
+);
 
-  test('a bad message gets 400 invalid_request, naming the field', async () => {
-    const wire = await startWire();
-    const agent = await joined(wire);
-    const answer = await wire.post(agent.heartbeat({ ...recordOf(), uptime_s: 'long' }));
-    expect(expectError(answer, 400, 'invalid_request')).toContain('uptime_s');
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'uptime_s' } });
-  });
-
-  test('a message that cannot be written gets 503 registry_unwritten, with when to come back', async () => {
-    const wire = await startWire();
-    const agent = await joined(wire);
-    wire.store.fail('the disk is full');
-    for (const answer of [
-      await wire.post(agent.heartbeat(recordOf())),
-      await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL }),
-      await send(`${wire.url}${LIST}/${agent.id}`, { method: 'DELETE', headers: CONTROL }),
-    ]) {
-      expect(expectError(answer, 503, 'registry_unwritten')).toBe('the disk is full');
-      expect(answer.headers['retry-after']).toBe('5');
-    }
-  });
-
-  test.each([ENROLL, HEARTBEAT])(
-    'a message to %s beyond 64 KiB gets 413 body_too_large',
-    async (path) => {
-      const wire = await startWire();
-      const agent = createAgent(wire.clock);
-      const exact = await wire.post(agent.message(path, Buffer.alloc(65_536, 0x20)));
-      expect(exact.status).not.toBe(413);
-      const over = await wire.post(agent.message(path, Buffer.alloc(65_537, 0x20)));
-      expect(expectError(over, 413, 'body_too_large')).toContain('65536');
-    },
-  );
-
-  test('a message whose announced body is too large gets 413 before the body comes', async () => {
-    const { url } = await startWire();
-    const status = await new Promise((resolve, reject) => {
-      const headers = { 'content-length': '10000000' };
-      const req = request(url + HEARTBEAT, { method: 'POST', agent: false, headers }, (res) => {
-        resolve(res.statusCode);
-        req.destroy();
-      });
-      req.on('error', reject);
-      req.flushHeaders();
+test('a message whose announced body is too large gets 413 before the body comes', async () => {
+  const { url } = await startWire();
+  const status = await new Promise((resolve, reject) => {
+    const headers = { 'content-length': '10000000' };
+    const req = request(url + HEARTBEAT, { method: 'POST', agent: false, headers }, (res) => {
+      resolve(res.statusCode);
+      req.destroy();
     });
-    expect(status).toBe(413);
+    req.on('error', reject);
+    req.flushHeaders();
   });
+  expect(status).toBe(413);
+});
 
-  test('a message whose body is compressed gets 415', async () => {
-    const wire = await startWire();
-    const message = createAgent(wire.clock).heartbeat(recordOf());
-    const headers = { ...message.headers, 'content-encoding': 'gzip' };
-    const answer = await wire.post({ ...message, headers });
-    expect(expectError(answer, 415, 'unsupported_media_type')).toContain('compressed');
-  });
+test('a message whose body is compressed gets 415', async () => {
+  const wire = await startWire();
+  const message = createAgent(wire.clock).heartbeat(recordOf());
+  const headers = { ...message.headers, 'content-encoding': 'gzip' };
+  const answer = await wire.post({ ...message, headers });
+  expect(expectError(answer, 415, 'unsupported_media_type')).toContain('compressed');
 });
 
 test.each([
@@ -183,34 +181,32 @@ test('the query is not part of the signed path', async () => {
   ).toBe(200);
 });
 
-describe('the list of providers over HTTP', () => {
-  test('the list of providers is filtered and paged, with counts over the whole filter', async () => {
-    const wire = await startWire();
-    const [first, second] = [await joined(wire), await joined(wire)];
-    await wire.verify(second.id);
-    expect(await listOf(wire, '?limit=1&offset=1')).toMatchObject({
-      count: 2,
-      verified: 1,
-      pending: 1,
-      data: [{ id: second.id }],
-    });
-    expect(await listOf(wire, '?verification=pending&status=serving')).toMatchObject({
-      count: 1,
-      data: [{ id: first.id }],
-    });
+test('the list of providers is filtered and paged, with counts over the whole filter', async () => {
+  const wire = await startWire();
+  const [first, second] = [await joined(wire), await joined(wire)];
+  await wire.verify(second.id);
+  expect(await listOf(wire, '?limit=1&offset=1')).toMatchObject({
+    count: 2,
+    verified: 1,
+    pending: 1,
+    data: [{ id: second.id }],
   });
-
-  test.each(['status=on', 'verification=yes', 'limit=0', 'offset=-1', 'limit=1&limit=2'])(
-    'the list of providers refuses ?%s by the name of the parameter',
-    async (query) => {
-      const { url } = await startWire();
-      const answer = await send(`${url}${LIST}?${query}`);
-      const [name = ''] = query.split('=');
-      expect(expectError(answer, 400, 'invalid_request')).toContain(name);
-      expect(JSON.parse(answer.text)).toMatchObject({ error: { param: name } });
-    },
-  );
+  expect(await listOf(wire, '?verification=pending&status=serving')).toMatchObject({
+    count: 1,
+    data: [{ id: first.id }],
+  });
 });
+
+test.each(['status=on', 'verification=yes', 'limit=0', 'offset=-1', 'limit=1&limit=2'])(
+  'the list of providers refuses ?%s by the name of the parameter',
+  async (query) => {
+    const { url } = await startWire();
+    const answer = await send(`${url}${LIST}?${query}`);
+    const [name = ''] = query.split('=');
+    expect(expectError(answer, 400, 'invalid_request')).toContain(name);
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { param: name } });
+  },
+);
 
 test('the history of a machine comes newest first, with as many entries as requested', async () => {
   const wire = await startWire();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 
@@ -30,50 +30,48 @@ const startWell = async (script = answers('hello')): Promise<Upstream> =>
 const chatsOf = (upstream: Upstream) => upstream.calls.length;
 const listsAskedOf = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
 
-describe('upstreams that nobody has asked', () => {
-  test('an upstream that was never called is untested, and gets no request while nobody watches', async () => {
-    const clock = createManualClock();
-    const up = await startWell();
-    const gateway = await startControlled(at({ hosted_a: up.url }), clock);
-    clock.advance(10 * PAUSE_MS);
-    expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'untested' });
-    expect([up.gets, up.calls]).toEqual([[], []]);
-  });
+test('an upstream that was never called is untested, and gets no request while nobody watches', async () => {
+  const clock = createManualClock();
+  const up = await startWell();
+  const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+  clock.advance(10 * PAUSE_MS);
+  expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'untested' });
+  expect([up.gets, up.calls]).toEqual([[], []]);
+});
 
-  test('an unasked upstream is seen to answer by its list of models, every 30 s, and never by a completion', async () => {
-    const clock = createManualClock();
-    const up = await startWell();
-    const gateway = await startControlled(at({ hosted_a: up.url }), clock);
-    const reader = await readFeed(gateway.url);
-    await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
-    clock.advance(PAUSE_MS - 1);
-    await gateway.status();
-    expect(listsAskedOf(up)).toBe(1);
-    await expect
-      .poll(() => {
-        clock.advance(PAUSE_MS);
-        return listsAskedOf(up);
-      })
-      .toBeGreaterThan(2);
-    expect(chatsOf(up)).toBe(0);
-    reader.leave();
-  });
+test('an unasked upstream is seen to answer by its list of models, every 30 s, and never by a completion', async () => {
+  const clock = createManualClock();
+  const up = await startWell();
+  const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+  const reader = await readFeed(gateway.url);
+  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
+  clock.advance(PAUSE_MS - 1);
+  await gateway.status();
+  expect(listsAskedOf(up)).toBe(1);
+  await expect
+    .poll(() => {
+      clock.advance(PAUSE_MS);
+      return listsAskedOf(up);
+    })
+    .toBeGreaterThan(2);
+  expect(chatsOf(up)).toBe(0);
+  reader.leave();
+});
 
-  test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
-    const [refusing, page] = [await startWell(), await startWell()];
-    refusing.answerGet = error(401);
-    page.answerGet = ({ res }) =>
-      void res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
-    const gateway = await startControlled(
-      at({ local: REFUSED_URL, hosted_a: refusing.url, hosted_b: page.url }),
-    );
-    await readFeed(gateway.url);
-    const failed = (reason: string) => ({ kind: 'failed', by: 'check', reason });
-    await expect.poll(() => seen(gateway, 'local')).toEqual(failed('unreachable'));
-    await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('credentials'));
-    await page.get(1);
-    expect(seen(gateway, 'hosted_b')).toEqual({ kind: 'untested' });
-  });
+test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
+  const [refusing, page] = [await startWell(), await startWell()];
+  refusing.answerGet = error(401);
+  page.answerGet = ({ res }) =>
+    void res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
+  const gateway = await startControlled(
+    at({ local: REFUSED_URL, hosted_a: refusing.url, hosted_b: page.url }),
+  );
+  await readFeed(gateway.url);
+  const failed = (reason: string) => ({ kind: 'failed', by: 'check', reason });
+  await expect.poll(() => seen(gateway, 'local')).toEqual(failed('unreachable'));
+  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('credentials'));
+  await page.get(1);
+  expect(seen(gateway, 'hosted_b')).toEqual({ kind: 'untested' });
 });
 
 test('the gateway checks an upstream that is idle, and not one that serves', async () => {

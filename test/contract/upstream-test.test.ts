@@ -38,141 +38,133 @@ async function testedHosted(...scripts: readonly Script[]) {
   return { up, ...(await tested(settings)) };
 }
 
-describe('tests of an upstream', () => {
-  test('the test of an upstream is one small completion, and reports its model, times and tokens', async () => {
-    const { up, result } = await testedHosted(sse(chunk({ content: 'OK' }), STOP, USAGE, DONE));
-    expect(result).toMatchObject({ ok: true, promptTokens: 12, completionTokens: 3 });
-    expect(result).toMatchObject({ ttftMs: expect.any(Number), totalMs: expect.any(Number) });
-    expect(up.calls).toHaveLength(1);
-    expect(up.calls[0]?.json).toMatchObject({ model: 'gpt', max_tokens: 16 });
-    expect(up.calls[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-  });
+test('the test of an upstream is one small completion, and reports its model, times and tokens', async () => {
+  const { up, result } = await testedHosted(sse(chunk({ content: 'OK' }), STOP, USAGE, DONE));
+  expect(result).toMatchObject({ ok: true, promptTokens: 12, completionTokens: 3 });
+  expect(result).toMatchObject({ ttftMs: expect.any(Number), totalMs: expect.any(Number) });
+  expect(up.calls).toHaveLength(1);
+  expect(up.calls[0]?.json).toMatchObject({ model: 'gpt', max_tokens: 16 });
+  expect(up.calls[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+});
 
-  test.each([
-    [500, 'the engine fell over', 'http_500'],
-    [401, 'Incorrect API key provided', 'credentials'],
-    [404, 'The model gpt does not exist', 'model_not_found'],
-  ])(
-    'the test of an upstream that meets a %i gives the upstream’s own words',
-    async (status, words, reason) => {
-      const { result } = await testedHosted(error(status, words));
-      expect(result).toMatchObject({ ok: false, reason, message: words });
-    },
-  );
+test.each([
+  [500, 'the engine fell over', 'http_500'],
+  [401, 'Incorrect API key provided', 'credentials'],
+  [404, 'The model gpt does not exist', 'model_not_found'],
+])(
+  'the test of an upstream that meets a %i gives the upstream’s own words',
+  async (status, words, reason) => {
+    const { result } = await testedHosted(error(status, words));
+    expect(result).toMatchObject({ ok: false, reason, message: words });
+  },
+);
 
-  test('the test of an upstream tells an engine that still loads its model from one that is busy', async () => {
-    for (const [words, reason] of [
-      ['Loading model', 'starting'],
-      ['server busy', 'busy'],
-    ] as const) {
-      const up = await startUpstream(error(503, words));
-      const { result } = await tested(
-        { ...at({ ondemand: up.url }), ONDEMAND_MODEL: 'large' },
-        'ondemand',
-      );
-      expect(result).toMatchObject({ ok: false, reason, message: words });
-    }
-  });
-
-  test('the test of an upstream never shows the key, whatever the upstream says', async () => {
-    const { result } = await testedHosted(error(401, `Incorrect API key provided: ${KEY}`));
-    expect(result).toMatchObject({ message: 'Incorrect API key provided: [secret]' });
-  });
-
-  test('the test of an upstream says why a port does not answer', async () => {
-    const { result } = await tested(at({ local: REFUSED_URL }), 'local');
-    expect(result).toMatchObject({ ok: false, reason: 'unreachable' });
-    expect(result).toMatchObject({ message: expect.stringMatching(/ECONNREFUSED|refused/) });
-  });
-
-  test('the test of an upstream uses the newer name of the limit if the older is refused', async () => {
-    const words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
-    const { up, result } = await testedHosted(error(400, words), answers('OK'));
-    expect(result.ok).toBe(true);
-    expect(up.calls.map(({ json: body }) => body['max_completion_tokens'])).toEqual([
-      undefined,
-      16,
-    ]);
-  });
-
-  test('the test of an upstream leaves circuits, counters and the list of requests as they were', async () => {
-    const { gateway } = await testedHosted(error(500, 'no'));
-    const { stats, circuits } = await gateway.status();
-    expect(circuits['hosted_a']).toMatchObject({ fails: 0, open: false, consecutiveFails: 0 });
-    expect([stats.totalRequests, stats.perUpstream['hosted_a']?.requests]).toEqual([0, 0]);
-    expect(gateway.host.snapshot().requests).toEqual([]);
-  });
-
-  test('the test of an upstream without a model asks for the list and no completion', async () => {
-    const up = await startUpstream(answers('no'));
-    up.answerGet = lists('a');
-    const { result } = await tested(at({ hosted_a: up.url }));
-    expect(result).toMatchObject({ ok: true, model: null });
-    expect(up.calls).toEqual([]);
-  });
-
-  test('the test of an engine waits for its list of models, and asks for one of them', async () => {
-    const up = await startUpstream(answers('OK'));
-    const listed = Promise.withResolvers<void>();
-    up.answerGet = (get) => void listed.promise.then(() => lists('qwen')(get));
-    const gateway = await startControlled(at({ local: up.url }));
-    const answer = gateway.post('upstreams/local/test');
-    await gateway.status();
-    listed.resolve();
-    expect(JSON.parse((await answer).text)).toMatchObject({ ok: true });
-    expect(up.calls[0]?.json).toMatchObject({ model: 'qwen' });
-  });
-
-  test('the test of an upstream that costs money is refused while none may be spent, and that of local is not', async () => {
-    const up = await startUpstream(answers('OK'));
-    const gateway = await startControlled({
-      ...at({ local: up.url, hosted_a: up.url, ondemand: up.url }),
-      FORCE_ZERO: 'true',
-    });
-    for (const id of ['hosted_a', 'ondemand']) {
-      const answer = await gateway.post(`upstreams/${id}/test`);
-      expect(expectError(answer, 409, 'zero_spend')).toMatch(/cost money/);
-    }
-    expect(up.calls).toEqual([]);
-    expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
-  });
-
-  test('two tests of an upstream at the same time are one call, which ends with the upstream’s timeout', async () => {
-    const { gateway, a } = await startBefore(
-      { a: hang },
-      { ...HOSTED, HOSTED_A_TIMEOUT_MS: '300' },
+test('the test of an upstream tells an engine that still loads its model from one that is busy', async () => {
+  for (const [words, reason] of [
+    ['Loading model', 'starting'],
+    ['server busy', 'busy'],
+  ] as const) {
+    const up = await startUpstream(error(503, words));
+    const { result } = await tested(
+      { ...at({ ondemand: up.url }), ONDEMAND_MODEL: 'large' },
+      'ondemand',
     );
-    const both = await Promise.all([1, 2].map(() => gateway.post('upstreams/hosted_a/test')));
-    for (const { text } of both) expect(JSON.parse(text)).toMatchObject({ reason: 'timeout' });
-    expect(a.calls).toHaveLength(1);
-  });
+    expect(result).toMatchObject({ ok: false, reason, message: words });
+  }
+});
 
-  test('the test of an upstream that has a new address neither waits for the former one nor tells of it', async () => {
-    const former = await startUpstream(hang);
-    const next = await startUpstream(sse(chunk({ content: 'OK' }), STOP, DONE));
-    const gateway = await startControlled({ HOSTED_A_MODEL: 'gpt' });
-    await gateway.set({ hosted_a: { baseUrl: former.url } });
-    const path = 'upstreams/hosted_a/test';
-    const first = gateway.post(path);
-    const { res } = await former.call(1);
-    await gateway.set({ hosted_a: { baseUrl: next.url, apiKey: 'key-2' } });
-    expect((await gateway.post(path)).text).toContain('"ok":true');
-    const { sightings } = gateway.host.snapshot();
-    res.writeHead(401).end('{"error":{"code":"invalid_api_key","message":"no"}}');
-    expect((await first).text).toContain('"ok":false');
-    expect(gateway.host.snapshot().sightings).toEqual(sightings);
-  });
+test('the test of an upstream never shows the key, whatever the upstream says', async () => {
+  const { result } = await testedHosted(error(401, `Incorrect API key provided: ${KEY}`));
+  expect(result).toMatchObject({ message: 'Incorrect API key provided: [secret]' });
+});
 
-  test('the test of an upstream needs control, a known upstream and one that is set up', async () => {
-    const gateway = await startControlled({});
-    const path = `${gateway.url}/api/v1/upstreams/local/test`;
-    expectError(await send(path, { method: 'POST' }), 401, 'control_required');
-    for (const id of ['local', 'hosted_c']) {
-      expectError(await gateway.post(`upstreams/${id}/test`), 409, 'not_configured');
-    }
-    const unknown = await gateway.post('upstreams/nobody/test');
-    expect(expectError(unknown, 404, 'not_found')).toContain('nobody');
+test('the test of an upstream says why a port does not answer', async () => {
+  const { result } = await tested(at({ local: REFUSED_URL }), 'local');
+  expect(result).toMatchObject({ ok: false, reason: 'unreachable' });
+  expect(result).toMatchObject({ message: expect.stringMatching(/ECONNREFUSED|refused/) });
+});
+
+test('the test of an upstream uses the newer name of the limit if the older is refused', async () => {
+  const words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.";
+  const { up, result } = await testedHosted(error(400, words), answers('OK'));
+  expect(result.ok).toBe(true);
+  expect(up.calls.map(({ json: body }) => body['max_completion_tokens'])).toEqual([undefined, 16]);
+});
+
+test('the test of an upstream leaves circuits, counters and the list of requests as they were', async () => {
+  const { gateway } = await testedHosted(error(500, 'no'));
+  const { stats, circuits } = await gateway.status();
+  expect(circuits['hosted_a']).toMatchObject({ fails: 0, open: false, consecutiveFails: 0 });
+  expect([stats.totalRequests, stats.perUpstream['hosted_a']?.requests]).toEqual([0, 0]);
+  expect(gateway.host.snapshot().requests).toEqual([]);
+});
+
+test('the test of an upstream without a model asks for the list and no completion', async () => {
+  const up = await startUpstream(answers('no'));
+  up.answerGet = lists('a');
+  const { result } = await tested(at({ hosted_a: up.url }));
+  expect(result).toMatchObject({ ok: true, model: null });
+  expect(up.calls).toEqual([]);
+});
+
+test('the test of an engine waits for its list of models, and asks for one of them', async () => {
+  const up = await startUpstream(answers('OK'));
+  const listed = Promise.withResolvers<void>();
+  up.answerGet = (get) => void listed.promise.then(() => lists('qwen')(get));
+  const gateway = await startControlled(at({ local: up.url }));
+  const answer = gateway.post('upstreams/local/test');
+  await gateway.status();
+  listed.resolve();
+  expect(JSON.parse((await answer).text)).toMatchObject({ ok: true });
+  expect(up.calls[0]?.json).toMatchObject({ model: 'qwen' });
+});
+
+test('the test of an upstream that costs money is refused while none may be spent, and that of local is not', async () => {
+  const up = await startUpstream(answers('OK'));
+  const gateway = await startControlled({
+    ...at({ local: up.url, hosted_a: up.url, ondemand: up.url }),
+    FORCE_ZERO: 'true',
   });
+  for (const id of ['hosted_a', 'ondemand']) {
+    const answer = await gateway.post(`upstreams/${id}/test`);
+    expect(expectError(answer, 409, 'zero_spend')).toMatch(/cost money/);
+  }
+  expect(up.calls).toEqual([]);
+  expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
+});
+
+test('two tests of an upstream at the same time are one call, which ends with the upstream’s timeout', async () => {
+  const { gateway, a } = await startBefore({ a: hang }, { ...HOSTED, HOSTED_A_TIMEOUT_MS: '300' });
+  const both = await Promise.all([1, 2].map(() => gateway.post('upstreams/hosted_a/test')));
+  for (const { text } of both) expect(JSON.parse(text)).toMatchObject({ reason: 'timeout' });
+  expect(a.calls).toHaveLength(1);
+});
+
+test('the test of an upstream that has a new address neither waits for the former one nor tells of it', async () => {
+  const former = await startUpstream(hang);
+  const next = await startUpstream(sse(chunk({ content: 'OK' }), STOP, DONE));
+  const gateway = await startControlled({ HOSTED_A_MODEL: 'gpt' });
+  await gateway.set({ hosted_a: { baseUrl: former.url } });
+  const path = 'upstreams/hosted_a/test';
+  const first = gateway.post(path);
+  const { res } = await former.call(1);
+  await gateway.set({ hosted_a: { baseUrl: next.url, apiKey: 'key-2' } });
+  expect((await gateway.post(path)).text).toContain('"ok":true');
+  const { sightings } = gateway.host.snapshot();
+  res.writeHead(401).end('{"error":{"code":"invalid_api_key","message":"no"}}');
+  expect((await first).text).toContain('"ok":false');
+  expect(gateway.host.snapshot().sightings).toEqual(sightings);
+});
+
+test('the test of an upstream needs control, a known upstream and one that is set up', async () => {
+  const gateway = await startControlled({});
+  const path = `${gateway.url}/api/v1/upstreams/local/test`;
+  expectError(await send(path, { method: 'POST' }), 401, 'control_required');
+  for (const id of ['local', 'hosted_c']) {
+    expectError(await gateway.post(`upstreams/${id}/test`), 409, 'not_configured');
+  }
+  const unknown = await gateway.post('upstreams/nobody/test');
+  expect(expectError(unknown, 404, 'not_found')).toContain('nobody');
 });
 
 describe('models of an upstream that is not saved yet', () => {
@@ -220,52 +212,46 @@ describe('models of an upstream that is not saved yet', () => {
   });
 });
 
-describe('skips of an upstream that is well again', () => {
-  /** It refused a key once, and failed until its circuit opened. */
-  async function startOut() {
-    const { gateway, a } = await startBefore(
-      { a: error(401, 'Incorrect API key provided') },
-      HOSTED,
-    );
-    expect((await chat(gateway.url)).status).toBe(502);
-    const skips = async () =>
-      (await gateway.status()).upstreams[1]?.skips.map((each) => each.reason);
-    expect(await skips()).toEqual(['credentials']);
-    a.script = answers('hi');
-    return { gateway, skips };
-  }
+/** It refused a key once, and failed until its circuit opened. */
+async function startOut() {
+  const { gateway, a } = await startBefore({ a: error(401, 'Incorrect API key provided') }, HOSTED);
+  expect((await chat(gateway.url)).status).toBe(502);
+  const skips = async () => (await gateway.status()).upstreams[1]?.skips.map((each) => each.reason);
+  expect(await skips()).toEqual(['credentials']);
+  a.script = answers('hi');
+  return { gateway, skips };
+}
 
-  test('an upstream that is skipped is called again after a test that it has passed', async () => {
+test('an upstream that is skipped is called again after a test that it has passed', async () => {
+  const { gateway, skips } = await startOut();
+  const answer = await gateway.post('upstreams/hosted_a/test');
+  expect(JSON.parse(answer.text)).toMatchObject({ ok: true });
+  expect(await skips()).toEqual([]);
+  expect(gateway.host.snapshot().judgement).toMatchObject({
+    verdict: { kind: 'serving', by: 'hosted_a' },
+    conditions: { hosted_a: { kind: 'closed' } },
+  });
+  expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+});
+
+test.each([
+  ['its label', { label: 'Groq' }],
+  ['its time-out', { timeoutMs: 29_000 }],
+])(
+  'an upstream that is skipped is called again after its owner has saved %s',
+  async (_what, settings) => {
     const { gateway, skips } = await startOut();
-    const answer = await gateway.post('upstreams/hosted_a/test');
-    expect(JSON.parse(answer.text)).toMatchObject({ ok: true });
+    await gateway.set({ hosted_a: settings });
     expect(await skips()).toEqual([]);
-    expect(gateway.host.snapshot().judgement).toMatchObject({
-      verdict: { kind: 'serving', by: 'hosted_a' },
-      conditions: { hosted_a: { kind: 'closed' } },
-    });
     expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
-  });
+  },
+);
 
-  test.each([
-    ['its label', { label: 'Groq' }],
-    ['its time-out', { timeoutMs: 29_000 }],
-  ])(
-    'an upstream that is skipped is called again after its owner has saved %s',
-    async (_what, settings) => {
-      const { gateway, skips } = await startOut();
-      await gateway.set({ hosted_a: settings });
-      expect(await skips()).toEqual([]);
-      expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
-    },
-  );
-
-  test('an upstream stays skipped after a test that it fails, and after another upstream is saved', async () => {
-    const { gateway } = await startBefore({ a: error(401, 'Incorrect API key provided') }, HOSTED);
-    await chat(gateway.url);
-    await gateway.post('upstreams/hosted_a/test');
-    await gateway.set({ hosted_b: { timeoutMs: 29_000 } });
-    expect((await gateway.status()).upstreams[1]?.skips).toHaveLength(1);
-    expect(gateway.host.snapshot().judgement.verdict).toEqual({ kind: 'stuck', tries: null });
-  });
+test('an upstream stays skipped after a test that it fails, and after another upstream is saved', async () => {
+  const { gateway } = await startBefore({ a: error(401, 'Incorrect API key provided') }, HOSTED);
+  await chat(gateway.url);
+  await gateway.post('upstreams/hosted_a/test');
+  await gateway.set({ hosted_b: { timeoutMs: 29_000 } });
+  expect((await gateway.status()).upstreams[1]?.skips).toHaveLength(1);
+  expect(gateway.host.snapshot().judgement.verdict).toEqual({ kind: 'stuck', tries: null });
 });

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
 import type { EngineMemory } from '../../main/engines/adapters/probe.ts';
 import { lookAt } from '../../main/engines/detect.ts';
@@ -260,62 +260,60 @@ type Circumstances = Parameters<typeof byPreference>[1];
 const chatting = (id: string, more: Partial<ModelFacts> = {}) =>
   modelFacts(id, { use: 'chat', loaded: false, ...more });
 
-describe('stand-ins for a name that an engine does not have', () => {
-  const EMBEDDER = chatting('e', { use: 'embedding', loaded: true });
+const EMBEDDER = chatting('e', { use: 'embedding', loaded: true });
 
-  test('an unknown name goes to the loaded chat model, then the last used, then the largest that fits', () => {
-    const models = [
-      EMBEDDER,
-      chatting('small', { size_bytes: 2 * GB }),
-      chatting('huge', { size_bytes: 60 * GB }),
-      chatting('large', { size_bytes: 15 * GB }),
-      chatting('loaded', { loaded: true, size_bytes: 1 * GB }),
-    ];
-    expect(order(models, { ...NOTHING_USED, lastUsed: 'small' })).toEqual([
-      'loaded',
-      'small',
-      'large',
-      'huge',
-      'e',
-    ]);
-    expect(order(models.slice(0, 4))).toEqual(['large', 'small', 'huge', 'e']);
-  });
+test('an unknown name goes to the loaded chat model, then the last used, then the largest that fits', () => {
+  const models = [
+    EMBEDDER,
+    chatting('small', { size_bytes: 2 * GB }),
+    chatting('huge', { size_bytes: 60 * GB }),
+    chatting('large', { size_bytes: 15 * GB }),
+    chatting('loaded', { loaded: true, size_bytes: 1 * GB }),
+  ];
+  expect(order(models, { ...NOTHING_USED, lastUsed: 'small' })).toEqual([
+    'loaded',
+    'small',
+    'large',
+    'huge',
+    'e',
+  ]);
+  expect(order(models.slice(0, 4))).toEqual(['large', 'small', 'huge', 'e']);
+});
 
-  test('an unknown name goes with a picture or tools to a model that takes them, if there is one', () => {
-    const models = [
-      chatting('text', { loaded: true, vision: false, tools: true }),
-      chatting('eyes', { vision: true, tools: false }),
-    ];
-    const chosen = (vision: boolean, tools: boolean) =>
-      standIn(models, () => ({ vision, tools }))?.id;
-    expect([chosen(false, false), chosen(true, false), chosen(false, true)]).toEqual([
-      'text',
-      'eyes',
-      'text',
-    ]);
-    expect(standIn([EMBEDDER], () => ({ vision: false, tools: false }))).toBeNull();
-  });
+test('an unknown name goes with a picture or tools to a model that takes them, if there is one', () => {
+  const models = [
+    chatting('text', { loaded: true, vision: false, tools: true }),
+    chatting('eyes', { vision: true, tools: false }),
+  ];
+  const chosen = (vision: boolean, tools: boolean) =>
+    standIn(models, () => ({ vision, tools }))?.id;
+  expect([chosen(false, false), chosen(true, false), chosen(false, true)]).toEqual([
+    'text',
+    'eyes',
+    'text',
+  ]);
+  expect(standIn([EMBEDDER], () => ({ vision: false, tools: false }))).toBeNull();
+});
 
-  test('an unknown name never goes to an embedder or reranker, whatever the order of the list', () => {
-    const model = fc.record({
-      use: fc.constantFrom('chat', 'embedding', 'rerank', 'other', null),
-      loaded: fc.constantFrom(true, false, null),
-      vision: fc.constantFrom(true, false, null),
-      tools: fc.constantFrom(true, false, null),
-      size_bytes: fc.option(fc.integer({ min: 1, max: 100 * GB })),
-    });
-    const circumstances = fc.record({
-      lastUsed: fc.option(fc.constantFrom('0', '1', '2')),
-      memoryBytes: fc.option(fc.constantFrom(8 * GB, 80 * GB)),
-    });
-    const needs = fc.record({ vision: fc.boolean(), tools: fc.boolean() });
-    fc.assert(
-      fc.property(fc.array(model, { maxLength: 8 }), circumstances, needs, (all, known, needed) => {
-        const models = all.map((each, at) => modelFacts(String(at), each));
-        const chosen = standIn(byPreference(models, known), () => needed);
-        expect(chosen === null || isForChat(chosen)).toBe(true);
-        expect(chosen === null).toBe(!models.some(isForChat));
-      }),
-    );
+test('an unknown name never goes to an embedder or reranker, whatever the order of the list', () => {
+  const model = fc.record({
+    use: fc.constantFrom('chat', 'embedding', 'rerank', 'other', null),
+    loaded: fc.constantFrom(true, false, null),
+    vision: fc.constantFrom(true, false, null),
+    tools: fc.constantFrom(true, false, null),
+    size_bytes: fc.option(fc.integer({ min: 1, max: 100 * GB })),
   });
+  const circumstances = fc.record({
+    lastUsed: fc.option(fc.constantFrom('0', '1', '2')),
+    memoryBytes: fc.option(fc.constantFrom(8 * GB, 80 * GB)),
+  });
+  const needs = fc.record({ vision: fc.boolean(), tools: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(model, { maxLength: 8 }), circumstances, needs, (all, known, needed) => {
+      const models = all.map((each, at) => modelFacts(String(at), each));
+      const chosen = standIn(byPreference(models, known), () => needed);
+      expect(chosen === null || isForChat(chosen)).toBe(true);
+      expect(chosen === null).toBe(!models.some(isForChat));
+    }),
+  );
 });

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { chat, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startTierScene, STREAM } from '../support/scene.ts';
@@ -38,59 +38,57 @@ type Talk = ReturnType<typeof conversation>;
 const startThree = (settings: Readonly<Record<string, string>> = AUTO) =>
   startTierScene({ a: answers('yes'), b: answers('yes'), c: answers('yes') }, {}, settings);
 
-describe('the machine of a conversation', () => {
-  test('a conversation stays with the machine of its first turn, and all machines have about as many', async () => {
-    const tier = await startThree();
-    const all = Array.from({ length: 9 }, (_, at) => conversation(`talk ${at}`));
-    const homes: string[] = [];
-    for (const each of all) homes.push(await each.turn(tier));
-    expect(new Set(homes).size).toBe(3);
-    for (const own of Object.values(tier.own)) expect(own.calls).toHaveLength(3);
-    for (let turn = 2; turn <= 6; turn += 1)
-      for (const [at, each] of all.entries()) expect(await each.turn(tier)).toBe(homes[at]);
-  });
+test('a conversation stays with the machine of its first turn, and all machines have about as many', async () => {
+  const tier = await startThree();
+  const all = Array.from({ length: 9 }, (_, at) => conversation(`talk ${at}`));
+  const homes: string[] = [];
+  for (const each of all) homes.push(await each.turn(tier));
+  expect(new Set(homes).size).toBe(3);
+  for (const own of Object.values(tier.own)) expect(own.calls).toHaveLength(3);
+  for (let turn = 2; turn <= 6; turn += 1)
+    for (const [at, each] of all.entries()) expect(await each.turn(tier)).toBe(homes[at]);
+});
 
-  test('a conversation goes by load and speed alone if affinity is off', async () => {
-    const tier = await startThree({ AFFINITY: 'off' });
-    // The constant chance of the tests: nothing else tells the machines apart.
-    const homes = new Set<string>();
-    for (let at = 0; at < 6; at += 1) homes.add(await conversation(`talk ${at}`).turn(tier));
-    expect(homes.size).toBe(1);
-  });
+test('a conversation goes by load and speed alone if affinity is off', async () => {
+  const tier = await startThree({ AFFINITY: 'off' });
+  // The constant chance of the tests: nothing else tells the machines apart.
+  const homes = new Set<string>();
+  for (let at = 0; at < 6; at += 1) homes.add(await conversation(`talk ${at}`).turn(tier));
+  expect(homes.size).toBe(1);
+});
 
-  test('a conversation stays at its machine when its last message is edited or it branches', async () => {
-    const tier = await startThree();
-    const [first, other] = [conversation('first'), conversation('other')];
-    const home = await first.turn(tier);
-    await other.turn(tier);
-    await first.turn(tier);
-    first.messages.splice(-2);
-    expect(await first.turn(tier)).toBe(home);
-    const branch = conversation('branch');
-    branch.messages.push(...first.messages.slice(0, 2));
-    expect(await branch.turn(tier)).toBe(home);
-  });
+test('a conversation stays at its machine when its last message is edited or it branches', async () => {
+  const tier = await startThree();
+  const [first, other] = [conversation('first'), conversation('other')];
+  const home = await first.turn(tier);
+  await other.turn(tier);
+  await first.turn(tier);
+  first.messages.splice(-2);
+  expect(await first.turn(tier)).toBe(home);
+  const branch = conversation('branch');
+  branch.messages.push(...first.messages.slice(0, 2));
+  expect(await branch.turn(tier)).toBe(home);
+});
 
-  test('a conversation is recognised by the session that its app names even if earlier messages have changed', async () => {
-    const tier = await startThree();
-    const named = conversation('named', { 'x-session-id': 's1' });
-    await conversation('another').turn(tier);
-    const home = await named.turn(tier);
-    named.messages.splice(0);
-    expect(await named.turn(tier)).toBe(home);
-  });
+test('a conversation is recognised by the session that its app names even if earlier messages have changed', async () => {
+  const tier = await startThree();
+  const named = conversation('named', { 'x-session-id': 's1' });
+  await conversation('another').turn(tier);
+  const home = await named.turn(tier);
+  named.messages.splice(0);
+  expect(await named.turn(tier)).toBe(home);
+});
 
-  test('a conversation is served by another machine when its own dies, and stays there', async () => {
-    const tier = await startThree();
-    const talk = conversation('talk');
-    const home = await talk.turn(tier);
-    await Object.values(tier.own)
-      .find(({ id }) => id === home)
-      ?.close();
-    const next = await talk.turn(tier);
-    expect(next).not.toBe(home);
-    expect(await talk.turn(tier)).toBe(next);
-  });
+test('a conversation is served by another machine when its own dies, and stays there', async () => {
+  const tier = await startThree();
+  const talk = conversation('talk');
+  const home = await talk.turn(tier);
+  await Object.values(tier.own)
+    .find(({ id }) => id === home)
+    ?.close();
+  const next = await talk.turn(tier);
+  expect(next).not.toBe(home);
+  expect(await talk.turn(tier)).toBe(next);
 });
 
 /** Another request runs there, so that only a prompt in its cache leads to it. */
@@ -105,35 +103,33 @@ async function occupied(tier: Pick<Tier, 'url'>, machine: Machine, talk: Talk): 
   machine.script = script;
 }
 
-describe('cached prefixes', () => {
-  const OFF = { ...AUTO, HEDGE: 'off' };
+const OFF = { ...AUTO, HEDGE: 'off' };
 
-  test.each<[what: string, change: object]>([
-    ['whose agent has started again', { uptime_s: 1 }],
-    ['whose engine was gone', { engine_health: { status: 'unreachable', code: 0 } }],
-    ['that has unloaded its model', { current_model: null }],
-    ['that has loaded another model', { current_model: 'another' }],
-  ])('the cached prefixes are forgotten of a machine %s', async (_what, change) => {
-    const clock = createManualClock();
-    const beating = await startReporting(answers('yes'), clock);
-    const other = await startMachine(answers('yes'));
-    const tier = await startTier([other, beating], OFF, clock);
-    const beat = (changed: object) =>
-      beating.beat(tier.url, {
-        models: [MODEL, 'another'],
-        status: 'idle',
-        uptime_s: 1000,
-        engine_health: { status: 'ok', code: 0 },
-        ...changed,
-      });
-    await beat({});
-    const [first, second] = [conversation('1'), conversation('2')];
-    expect(await first.turn(tier)).toBe(other.id);
-    expect(await second.turn(tier)).toBe(beating.id);
-    await occupied(tier, beating, second);
-    expect(await second.turn(tier)).toBe(beating.id);
-    await beat(change);
-    await beat('uptime_s' in change ? change : {});
-    expect(await second.turn(tier)).toBe(other.id);
-  });
+test.each<[what: string, change: object]>([
+  ['whose agent has started again', { uptime_s: 1 }],
+  ['whose engine was gone', { engine_health: { status: 'unreachable', code: 0 } }],
+  ['that has unloaded its model', { current_model: null }],
+  ['that has loaded another model', { current_model: 'another' }],
+])('the cached prefixes are forgotten of a machine %s', async (_what, change) => {
+  const clock = createManualClock();
+  const beating = await startReporting(answers('yes'), clock);
+  const other = await startMachine(answers('yes'));
+  const tier = await startTier([other, beating], OFF, clock);
+  const beat = (changed: object) =>
+    beating.beat(tier.url, {
+      models: [MODEL, 'another'],
+      status: 'idle',
+      uptime_s: 1000,
+      engine_health: { status: 'ok', code: 0 },
+      ...changed,
+    });
+  await beat({});
+  const [first, second] = [conversation('1'), conversation('2')];
+  expect(await first.turn(tier)).toBe(other.id);
+  expect(await second.turn(tier)).toBe(beating.id);
+  await occupied(tier, beating, second);
+  expect(await second.turn(tier)).toBe(beating.id);
+  await beat(change);
+  await beat('uptime_s' in change ? change : {});
+  expect(await second.turn(tier)).toBe(other.id);
 });

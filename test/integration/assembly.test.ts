@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO, startChat, type Answer } from '../support/client.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import {
@@ -126,53 +126,51 @@ test('an assembled answer is sent at [DONE], though the upstream keeps its conne
   expect(parsed(answer).choices[0].message).toEqual({ role: 'assistant', content: 'a' });
 });
 
-describe('the request for an assembled answer', () => {
-  const odd =
-    '{ "messages" : [{"role":"user","content":"\\u0068i"}],\n "seed":12345678901234567890, "temperature":1.0';
+const odd =
+  '{ "messages" : [{"role":"user","content":"\\u0068i"}],\n "seed":12345678901234567890, "temperature":1.0';
 
-  test.each([
-    ['no stream field', `${odd}}`, `${odd},"stream":true,"stream_options":{"include_usage":true}}`],
-    [
-      'stream:false',
-      `${odd}, "stream": false }`,
-      `${odd}, "stream": true ,"stream_options":{"include_usage":true}}`,
-    ],
-    [
-      'stream:null',
-      `${odd},"stream":null}`,
-      `${odd},"stream":true,"stream_options":{"include_usage":true}}`,
-    ],
-    [
-      'own stream options',
-      `{"stream_options":{"x":1},${odd.slice(1)}}`,
-      `{"stream_options":{"x":1,"include_usage":true},${odd.slice(1)},"stream":true}`,
-    ],
-  ])(
-    'a request with %s reaches the upstream as one for a stream with usage, with every other byte unchanged',
-    async (_name, body, asked) => {
-      const { upstream, answer } = await ask(answers('x'), body);
-      expect(upstream.calls.map((call) => call.body.toString())).toEqual([asked]);
-      expect(answer.status).toBe(200);
-    },
-  );
+test.each([
+  ['no stream field', `${odd}}`, `${odd},"stream":true,"stream_options":{"include_usage":true}}`],
+  [
+    'stream:false',
+    `${odd}, "stream": false }`,
+    `${odd}, "stream": true ,"stream_options":{"include_usage":true}}`,
+  ],
+  [
+    'stream:null',
+    `${odd},"stream":null}`,
+    `${odd},"stream":true,"stream_options":{"include_usage":true}}`,
+  ],
+  [
+    'own stream options',
+    `{"stream_options":{"x":1},${odd.slice(1)}}`,
+    `{"stream_options":{"x":1,"include_usage":true},${odd.slice(1)},"stream":true}`,
+  ],
+])(
+  'a request with %s reaches the upstream as one for a stream with usage, with every other byte unchanged',
+  async (_name, body, asked) => {
+    const { upstream, answer } = await ask(answers('x'), body);
+    expect(upstream.calls.map((call) => call.body.toString())).toEqual([asked]);
+    expect(answer.status).toBe(200);
+  },
+);
 
-  test.each<[name: string, body: Record<string, unknown>, settings: Record<string, string>]>([
-    ['n over 1', { ...HELLO, n: 2 }, {}],
-    ['logprobs', { ...HELLO, logprobs: true }, {}],
-    ['audio', { ...HELLO, audio: { voice: 'x' } }, {}],
-    ['an audio modality', { ...HELLO, modalities: ['text', 'audio'] }, {}],
-    ['an answer that the caller has begun', { messages: [...HELLO.messages, BEGUN] }, {}],
-    ['assembly switched off', { ...HELLO, stream: false }, { HOSTED_A_ASSEMBLE: 'false' }],
-  ])(
-    'a request with %s is not assembled, with the bytes unchanged both ways',
-    async (_name, body, settings) => {
-      const reply = ` ${JSON.stringify(completion('x'))} `;
-      const { upstream, answer } = await ask(json(200, reply), body, settings);
-      expect(upstream.calls.map((call) => call.body.toString())).toEqual([JSON.stringify(body)]);
-      expect(answer.text).toBe(reply);
-    },
-  );
-});
+test.each<[name: string, body: Record<string, unknown>, settings: Record<string, string>]>([
+  ['n over 1', { ...HELLO, n: 2 }, {}],
+  ['logprobs', { ...HELLO, logprobs: true }, {}],
+  ['audio', { ...HELLO, audio: { voice: 'x' } }, {}],
+  ['an audio modality', { ...HELLO, modalities: ['text', 'audio'] }, {}],
+  ['an answer that the caller has begun', { messages: [...HELLO.messages, BEGUN] }, {}],
+  ['assembly switched off', { ...HELLO, stream: false }, { HOSTED_A_ASSEMBLE: 'false' }],
+])(
+  'a request with %s is not assembled, with the bytes unchanged both ways',
+  async (_name, body, settings) => {
+    const reply = ` ${JSON.stringify(completion('x'))} `;
+    const { upstream, answer } = await ask(json(200, reply), body, settings);
+    expect(upstream.calls.map((call) => call.body.toString())).toEqual([JSON.stringify(body)]);
+    expect(answer.text).toBe(reply);
+  },
+);
 
 test('a JSON answer to a request for a stream to assemble is passed on byte for byte', async () => {
   const reply = `{ "id":1e2,"choices":[{"message":{"content":"\\u0061"}}],"x":12345678901234567890 }\n`;
@@ -180,36 +178,34 @@ test('a JSON answer to a request for a stream to assemble is passed on byte for 
   expect(answer.text).toBe(reply);
 });
 
-describe('falling back before the end of an assembled answer', () => {
-  async function askPair(script: Script, idleTimeoutMs = 5000) {
-    const { gateway, a, b, clock } = await startStill(
-      { a: script, b: answers('from b') },
-      { HOSTED_A_TIMEOUT_MS: '8000', IDLE_TIMEOUT_MS: String(idleTimeoutMs) },
-    );
-    return { a, b, clock, gateway, pending: startChat(gateway.url) };
-  }
+async function askPair(script: Script, idleTimeoutMs = 5000) {
+  const { gateway, a, b, clock } = await startStill(
+    { a: script, b: answers('from b') },
+    { HOSTED_A_TIMEOUT_MS: '8000', IDLE_TIMEOUT_MS: String(idleTimeoutMs) },
+  );
+  return { a, b, clock, gateway, pending: startChat(gateway.url) };
+}
 
-  test.each<[name: string, script: Script]>([
-    ['a cut in the text', cut(ROLE, A, A)],
-    ['a cut inside an event', cut(A + STOP.slice(0, 50))],
-    ['a clean end without finish reason', sse(A)],
-    ['an error in the text', sse(A, event({ error: { message: 'no' } }), STOP, DONE)],
-  ])('an assembled answer falls back at any point before its end: %s', async (_name, script) => {
-    const { b, gateway, pending } = await askPair(script);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
-    expect(parsed(answer).choices[0].message).toMatchObject({ content: 'from b' });
-    expect(b.calls).toHaveLength(1);
-    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
-    expect(inFlight(gateway)).toBe(0);
-  });
+test.each<[name: string, script: Script]>([
+  ['a cut in the text', cut(ROLE, A, A)],
+  ['a cut inside an event', cut(A + STOP.slice(0, 50))],
+  ['a clean end without finish reason', sse(A)],
+  ['an error in the text', sse(A, event({ error: { message: 'no' } }), STOP, DONE)],
+])('an assembled answer falls back at any point before its end: %s', async (_name, script) => {
+  const { b, gateway, pending } = await askPair(script);
+  const answer = await pending.answer;
+  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+  expect(parsed(answer).choices[0].message).toMatchObject({ content: 'from b' });
+  expect(b.calls).toHaveLength(1);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+  expect(inFlight(gateway)).toBe(0);
+});
 
-  test('an assembled answer is whole at a stall after the finish reason', async () => {
-    const { a, b, clock, gateway, pending } = await askPair(stall(A, STOP));
-    await a.call(1);
-    await turns(gateway);
-    clock.advance(5000);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-    expect(b.calls).toHaveLength(0);
-  });
+test('an assembled answer is whole at a stall after the finish reason', async () => {
+  const { a, b, clock, gateway, pending } = await askPair(stall(A, STOP));
+  await a.call(1);
+  await turns(gateway);
+  clock.advance(5000);
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  expect(b.calls).toHaveLength(0);
 });

@@ -1,4 +1,4 @@
-import { expect, test, describe } from 'vitest';
+import { expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { CHAT, startChat, startCall, HELLO } from '../support/client.ts';
 import type { TestGateway } from '../support/gateway.ts';
@@ -204,38 +204,36 @@ test('the usage that an upstream reports with a failed answer counts as reported
   expect(row?.tokens).toEqual({ input: 100, output: 0, cached: 0, estimated: false });
 });
 
-describe('callers that always leave', () => {
-  const leaveAt = async (gateway: TestGateway, a: Upstream, body: object, headers = {}) => {
-    const before = a.calls.length;
-    const pending = startChat(gateway.url, body, headers);
-    const answer = pending.answer.catch(() => null);
-    const called = await Promise.race([a.call(before + 1), answer]);
-    if (called === null || 'status' in called) return called?.status ?? null;
-    await turns(gateway, 5);
-    pending.leave();
-    await called.gone;
-    await turns(gateway);
-    return null;
-  };
+const leaveAt = async (gateway: TestGateway, a: Upstream, body: object, headers = {}) => {
+  const before = a.calls.length;
+  const pending = startChat(gateway.url, body, headers);
+  const answer = pending.answer.catch(() => null);
+  const called = await Promise.race([a.call(before + 1), answer]);
+  if (called === null || 'status' in called) return called?.status ?? null;
+  await turns(gateway, 5);
+  pending.leave();
+  await called.gone;
+  await turns(gateway);
+  return null;
+};
 
-  test.each([
-    ['streams', STREAM],
-    ['does not stream', HELLO],
-  ])('a caller that always leaves and %s stays within the money budget', async (_, body) => {
-    const { gateway, a } = await startBefore(
-      { a: stall(ROLE, ...WORDS) },
-      { HOSTED_A_PRICE_OUTPUT: '1000000', HOSTED_A_BUDGET_DAY: '100' },
-    );
-    const ends = [];
-    for (let n = 0; n < 5; n += 1) ends.push(await leaveAt(gateway, a, body));
-    expect(ends).toEqual([null, null, null, 503, 503]);
-  });
+test.each([
+  ['streams', STREAM],
+  ['does not stream', HELLO],
+])('a caller that always leaves and %s stays within the money budget', async (_, body) => {
+  const { gateway, a } = await startBefore(
+    { a: stall(ROLE, ...WORDS) },
+    { HOSTED_A_PRICE_OUTPUT: '1000000', HOSTED_A_BUDGET_DAY: '100' },
+  );
+  const ends = [];
+  for (let n = 0; n < 5; n += 1) ends.push(await leaveAt(gateway, a, body));
+  expect(ends).toEqual([null, null, null, 503, 503]);
+});
 
-  test('a caller that always leaves stays within the token limit of its key', async () => {
-    const { gateway, a } = await startBefore({ a: stall(ROLE, ...WORDS) });
-    const key = bearer(await gateway.key('laptop', { tokensDay: 100 }));
-    const ends = [];
-    for (let n = 0; n < 4; n += 1) ends.push(await leaveAt(gateway, a, STREAM, key));
-    expect(ends).toEqual([null, null, 429, 429]);
-  });
+test('a caller that always leaves stays within the token limit of its key', async () => {
+  const { gateway, a } = await startBefore({ a: stall(ROLE, ...WORDS) });
+  const key = bearer(await gateway.key('laptop', { tokensDay: 100 }));
+  const ends = [];
+  for (let n = 0; n < 4; n += 1) ends.push(await leaveAt(gateway, a, STREAM, key));
+  expect(ends).toEqual([null, null, 429, 429]);
 });

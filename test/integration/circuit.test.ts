@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { answers, chunk, DONE, error, hang, ROLE, stall, STOP } from '../support/upstream.ts';
@@ -33,38 +33,36 @@ async function startOpened(settings: Readonly<Record<string, string>> = {}) {
   return { clock, a, b, gateway };
 }
 
-describe('after the cool-down', () => {
-  test('one request after the cool-down is the probe, and all others skip the upstream at once', async () => {
-    const { clock, a, gateway } = await startOpened();
-    clock.advance(MINUTE_MS - 1);
-    expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
-    clock.advance(1);
-    a.script = hang;
-    const probe = chat(gateway.url);
-    const call = await a.call(2);
-    const others = await Promise.all(Array.from({ length: 20 }, () => chat(gateway.url)));
-    for (const other of others) {
-      expect(other).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=circuit_open' });
-    }
-    expect(a.calls).toHaveLength(2);
-    a.script = answers('from a');
-    await answers('from the probe')(call);
-    expect((await probe).text).toContain('probe');
-    const after = await Promise.all(Array.from({ length: 5 }, () => chat(gateway.url)));
-    expect(new Set(after.map(({ upstream }) => upstream))).toEqual(new Set(['hosted_a']));
-  });
+test('one request after the cool-down is the probe, and all others skip the upstream at once', async () => {
+  const { clock, a, gateway } = await startOpened();
+  clock.advance(MINUTE_MS - 1);
+  expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
+  clock.advance(1);
+  a.script = hang;
+  const probe = chat(gateway.url);
+  const call = await a.call(2);
+  const others = await Promise.all(Array.from({ length: 20 }, () => chat(gateway.url)));
+  for (const other of others) {
+    expect(other).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=circuit_open' });
+  }
+  expect(a.calls).toHaveLength(2);
+  a.script = answers('from a');
+  await answers('from the probe')(call);
+  expect((await probe).text).toContain('probe');
+  const after = await Promise.all(Array.from({ length: 5 }, () => chat(gateway.url)));
+  expect(new Set(after.map(({ upstream }) => upstream))).toEqual(new Set(['hosted_a']));
+});
 
-  test('a probe that streams closes the circuit at its end, not at its beginning', async () => {
-    const { clock, a, gateway } = await startOpened();
-    clock.advance(MINUTE_MS);
-    a.script = stall(ROLE, chunk({ content: 'a' }));
-    const probe = startChat(gateway.url, { ...HELLO, stream: true });
-    await probe.received('"a"');
-    expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
-    expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
-    const { res } = await a.call(2);
-    res.end(STOP + DONE);
-    await probe.answer;
-    expect(circuitOf(gateway)).toMatchObject({ open: false });
-  });
+test('a probe that streams closes the circuit at its end, not at its beginning', async () => {
+  const { clock, a, gateway } = await startOpened();
+  clock.advance(MINUTE_MS);
+  a.script = stall(ROLE, chunk({ content: 'a' }));
+  const probe = startChat(gateway.url, { ...HELLO, stream: true });
+  await probe.received('"a"');
+  expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+  expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
+  const { res } = await a.call(2);
+  res.end(STOP + DONE);
+  await probe.answer;
+  expect(circuitOf(gateway)).toMatchObject({ open: false });
 });

@@ -82,51 +82,49 @@ describe.each([...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS])('$name', (protocol
   );
 });
 
-describe('an answer that began before its first token', () => {
-  test.each([
-    ['a last comment', STREAM, [true, undefined, undefined]],
-    ['trailers', PLAIN, [false, 'hosted_a', 'local=timeout']],
-  ])(
-    'an early answer names in %s and in Requests who really answered',
-    async (_where, body, told) => {
-      const scene = await startScene({ local: hang, hosted_a: answers('paid') });
-      const { pending } = await ask(scene, scene.up.local, body);
-      scene.clock.advance(KEEP_ALIVE_MS);
-      const head = await pending.head;
-      expect(head.headers).toMatchObject({ 'x-gateway-upstream': 'local' });
-      scene.clock.advance(KEEP_ALIVE_MS);
-      const { text } = await pending.answer;
-      expect(text).toContain('paid');
-      expect([
-        text.includes(': answered by hosted_a (local=timeout)\n\n'),
-        head.trailers['x-gateway-upstream'],
-        head.trailers['x-gateway-fallback-reason'],
-      ]).toEqual(told);
-      const [row] = scene.host.snapshot().requests;
-      expect(row).toMatchObject({ upstream: 'hosted_a', fallbackReason: 'local=timeout' });
-    },
-  );
+test.each([
+  ['a last comment', STREAM, [true, undefined, undefined]],
+  ['trailers', PLAIN, [false, 'hosted_a', 'local=timeout']],
+])(
+  'an early answer names in %s and in Requests who really answered',
+  async (_where, body, told) => {
+    const scene = await startScene({ local: hang, hosted_a: answers('paid') });
+    const { pending } = await ask(scene, scene.up.local, body);
+    scene.clock.advance(KEEP_ALIVE_MS);
+    const head = await pending.head;
+    expect(head.headers).toMatchObject({ 'x-gateway-upstream': 'local' });
+    scene.clock.advance(KEEP_ALIVE_MS);
+    const { text } = await pending.answer;
+    expect(text).toContain('paid');
+    expect([
+      text.includes(': answered by hosted_a (local=timeout)\n\n'),
+      head.trailers['x-gateway-upstream'],
+      head.trailers['x-gateway-fallback-reason'],
+    ]).toEqual(told);
+    const [row] = scene.host.snapshot().requests;
+    expect(row).toMatchObject({ upstream: 'hosted_a', fallbackReason: 'local=timeout' });
+  },
+);
 
-  test('an early answer needs no trailers for a caller of HTTP/1.0, such as nginx', async () => {
-    const { url, untilSigns } = await startReading();
-    const wire = await openWire(url);
-    wire.send(chatBytes(PLAIN).replace('HTTP/1.1', 'HTTP/1.0'));
-    const call = await untilSigns();
-    await wire.received('\r\n\r\n ');
-    await sse(...answerChunks('read'))(call);
-    expect(await wire.closed).toMatch(/\r\n\r\n \{.*"read".*\}$/s);
-  });
+test('an early answer needs no trailers for a caller of HTTP/1.0, such as nginx', async () => {
+  const { url, untilSigns } = await startReading();
+  const wire = await openWire(url);
+  wire.send(chatBytes(PLAIN).replace('HTTP/1.1', 'HTTP/1.0'));
+  const call = await untilSigns();
+  await wire.received('\r\n\r\n ');
+  await sse(...answerChunks('read'))(call);
+  expect(await wire.closed).toMatch(/\r\n\r\n \{.*"read".*\}$/s);
+});
 
-  test.each([
-    ['with KEEP_ALIVE_MS=0', { KEEP_ALIVE_MS: '0' }, 'local'],
-    ['for a hosted upstream', { HOSTED_A_TIMEOUT_MS: '90000' }, 'hosted_a'],
-  ] as const)('no early answer begins %s', async (_says, settings, id) => {
-    const scene = await startScene({ [id]: hang } as Record<typeof id, typeof hang>, settings);
-    const { pending } = await ask(scene, scene.up[id], STREAM);
-    scene.clock.advance(2 * KEEP_ALIVE_MS - 1);
-    error(400)(await scene.up[id].call(1));
-    expect(await pending.answer).toMatchObject({ status: 400, upstream: id });
-  });
+test.each([
+  ['with KEEP_ALIVE_MS=0', { KEEP_ALIVE_MS: '0' }, 'local'],
+  ['for a hosted upstream', { HOSTED_A_TIMEOUT_MS: '90000' }, 'hosted_a'],
+] as const)('no early answer begins %s', async (_says, settings, id) => {
+  const scene = await startScene({ [id]: hang } as Record<typeof id, typeof hang>, settings);
+  const { pending } = await ask(scene, scene.up[id], STREAM);
+  scene.clock.advance(2 * KEEP_ALIVE_MS - 1);
+  error(400)(await scene.up[id].call(1));
+  expect(await pending.answer).toMatchObject({ status: 400, upstream: id });
 });
 
 test('OpenAI’s and Anthropic’s clients read answers that began before their first token', async () => {

@@ -38,51 +38,49 @@ test('a hedged call that fails makes room for a third call, which starts at once
   ]);
 });
 
-describe('refusals during a hedge', () => {
-  test('an unexplained refusal of the slow call leaves the hedged call its chance', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-    const { up } = scene;
-    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    BAD(slow);
-    await turns(scene);
-    await answers('from b')(hedge);
-    expect(await pending.answer).toMatchObject({
-      status: 200,
-      upstream: 'hosted_b',
-      reason: 'hosted_a=http_400',
-    });
-    await expectAtRest(scene);
-    expect((await scene.status()).circuits).toMatchObject({ hosted_a: { fails: 0 } });
+test('an unexplained refusal of the slow call leaves the hedged call its chance', async () => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+  const { up } = scene;
+  const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  BAD(slow);
+  await turns(scene);
+  await answers('from b')(hedge);
+  expect(await pending.answer).toMatchObject({
+    status: 200,
+    upstream: 'hosted_b',
+    reason: 'hosted_a=http_400',
   });
+  await expectAtRest(scene);
+  expect((await scene.status()).circuits).toMatchObject({ hosted_a: { fails: 0 } });
+});
 
-  test('a refusal of both calls is the answer of the slow one, and no other upstream is called', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
-    const { up } = scene;
-    const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
-    error(422, 'no such field')(hedge);
-    await turns(scene);
-    BAD(slow);
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({
-      status: 400,
-      upstream: 'hosted_a',
-      reason: 'hosted_a=http_400; hosted_b=http_422',
-    });
-    expect(answer.text).toContain('bad temperature');
-    expect(up.hosted_c.calls).toHaveLength(0);
-    await expectAtRest(scene);
+test('a refusal of both calls is the answer of the slow one, and no other upstream is called', async () => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
+  const { up } = scene;
+  const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  error(422, 'no such field')(hedge);
+  await turns(scene);
+  BAD(slow);
+  const answer = await pending.answer;
+  expect(answer).toMatchObject({
+    status: 400,
+    upstream: 'hosted_a',
+    reason: 'hosted_a=http_400; hosted_b=http_422',
   });
+  expect(answer.text).toContain('bad temperature');
+  expect(up.hosted_c.calls).toHaveLength(0);
+  await expectAtRest(scene);
+});
 
-  test('a refused credential at local ends the hedged call, and the caller gets the refusal', async () => {
-    const scene = await startScene({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
-    const { up } = scene;
-    const { pending, slow, hedge } = await askHedged(scene, up.local, up.hosted_a);
-    error(401, 'bad key')(slow);
-    await hedge.gone;
-    const answer = await pending.answer;
-    expect(answer).toMatchObject({ status: 401, upstream: 'local', reason: 'none' });
-    expect(answer.text).toContain('bad key');
-  });
+test('a refused credential at local ends the hedged call, and the caller gets the refusal', async () => {
+  const scene = await startScene({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
+  const { up } = scene;
+  const { pending, slow, hedge } = await askHedged(scene, up.local, up.hosted_a);
+  error(401, 'bad key')(slow);
+  await hedge.gone;
+  const answer = await pending.answer;
+  expect(answer).toMatchObject({ status: 401, upstream: 'local', reason: 'none' });
+  expect(answer.text).toContain('bad key');
 });
 
 describe.each([

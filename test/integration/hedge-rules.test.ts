@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, startChat } from '../support/client.ts';
 import {
   ask,
@@ -18,67 +18,63 @@ const DEAD = error(503);
 const TOO_LONG = error(400, 'the prompt is too long');
 const MINUTE_MS = 60_000;
 
-describe('the setting HEDGE', () => {
-  test.each([
-    ['own (the default)', {}],
-    ['off', { HEDGE: 'off' }],
-  ])('HEDGE=%s sends nothing to a paid upstream because local is slow', async (_name, settings) => {
-    const paid = answers('never asked');
-    const scene = await startScene({ local: hang, hosted_a: paid, ondemand: paid }, settings);
-    const { up } = scene;
-    const { pending, call } = await ask(scene, up.local);
-    await pass(scene, 4 * LINE_MS);
-    expect(callsOf(up)).toEqual({ local: 1, hosted_a: 0, ondemand: 0 });
-    await answers('from local')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
-  });
-
-  test('HEDGE=own hedges among paid upstreams once local has failed', async () => {
-    const scene = await startScene({ local: DEAD, hosted_a: hang, hosted_b: answers('from b') });
-    const { pending } = await askSlow(scene, scene.up.hosted_a);
-    expect(await pending.answer).toMatchObject({
-      upstream: 'hosted_b',
-      reason: 'local=http_503; hosted_a=outrun',
-    });
-  });
-
-  test.each([
-    ['by its header', { 'x-gateway-force-zero': '1' }, {}],
-    ['by the setting', {}, { FORCE_ZERO: 'true' }],
-  ])(
-    'HEDGE=all never calls a paid upstream while no money may be spent, %s',
-    async (_how, headers, settings) => {
-      const scene = await startScene(
-        { local: hang, hosted_a: answers('never asked') },
-        { HEDGE: 'all', ...settings },
-      );
-      const pending = startChat(scene.url, STREAM, headers);
-      const call = await scene.up.local.call(1);
-      await pass(scene, 4 * LINE_MS);
-      expect(scene.up.hosted_a.calls).toHaveLength(0);
-      await answers('from local')(call);
-      expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
-    },
-  );
+test.each([
+  ['own (the default)', {}],
+  ['off', { HEDGE: 'off' }],
+])('HEDGE=%s sends nothing to a paid upstream because local is slow', async (_name, settings) => {
+  const paid = answers('never asked');
+  const scene = await startScene({ local: hang, hosted_a: paid, ondemand: paid }, settings);
+  const { up } = scene;
+  const { pending, call } = await ask(scene, up.local);
+  await pass(scene, 4 * LINE_MS);
+  expect(callsOf(up)).toEqual({ local: 1, hosted_a: 0, ondemand: 0 });
+  await answers('from local')(call);
+  expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
 });
 
-describe('long prompts', () => {
-  const LONG = { ...STREAM, messages: [{ role: 'user', content: 'x'.repeat(8192) }] };
+test('HEDGE=own hedges among paid upstreams once local has failed', async () => {
+  const scene = await startScene({ local: DEAD, hosted_a: hang, hosted_b: answers('from b') });
+  const { pending } = await askSlow(scene, scene.up.hosted_a);
+  expect(await pending.answer).toMatchObject({
+    upstream: 'hosted_b',
+    reason: 'local=http_503; hosted_a=outrun',
+  });
+});
 
-  test('own machines never read a prompt of more than 8 KiB twice', async () => {
-    const tier = await startTierScene({ first: hang, second: answers('never asked') });
-    const { pending, call } = await ask(tier, tier.own.first, LONG);
-    await pass(tier, 3 * LINE_MS);
-    expect(tier.own.second.calls).toHaveLength(0);
-    await answers('from the first')(call);
+test.each([
+  ['by its header', { 'x-gateway-force-zero': '1' }, {}],
+  ['by the setting', {}, { FORCE_ZERO: 'true' }],
+])(
+  'HEDGE=all never calls a paid upstream while no money may be spent, %s',
+  async (_how, headers, settings) => {
+    const scene = await startScene(
+      { local: hang, hosted_a: answers('never asked') },
+      { HEDGE: 'all', ...settings },
+    );
+    const pending = startChat(scene.url, STREAM, headers);
+    const call = await scene.up.local.call(1);
+    await pass(scene, 4 * LINE_MS);
+    expect(scene.up.hosted_a.calls).toHaveLength(0);
+    await answers('from local')(call);
     expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
-  });
+  },
+);
 
-  test('paid upstreams are hedged for prompts of any length', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
-    const { pending } = await askSlow(scene, scene.up.hosted_a, LONG);
-    expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
-  });
+const LONG = { ...STREAM, messages: [{ role: 'user', content: 'x'.repeat(8192) }] };
+
+test('own machines never read a prompt of more than 8 KiB twice', async () => {
+  const tier = await startTierScene({ first: hang, second: answers('never asked') });
+  const { pending, call } = await ask(tier, tier.own.first, LONG);
+  await pass(tier, 3 * LINE_MS);
+  expect(tier.own.second.calls).toHaveLength(0);
+  await answers('from the first')(call);
+  expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+});
+
+test('paid upstreams are hedged for prompts of any length', async () => {
+  const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
+  const { pending } = await askSlow(scene, scene.up.hosted_a, LONG);
+  expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
 });
 
 /** Three upstreams of which the second has failed once, and so is out. */

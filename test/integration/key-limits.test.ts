@@ -49,60 +49,58 @@ async function started(log?: Log, script = counted) {
   return { ...gateway, ...ownerOf(gateway), upstream: a, clock, statuses };
 }
 
-describe('a key at its limit', () => {
-  test.each([
-    ['/v1/chat/completions', HELLO],
-    ['/v1/responses', { model: 'm', input: 'hi' }],
-    ['/v1/embeddings', { model: 'm', input: 'hi' }],
-    ['/v1/messages', { model: 'm', max_tokens: 5, ...HELLO }],
-  ])(
-    'a key at its limit gets a 429 at %s in the shape of the protocol, and no upstream is called',
-    async (path, body) => {
-      const { url, add, upstream, clock } = await started();
-      const key = await add('laptop', { requestsDay: 1 });
-      await chat(url, HELLO, key);
-      clock.advance(3_600_000);
-      const answer = await postJson(url + path, body, key);
-      const now = new Date(clock.now());
-      const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1);
-      expect(answer).toMatchObject({
-        status: 429,
-        headers: {
-          'retry-after': `${(midnight.getTime() - now.getTime()) / 1000}`,
-          'x-should-retry': 'false',
-          'x-gateway-upstream': 'none',
-        },
-      });
-      const told = JSON.parse(answer.text) as Record<string, unknown>;
-      const message = `The key "laptop" has reached its limit (requests a day: 1), which resets at ${midnight.toISOString()}. The gateway's owner can raise it with "inglenook keys limit laptop".`;
-      const error = { type: 'rate_limit_error', code: 'key_limit_reached', message };
-      expect(told).toMatchObject(path === '/v1/messages' ? { type: 'error', error } : { error });
-      expect(upstream.calls).toHaveLength(1);
-    },
-  );
-
-  test('a key at its limit may call again when the limit is raised, lifted, or begins again', async () => {
-    const { add, limit, statuses, clock } = await started();
+test.each([
+  ['/v1/chat/completions', HELLO],
+  ['/v1/responses', { model: 'm', input: 'hi' }],
+  ['/v1/embeddings', { model: 'm', input: 'hi' }],
+  ['/v1/messages', { model: 'm', max_tokens: 5, ...HELLO }],
+])(
+  'a key at its limit gets a 429 at %s in the shape of the protocol, and no upstream is called',
+  async (path, body) => {
+    const { url, add, upstream, clock } = await started();
     const key = await add('laptop', { requestsDay: 1 });
-    expect(await statuses(key, 2)).toEqual([200, 429]);
-    const [raised] = await limit('laptop', { requestsDay: 2, tokensMonth: 5 * TOKENS });
-    expect([raised?.name, raised?.limit, raised?.used]).toEqual(['requestsDay', 2, 1]);
-    expect(await statuses(key, 2)).toEqual([200, 429]);
-    clock.advance(Date.parse(raised?.resetsAt ?? '') - clock.now());
-    expect(await statuses(key, 3)).toEqual([200, 200, 429]);
-    const [month] = await limit('laptop', { requestsDay: null });
-    expect([month?.name, month?.used]).toEqual(['tokensMonth', 4 * TOKENS]);
-    expect(await statuses(key, 2)).toEqual([200, 429]);
-    clock.advance(Date.parse(month?.resetsAt ?? '') - clock.now());
-    expect(await statuses(key, 1)).toEqual([200]);
-  });
+    await chat(url, HELLO, key);
+    clock.advance(3_600_000);
+    const answer = await postJson(url + path, body, key);
+    const now = new Date(clock.now());
+    const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1);
+    expect(answer).toMatchObject({
+      status: 429,
+      headers: {
+        'retry-after': `${(midnight.getTime() - now.getTime()) / 1000}`,
+        'x-should-retry': 'false',
+        'x-gateway-upstream': 'none',
+      },
+    });
+    const told = JSON.parse(answer.text) as Record<string, unknown>;
+    const message = `The key "laptop" has reached its limit (requests a day: 1), which resets at ${midnight.toISOString()}. The gateway's owner can raise it with "inglenook keys limit laptop".`;
+    const error = { type: 'rate_limit_error', code: 'key_limit_reached', message };
+    expect(told).toMatchObject(path === '/v1/messages' ? { type: 'error', error } : { error });
+    expect(upstream.calls).toHaveLength(1);
+  },
+);
 
-  test('a key at its limit holds up no other key', async () => {
-    const { add, statuses } = await started();
-    const [laptop, phone] = [await add('laptop', { tokensDay: 1 }), await add('phone')];
-    expect(await statuses(laptop, 2)).toEqual([200, 429]);
-    expect(await statuses(phone, 2)).toEqual([200, 200]);
-  });
+test('a key at its limit may call again when the limit is raised, lifted, or begins again', async () => {
+  const { add, limit, statuses, clock } = await started();
+  const key = await add('laptop', { requestsDay: 1 });
+  expect(await statuses(key, 2)).toEqual([200, 429]);
+  const [raised] = await limit('laptop', { requestsDay: 2, tokensMonth: 5 * TOKENS });
+  expect([raised?.name, raised?.limit, raised?.used]).toEqual(['requestsDay', 2, 1]);
+  expect(await statuses(key, 2)).toEqual([200, 429]);
+  clock.advance(Date.parse(raised?.resetsAt ?? '') - clock.now());
+  expect(await statuses(key, 3)).toEqual([200, 200, 429]);
+  const [month] = await limit('laptop', { requestsDay: null });
+  expect([month?.name, month?.used]).toEqual(['tokensMonth', 4 * TOKENS]);
+  expect(await statuses(key, 2)).toEqual([200, 429]);
+  clock.advance(Date.parse(month?.resetsAt ?? '') - clock.now());
+  expect(await statuses(key, 1)).toEqual([200]);
+});
+
+test('a key at its limit holds up no other key', async () => {
+  const { add, statuses } = await started();
+  const [laptop, phone] = [await add('laptop', { tokensDay: 1 }), await add('phone')];
+  expect(await statuses(laptop, 2)).toEqual([200, 429]);
+  expect(await statuses(phone, 2)).toEqual([200, 200]);
 });
 
 test('a request limit is never exceeded, however many requests come at once', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chatStream, HELLO, startChat, textOf } from '../support/client.ts';
 import { attemptsOf, callsOf, expectAtRest, startScene, STREAM } from '../support/scene.ts';
 import { MODEL, startMachine, startTier } from '../support/tier.ts';
@@ -11,96 +11,89 @@ const busyFor = (seconds: string): Script =>
   json(503, { error: 'server busy, please try again.' }, { 'retry-after': seconds });
 const SERVED = { status: 200, upstream: 'local', reason: 'none' };
 
-describe('waiting for a local that has room again in 2 seconds', () => {
-  test.each([
-    ['a 429', limitedFor('2')],
-    ['a busy 503', busyFor('2')],
-  ])(
-    'a request waits for a local that is the only upstream after %s, and its answer is not lost',
-    async (_says, script) => {
-      const scene = await startScene({ local: [script, answers('after the wait')] });
-      const pending = chatStream(scene.url);
-      scene.clock.advance(await scene.clock.timer(2000, 2000));
-      const answer = await pending;
-      expect(answer).toMatchObject(SERVED);
-      expect(textOf(answer.text)).toBe('after the wait');
-      expect(attemptsOf(scene).map(([, , reason]) => reason)).toEqual([
-        expect.stringMatching(/rate_limited|busy/),
-        null,
-      ]);
-      await expectAtRest(scene);
-    },
-  );
-
-  test.each(['own', 'off'])(
-    'a request waits for a full local with HEDGE=%s before it spends money',
-    async (hedge) => {
-      const scene = await startScene(
-        {
-          local: [limitedFor('2'), answers('x')],
-          hosted_a: answers('paid'),
-          ondemand: answers('y'),
-        },
-        { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
-      );
-      const pending = chatStream(scene.url);
-      scene.clock.advance(await scene.clock.timer(2000, 2000));
-      expect(await pending).toMatchObject(SERVED);
-      expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
-      // Nor is a GPU started that costs money by the minute.
-      expect(scene.up.ondemand.gets).toHaveLength(0);
-    },
-  );
-
-  test('a request does not wait for a full local with HEDGE=all if another upstream may be called', async () => {
-    const scene = await startScene(
-      { local: limitedFor('2'), hosted_a: answers('paid') },
-      { HEDGE: 'all' },
-    );
-    expect(await chatStream(scene.url)).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=rate_limited',
-    });
-  });
-});
-
-describe('the length of the wait', () => {
-  test('the wait for local ends with the caller, and no upstream is called any more', async () => {
-    const scene = await startScene({ local: limitedFor('2'), hosted_a: answers('paid') });
-    const pending = startChat(scene.url, STREAM);
-    await scene.clock.timer(2000, 2000);
-    pending.leave();
-    await expect
-      .poll(() => scene.host.snapshot().requests.map(({ state }) => state))
-      .toEqual(['cancelled']);
-    scene.clock.advance(2000);
+test.each([
+  ['a 429', limitedFor('2')],
+  ['a busy 503', busyFor('2')],
+])(
+  'a request waits for a local that is the only upstream after %s, and its answer is not lost',
+  async (_says, script) => {
+    const scene = await startScene({ local: [script, answers('after the wait')] });
+    const pending = chatStream(scene.url);
+    scene.clock.advance(await scene.clock.timer(2000, 2000));
+    const answer = await pending;
+    expect(answer).toMatchObject(SERVED);
+    expect(textOf(answer.text)).toBe('after the wait');
+    expect(attemptsOf(scene).map(([, , reason]) => reason)).toEqual([
+      expect.stringMatching(/rate_limited|busy/),
+      null,
+    ]);
     await expectAtRest(scene);
-    expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
-  });
+  },
+);
 
-  test('a request that comes meanwhile waits as well if no other upstream is left', async () => {
-    const { url, clock, up } = await startScene({ local: [limitedFor('2'), answers('hi')] });
-    const first = chatStream(url);
-    await clock.timer(2000, 2000);
-    const timers = clock.pending();
-    const second = chatStream(url);
-    await expect.poll(() => clock.pending()).toBeGreaterThan(timers);
-    clock.advance(2000);
-    expect([await first, await second]).toMatchObject([SERVED, SERVED]);
-    expect(callsOf(up)).toEqual({ local: 3 });
-  });
-
-  test('the wait for local counts in the timeout, and the second call gets what is left', async () => {
+test.each(['own', 'off'])(
+  'a request waits for a full local with HEDGE=%s before it spends money',
+  async (hedge) => {
     const scene = await startScene(
-      { local: [limitedFor('2'), hang] },
-      { LOCAL_TIMEOUT_MS: '5000' },
+      {
+        local: [limitedFor('2'), answers('x')],
+        hosted_a: answers('paid'),
+        ondemand: answers('y'),
+      },
+      { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
     );
     const pending = chatStream(scene.url);
     scene.clock.advance(await scene.clock.timer(2000, 2000));
-    await scene.up.local.call(2);
-    scene.clock.advance(3000);
-    expect(await pending).toMatchObject({ status: 504, reason: 'local=timeout' });
+    expect(await pending).toMatchObject(SERVED);
+    expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
+    // Nor is a GPU started that costs money by the minute.
+    expect(scene.up.ondemand.gets).toHaveLength(0);
+  },
+);
+
+test('a request does not wait for a full local with HEDGE=all if another upstream may be called', async () => {
+  const scene = await startScene(
+    { local: limitedFor('2'), hosted_a: answers('paid') },
+    { HEDGE: 'all' },
+  );
+  expect(await chatStream(scene.url)).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=rate_limited',
   });
+});
+
+test('the wait for local ends with the caller, and no upstream is called any more', async () => {
+  const scene = await startScene({ local: limitedFor('2'), hosted_a: answers('paid') });
+  const pending = startChat(scene.url, STREAM);
+  await scene.clock.timer(2000, 2000);
+  pending.leave();
+  await expect
+    .poll(() => scene.host.snapshot().requests.map(({ state }) => state))
+    .toEqual(['cancelled']);
+  scene.clock.advance(2000);
+  await expectAtRest(scene);
+  expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
+});
+
+test('a request that comes meanwhile waits as well if no other upstream is left', async () => {
+  const { url, clock, up } = await startScene({ local: [limitedFor('2'), answers('hi')] });
+  const first = chatStream(url);
+  await clock.timer(2000, 2000);
+  const timers = clock.pending();
+  const second = chatStream(url);
+  await expect.poll(() => clock.pending()).toBeGreaterThan(timers);
+  clock.advance(2000);
+  expect([await first, await second]).toMatchObject([SERVED, SERVED]);
+  expect(callsOf(up)).toEqual({ local: 3 });
+});
+
+test('the wait for local counts in the timeout, and the second call gets what is left', async () => {
+  const scene = await startScene({ local: [limitedFor('2'), hang] }, { LOCAL_TIMEOUT_MS: '5000' });
+  const pending = chatStream(scene.url);
+  scene.clock.advance(await scene.clock.timer(2000, 2000));
+  await scene.up.local.call(2);
+  scene.clock.advance(3000);
+  expect(await pending).toMatchObject({ status: 504, reason: 'local=timeout' });
 });
 
 test('a request waits for the last machine if all of them are full', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { startMachine, startTier, type Machine } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
@@ -8,119 +8,113 @@ import { turns } from '../support/report.ts';
 const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
   machines.map(({ calls }) => calls.length);
 
-describe('the circuit of a machine', () => {
-  test('the circuit of a machine opens by itself, and that of the local pool stays closed while any machine serves', async () => {
-    const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
-    const tier = await startTier([dead, alive]);
-    for (let n = 0; n < 5; n += 1) {
-      expect((await chat(tier.url)).reason).toBe(`local/${dead.id}=http_503`);
-    }
-    expect((await chat(tier.url)).reason).toBe('none');
-    const { circuits } = await tier.status();
-    expect(circuits).toMatchObject({
-      local: { open: false, fails: 0, successes: 6 },
-      [dead.id]: { open: true, fails: 5, consecutiveFails: 5, cooldownRemainingMs: 60_000 },
-      [alive.id]: { open: false, fails: 0, successes: 6 },
-    });
-    expect(callsOf([dead, alive])).toEqual([5, 6]);
-  });
-
-  test('the circuit of a machine is closed by its owner, and only by its id', async () => {
-    const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
-    const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1' });
-    await chat(tier.url);
-    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: true });
-    const unknown = await tier.post('circuits/prv_nobody/reset');
-    expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining('prv_nobody')]);
-    expect(await tier.post(`circuits/${sick.id}/reset`)).toMatchObject({ status: 200 });
-    expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false, fails: 1 });
-    sick.script = answers('well again');
-    await chat(tier.url);
-    expect(callsOf([sick, alive])).toEqual([2, 1]);
-  });
-});
-
-describe('the circuit of the local pool', () => {
-  test('the circuit of the local pool stays closed if three machines have failed and a fourth could serve', async () => {
-    const dead = [error(503), error(502), error(504)].map((script) => startMachine(script));
-    const [fourth, hosted] = [await startMachine(answers('hi')), await startUpstream(answers('$'))];
-    const tier = await startTier(
-      [...(await Promise.all(dead)), fourth],
-      at({ hosted_a: hosted.url }),
-    );
-    const served: string[] = [];
-    for (let n = 0; n < 7; n += 1) served.push((await chat(tier.url)).upstream);
-    expect(served).toEqual([...Array.from({ length: 5 }, () => 'hosted_a'), 'local', 'local']);
-    expect((await tier.status()).circuits['local']).toMatchObject({
-      open: false,
-      fails: 0,
-      successes: 2,
-    });
-  });
-
-  test('the circuit of the local pool opens if all machines have failed', async () => {
-    const dead = [await startMachine(error(503)), await startMachine(error(503))];
-    const hosted = await startUpstream(answers('paid for'));
-    const tier = await startTier(dead, at({ hosted_a: hosted.url }));
-    for (let n = 0; n < 5; n += 1) await chat(tier.url);
-    expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
-  });
-
-  test('the circuit of the local pool admits the next request once a probe is refused for its key', async () => {
-    const machines = [await startMachine(error(503)), await startMachine(error(503))];
-    const hosted = await startUpstream(answers('paid for'));
-    const tier = await startTier(machines, {
-      FAIL_THRESHOLD: '1',
-      COOLDOWN_MS: '10000',
-      ...at({ hosted_a: hosted.url }),
-    });
-    await chat(tier.url);
-    tier.clock.advance(10_000);
-    for (const machine of machines) machine.script = error(401);
-    const refused = await chat(tier.url, HELLO, { authorization: 'Bearer of-the-caller' });
-    expect(refused.status).toBe(401);
-    for (const machine of machines) machine.script = answers('well again');
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-  });
-});
-
-describe('a local pool whose machines are all out', () => {
-  /** Two machines whose circuits open half a second apart, the first one's at 0. */
-  async function startOut(settings: Readonly<Record<string, string>> = {}) {
-    const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
-    const tier = await startTier([first, second], {
-      FAIL_THRESHOLD: '1',
-      COOLDOWN_MS: '10000',
-      ...settings,
-    });
-    const answer = chat(tier.url);
-    const call = await second.call(1);
-    tier.clock.advance(500);
-    error(503)(call);
-    return { first, second, tier, answer: await answer };
+test('the circuit of a machine opens by itself, and that of the local pool stays closed while any machine serves', async () => {
+  const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+  const tier = await startTier([dead, alive]);
+  for (let n = 0; n < 5; n += 1) {
+    expect((await chat(tier.url)).reason).toBe(`local/${dead.id}=http_503`);
   }
-
-  test('a local pool whose machines are all out is skipped as circuit_open, and the hosted upstream is called', async () => {
-    const hosted = await startUpstream(answers('paid for'));
-    const { tier, first, second } = await startOut(at({ hosted_a: hosted.url }));
-    expect(await chat(tier.url)).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=circuit_open',
-    });
-    expect(callsOf([first, second])).toEqual([1, 1]);
-    expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
+  expect((await chat(tier.url)).reason).toBe('none');
+  const { circuits } = await tier.status();
+  expect(circuits).toMatchObject({
+    local: { open: false, fails: 0, successes: 6 },
+    [dead.id]: { open: true, fails: 5, consecutiveFails: 5, cooldownRemainingMs: 60_000 },
+    [alive.id]: { open: false, fails: 0, successes: 6 },
   });
+  expect(callsOf([dead, alive])).toEqual([5, 6]);
+});
 
-  test('the machine that comes back first is called if no other upstream is left, without a fallback reason', async () => {
-    const { tier, first, second } = await startOut();
-    first.script = answers('well again');
-    expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-    expect(callsOf([first, second])).toEqual([2, 1]);
-    expect((await tier.status()).circuits).toMatchObject({
-      local: { open: false },
-      [first.id]: { open: false },
-      [second.id]: { open: true },
-    });
+test('the circuit of a machine is closed by its owner, and only by its id', async () => {
+  const [sick, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
+  const tier = await startTier([sick, alive], { FAIL_THRESHOLD: '1' });
+  await chat(tier.url);
+  expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: true });
+  const unknown = await tier.post('circuits/prv_nobody/reset');
+  expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining('prv_nobody')]);
+  expect(await tier.post(`circuits/${sick.id}/reset`)).toMatchObject({ status: 200 });
+  expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false, fails: 1 });
+  sick.script = answers('well again');
+  await chat(tier.url);
+  expect(callsOf([sick, alive])).toEqual([2, 1]);
+});
+
+test('the circuit of the local pool stays closed if three machines have failed and a fourth could serve', async () => {
+  const dead = [error(503), error(502), error(504)].map((script) => startMachine(script));
+  const [fourth, hosted] = [await startMachine(answers('hi')), await startUpstream(answers('$'))];
+  const tier = await startTier(
+    [...(await Promise.all(dead)), fourth],
+    at({ hosted_a: hosted.url }),
+  );
+  const served: string[] = [];
+  for (let n = 0; n < 7; n += 1) served.push((await chat(tier.url)).upstream);
+  expect(served).toEqual([...Array.from({ length: 5 }, () => 'hosted_a'), 'local', 'local']);
+  expect((await tier.status()).circuits['local']).toMatchObject({
+    open: false,
+    fails: 0,
+    successes: 2,
+  });
+});
+
+test('the circuit of the local pool opens if all machines have failed', async () => {
+  const dead = [await startMachine(error(503)), await startMachine(error(503))];
+  const hosted = await startUpstream(answers('paid for'));
+  const tier = await startTier(dead, at({ hosted_a: hosted.url }));
+  for (let n = 0; n < 5; n += 1) await chat(tier.url);
+  expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
+});
+
+test('the circuit of the local pool admits the next request once a probe is refused for its key', async () => {
+  const machines = [await startMachine(error(503)), await startMachine(error(503))];
+  const hosted = await startUpstream(answers('paid for'));
+  const tier = await startTier(machines, {
+    FAIL_THRESHOLD: '1',
+    COOLDOWN_MS: '10000',
+    ...at({ hosted_a: hosted.url }),
+  });
+  await chat(tier.url);
+  tier.clock.advance(10_000);
+  for (const machine of machines) machine.script = error(401);
+  const refused = await chat(tier.url, HELLO, { authorization: 'Bearer of-the-caller' });
+  expect(refused.status).toBe(401);
+  for (const machine of machines) machine.script = answers('well again');
+  expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+});
+
+/** Two machines whose circuits open half a second apart, the first one's at 0. */
+async function startOut(settings: Readonly<Record<string, string>> = {}) {
+  const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
+  const tier = await startTier([first, second], {
+    FAIL_THRESHOLD: '1',
+    COOLDOWN_MS: '10000',
+    ...settings,
+  });
+  const answer = chat(tier.url);
+  const call = await second.call(1);
+  tier.clock.advance(500);
+  error(503)(call);
+  return { first, second, tier, answer: await answer };
+}
+
+test('a local pool whose machines are all out is skipped as circuit_open, and the hosted upstream is called', async () => {
+  const hosted = await startUpstream(answers('paid for'));
+  const { tier, first, second } = await startOut(at({ hosted_a: hosted.url }));
+  expect(await chat(tier.url)).toMatchObject({
+    upstream: 'hosted_a',
+    reason: 'local=circuit_open',
+  });
+  expect(callsOf([first, second])).toEqual([1, 1]);
+  expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
+});
+
+test('the machine that comes back first is called if no other upstream is left, without a fallback reason', async () => {
+  const { tier, first, second } = await startOut();
+  first.script = answers('well again');
+  expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  expect(callsOf([first, second])).toEqual([2, 1]);
+  expect((await tier.status()).circuits).toMatchObject({
+    local: { open: false },
+    [first.id]: { open: false },
+    [second.id]: { open: true },
   });
 });
 

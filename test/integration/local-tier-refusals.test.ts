@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
 import {
   machineAt,
@@ -85,123 +85,108 @@ test('a machine that repeats the gateway’s token in a refusal does not show it
   expect(JSON.stringify(headers)).not.toContain(tokens[0]);
 });
 
-describe('machines that refuse requests', () => {
-  const lastCheck = async (tier: Tier, { id }: Machine) =>
-    (await tier.provider(id)).verification.last_check;
+const lastCheck = async (tier: Tier, { id }: Machine) =>
+  (await tier.provider(id)).verification.last_check;
 
-  /** Resolves when the registry has verified the machine once more. */
-  function checkedAgain(tier: Tier, machine: Machine, before: string | null): Promise<void> {
-    return new Promise((resolve) => {
-      const look = async () => {
-        if ((await lastCheck(tier, machine)) === before) return;
-        unsubscribe();
-        resolve();
-      };
-      const unsubscribe = tier.host.subscribe(() => void look());
-      void look();
+/** Resolves when the registry has verified the machine once more. */
+function checkedAgain(tier: Tier, machine: Machine, before: string | null): Promise<void> {
+  return new Promise((resolve) => {
+    const look = async () => {
+      if ((await lastCheck(tier, machine)) === before) return;
+      unsubscribe();
+      resolve();
+    };
+    const unsubscribe = tier.host.subscribe(() => void look());
+    void look();
+  });
+}
+
+test.each([400, 415, 422])(
+  'a machine that refuses three requests in a row (%d) is verified again, and its circuit stays closed',
+  async (status) => {
+    const odd = await startMachine(error(status));
+    const tier = await startTier([odd]);
+    tier.clock.advance(1000);
+    const before = await lastCheck(tier, odd);
+    for (let asked = 0; asked < 3; asked += 1) await chat(tier.url);
+    tier.clock.advance(1);
+    await checkedAgain(tier, odd, before);
+    expect((await tier.status()).circuits[odd.id]).toMatchObject({ fails: 0, open: false });
+  },
+);
+
+test.each(['busy', 'paused', 'draining'])(
+  'a machine that is %s gets no failure, and no request for two seconds',
+  async (code) => {
+    const busy = await startMachine(error(503, code, code, { 'retry-after': '30' }), answers('a'));
+    const free = await startMachine(answers('b'));
+    const tier = await startTier([busy, free]);
+    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: `local/${busy.id}=busy` });
+    expect((await tier.status()).circuits).toMatchObject({
+      local: { fails: 0, successes: 1 },
+      [busy.id]: { fails: 0, successes: 0, open: false },
     });
+    tier.clock.advance(1999);
+    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+    expect(callsOf([busy, free])).toEqual([1, 2]);
+    tier.clock.advance(1);
+    await Promise.all([chat(tier.url), chat(tier.url), chat(tier.url)]);
+    expect(busy.calls.length).toBeGreaterThan(1);
+  },
+);
+
+test('a local pool of busy machines gives a 503 with a time to come back if no other upstream is left', async () => {
+  const machines = [await startMachine(error(503, 'busy')), await startMachine(error(503, 'busy'))];
+  const tier = await startTier(machines);
+  const answer = await chat(tier.url);
+  expect(answer).toMatchObject({ status: 503, upstream: 'none' });
+  expect(answer.headers['retry-after']).toBe('2');
+  expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
+});
+
+const offering = async (...models: string[]) => {
+  const upstream = await startUpstream();
+  upstream.script = answers('hi');
+  const record = { current_model: models[0] ?? null, models: models.toSorted() };
+  return machineAt(upstream, { record });
+};
+
+test.each([
+  ['the caller’s where it is offered', 'b', 'b'],
+  ['the machine’s own where the caller’s is not offered', 'unknown', 'c'],
+  ['the machine’s own where the caller names none', null, 'c'],
+])('the model that a machine gets is %s', async (_says, asked, sent) => {
+  const machine = await offering('c', 'b', 'a');
+  await chat((await startTier([machine])).url, asked === null ? HELLO : { ...HELLO, model: asked });
+  expect((await machine.call(1)).json['model']).toBe(sent);
+});
+
+test('a missing model excludes requests for that model at that machine, and no others', async () => {
+  const [a, b] = [await offering('x', 'y'), await offering('x', 'y')];
+  a.script = ({ json, ...call }) =>
+    (json['model'] === 'x' ? error(404, 'no such model') : answers('hi'))({ json, ...call });
+  const tier = await startTier([a, b]);
+  const ask = (model: string) => chat(tier.url, { ...HELLO, model });
+  expect(await ask('x')).toMatchObject({
+    status: 200,
+    reason: `local/${a.id}=model_not_found`,
+  });
+  expect(await ask('x')).toMatchObject({ status: 200, reason: 'none' });
+  expect(callsOf([a, b])).toEqual([1, 2]);
+  b.script = error(503);
+  expect(await ask('y')).toMatchObject({ status: 200, upstream: 'local' });
+  expect((await tier.status()).circuits[a.id]).toMatchObject({ fails: 0, successes: 1 });
+});
+
+test('a model that one machine offers is asked for there, whatever the others could stand in with', async () => {
+  const others = [await startMachine(answers('other')), await startMachine(answers('other'))];
+  const its = machineAt(await startUpstream(answers('its')), {
+    record: { models: ['rare', MODEL] },
+  });
+  const tier = await startTier([...others, its]);
+  for (let n = 0; n < 4; n += 1) {
+    const answer = await chat(tier.url, { ...HELLO, model: 'rare' });
+    expect(answer.headers['x-gateway-provider']).toBe(its.id);
   }
-
-  test.each([400, 415, 422])(
-    'a machine that refuses three requests in a row (%d) is verified again, and its circuit stays closed',
-    async (status) => {
-      const odd = await startMachine(error(status));
-      const tier = await startTier([odd]);
-      tier.clock.advance(1000);
-      const before = await lastCheck(tier, odd);
-      for (let asked = 0; asked < 3; asked += 1) await chat(tier.url);
-      tier.clock.advance(1);
-      await checkedAgain(tier, odd, before);
-      expect((await tier.status()).circuits[odd.id]).toMatchObject({ fails: 0, open: false });
-    },
-  );
-});
-
-describe('machines that take no requests now', () => {
-  test.each(['busy', 'paused', 'draining'])(
-    'a machine that is %s gets no failure, and no request for two seconds',
-    async (code) => {
-      const busy = await startMachine(
-        error(503, code, code, { 'retry-after': '30' }),
-        answers('a'),
-      );
-      const free = await startMachine(answers('b'));
-      const tier = await startTier([busy, free]);
-      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: `local/${busy.id}=busy` });
-      expect((await tier.status()).circuits).toMatchObject({
-        local: { fails: 0, successes: 1 },
-        [busy.id]: { fails: 0, successes: 0, open: false },
-      });
-      tier.clock.advance(1999);
-      expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
-      expect(callsOf([busy, free])).toEqual([1, 2]);
-      tier.clock.advance(1);
-      await Promise.all([chat(tier.url), chat(tier.url), chat(tier.url)]);
-      expect(busy.calls.length).toBeGreaterThan(1);
-    },
-  );
-
-  test('a local pool of busy machines gives a 503 with a time to come back if no other upstream is left', async () => {
-    const machines = [
-      await startMachine(error(503, 'busy')),
-      await startMachine(error(503, 'busy')),
-    ];
-    const tier = await startTier(machines);
-    const answer = await chat(tier.url);
-    expect(answer).toMatchObject({ status: 503, upstream: 'none' });
-    expect(answer.headers['retry-after']).toBe('2');
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
-  });
-});
-
-describe('the model of a machine', () => {
-  const offering = async (...models: string[]) => {
-    const upstream = await startUpstream();
-    upstream.script = answers('hi');
-    const record = { current_model: models[0] ?? null, models: models.toSorted() };
-    return machineAt(upstream, { record });
-  };
-
-  test.each([
-    ['the caller’s where it is offered', 'b', 'b'],
-    ['the machine’s own where the caller’s is not offered', 'unknown', 'c'],
-    ['the machine’s own where the caller names none', null, 'c'],
-  ])('the model that a machine gets is %s', async (_says, asked, sent) => {
-    const machine = await offering('c', 'b', 'a');
-    await chat(
-      (await startTier([machine])).url,
-      asked === null ? HELLO : { ...HELLO, model: asked },
-    );
-    expect((await machine.call(1)).json['model']).toBe(sent);
-  });
-
-  test('a missing model excludes requests for that model at that machine, and no others', async () => {
-    const [a, b] = [await offering('x', 'y'), await offering('x', 'y')];
-    a.script = ({ json, ...call }) =>
-      (json['model'] === 'x' ? error(404, 'no such model') : answers('hi'))({ json, ...call });
-    const tier = await startTier([a, b]);
-    const ask = (model: string) => chat(tier.url, { ...HELLO, model });
-    expect(await ask('x')).toMatchObject({
-      status: 200,
-      reason: `local/${a.id}=model_not_found`,
-    });
-    expect(await ask('x')).toMatchObject({ status: 200, reason: 'none' });
-    expect(callsOf([a, b])).toEqual([1, 2]);
-    b.script = error(503);
-    expect(await ask('y')).toMatchObject({ status: 200, upstream: 'local' });
-    expect((await tier.status()).circuits[a.id]).toMatchObject({ fails: 0, successes: 1 });
-  });
-
-  test('a model that one machine offers is asked for there, whatever the others could stand in with', async () => {
-    const others = [await startMachine(answers('other')), await startMachine(answers('other'))];
-    const its = machineAt(await startUpstream(answers('its')), {
-      record: { models: ['rare', MODEL] },
-    });
-    const tier = await startTier([...others, its]);
-    for (let n = 0; n < 4; n += 1) {
-      const answer = await chat(tier.url, { ...HELLO, model: 'rare' });
-      expect(answer.headers['x-gateway-provider']).toBe(its.id);
-    }
-    expect(its.calls.map(({ json: body }) => body['model'])).toEqual(Array(4).fill('rare'));
-  });
+  expect(its.calls.map(({ json: body }) => body['model'])).toEqual(Array(4).fill('rare'));
 });

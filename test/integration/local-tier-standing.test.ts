@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
 import {
   machineAt,
@@ -26,96 +26,94 @@ async function startOthers() {
 
 const warmedAt = async (tier: Tier) => (await tier.status()).ondemand_warmup_detail.lastWarmupAt;
 
-describe('machines that do not serve', () => {
-  test.each<[says: string, given: readonly MachineGiven[]]>([
-    ['wait for their verification', [pending]],
-    ['have failed theirs', [{ verification: { state: 'failed', address: null } }]],
-    ['are draining', [{ record: { status: 'draining' } }]],
-    ['have lost their engine', [{ record: { status: 'degraded' } }]],
-    ['have said goodbye', [{ record: { status: 'offline' } }]],
-    ['are paused, but for one that waits for its verification', [paused, pending]],
-  ])(
-    'a local pool whose machines %s has no provider, and ondemand is warmed up',
-    async (_says, given) => {
-      const { settings, ondemand } = await startOthers();
-      const machines = await Promise.all(given.map(machineThat));
-      const tier = await startTier(machines, settings);
-      expect(await chat(tier.url)).toMatchObject({
-        upstream: 'hosted_a',
-        reason: 'local=no_provider',
-      });
-      expect((await ondemand.get(1)).path).toBe('/health');
-      expect(await warmedAt(tier)).toBe('2026-01-01T00:00:00.000Z');
-      expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
-    },
-  );
-
-  test.each<[says: string, given: MachineGiven, cause: string]>([
-    ['waits', pending, 'is being verified'],
-    [
-      'has no GPU',
-      {
-        verification: {
-          state: 'failed',
-          address: null,
-          checks: [
-            { name: 'GPU count >0', passed: false, error: 'no GPU reported' },
-            { name: 'latency <10s', passed: false, error: 'check missing' },
-          ],
-        },
-      },
-      'has failed "GPU count >0"',
-    ],
-    ['is draining', { record: { status: 'draining' } }, 'is paused by its owner'],
-    ['has signed off', { record: { status: 'offline' } }, 'has signed off'],
-    [
-      'has lost its engine',
-      { record: { status: 'degraded', engine_health: { status: 'unreachable', code: 0 } } },
-      'has no engine that answers',
-    ],
-    [
-      'has an engine that wants a key',
-      { record: { status: 'degraded', engine_health: { status: 'unauthorized', code: 401 } } },
-      'has an engine that answers HTTP 401',
-    ],
-  ])(
-    'the 503 of a local pool whose only machine %s names the machine and that cause',
-    async (_says, given, cause) => {
-      const machine = await machineThat(given);
-      const { text } = await chat((await startTier([machine])).url);
-      expect(JSON.parse(text)).toMatchObject({
-        error: {
-          message: expect.stringContaining(
-            ` local: no machine is available (${machine.id} ${cause}). `,
-          ) as unknown,
-        },
-      });
-    },
-  );
-
-  test('the 503 of a local pool of many machines names three of them and the number of the others', async () => {
-    const machines = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
-    const { text } = await chat((await startTier(machines)).url);
-    expect(text).toMatch(/\(prv_\w+ is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/);
-  });
-
-  test('a local pool whose machines are silent has no provider after 45 s, and not before', async () => {
-    const { settings } = await startOthers();
-    const machine = await startMachine(answers('hi'));
-    const tier = await startTier([machine], settings);
-    tier.clock.advance(44_999);
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
-    tier.clock.advance(1);
-    expect(await chat(tier.url)).toMatchObject({ reason: 'local=no_provider' });
-    expect(await warmedAt(tier)).not.toBeNull();
-  });
-
-  test('a local pool whose machines are all paused by their owners is paused, and keeps no paid upstream warm', async () => {
+test.each<[says: string, given: readonly MachineGiven[]]>([
+  ['wait for their verification', [pending]],
+  ['have failed theirs', [{ verification: { state: 'failed', address: null } }]],
+  ['are draining', [{ record: { status: 'draining' } }]],
+  ['have lost their engine', [{ record: { status: 'degraded' } }]],
+  ['have said goodbye', [{ record: { status: 'offline' } }]],
+  ['are paused, but for one that waits for its verification', [paused, pending]],
+])(
+  'a local pool whose machines %s has no provider, and ondemand is warmed up',
+  async (_says, given) => {
     const { settings, ondemand } = await startOthers();
-    const tier = await startTier([await machineThat(paused), await machineThat(paused)], settings);
-    expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=paused' });
-    expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
-  });
+    const machines = await Promise.all(given.map(machineThat));
+    const tier = await startTier(machines, settings);
+    expect(await chat(tier.url)).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=no_provider',
+    });
+    expect((await ondemand.get(1)).path).toBe('/health');
+    expect(await warmedAt(tier)).toBe('2026-01-01T00:00:00.000Z');
+    expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
+  },
+);
+
+test.each<[says: string, given: MachineGiven, cause: string]>([
+  ['waits', pending, 'is being verified'],
+  [
+    'has no GPU',
+    {
+      verification: {
+        state: 'failed',
+        address: null,
+        checks: [
+          { name: 'GPU count >0', passed: false, error: 'no GPU reported' },
+          { name: 'latency <10s', passed: false, error: 'check missing' },
+        ],
+      },
+    },
+    'has failed "GPU count >0"',
+  ],
+  ['is draining', { record: { status: 'draining' } }, 'is paused by its owner'],
+  ['has signed off', { record: { status: 'offline' } }, 'has signed off'],
+  [
+    'has lost its engine',
+    { record: { status: 'degraded', engine_health: { status: 'unreachable', code: 0 } } },
+    'has no engine that answers',
+  ],
+  [
+    'has an engine that wants a key',
+    { record: { status: 'degraded', engine_health: { status: 'unauthorized', code: 401 } } },
+    'has an engine that answers HTTP 401',
+  ],
+])(
+  'the 503 of a local pool whose only machine %s names the machine and that cause',
+  async (_says, given, cause) => {
+    const machine = await machineThat(given);
+    const { text } = await chat((await startTier([machine])).url);
+    expect(JSON.parse(text)).toMatchObject({
+      error: {
+        message: expect.stringContaining(
+          ` local: no machine is available (${machine.id} ${cause}). `,
+        ) as unknown,
+      },
+    });
+  },
+);
+
+test('the 503 of a local pool of many machines names three of them and the number of the others', async () => {
+  const machines = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
+  const { text } = await chat((await startTier(machines)).url);
+  expect(text).toMatch(/\(prv_\w+ is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/);
+});
+
+test('a local pool whose machines are silent has no provider after 45 s, and not before', async () => {
+  const { settings } = await startOthers();
+  const machine = await startMachine(answers('hi'));
+  const tier = await startTier([machine], settings);
+  tier.clock.advance(44_999);
+  expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+  tier.clock.advance(1);
+  expect(await chat(tier.url)).toMatchObject({ reason: 'local=no_provider' });
+  expect(await warmedAt(tier)).not.toBeNull();
+});
+
+test('a local pool whose machines are all paused by their owners is paused, and keeps no paid upstream warm', async () => {
+  const { settings, ondemand } = await startOthers();
+  const tier = await startTier([await machineThat(paused), await machineThat(paused)], settings);
+  expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=paused' });
+  expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
 });
 
 test('while no money may be spent, requests go to the machines of the pool and no paid upstream', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { gatewayTokenOf } from '../../main/registry/provider-table.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
 import { type Machine, startMachine, startTier, type Tier } from '../support/tier.ts';
@@ -28,119 +28,115 @@ const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
 
 const AUTHORIZATION = { authorization: 'Bearer of-the-caller' };
 
-describe('a verified machine', () => {
-  test('a verified machine is called at its verified address, with its token and the caller’s own authorization', async () => {
-    const machine = await startMachine(answers('hello from home'));
-    const tier = await startTier([machine]);
-    const answer = await chat(tier.url, HELLO, {
-      ...AUTHORIZATION,
-      cookie: 'a=b',
-      'x-gateway-token': 'of-the-caller',
-    });
-    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-    expect(answer.headers['x-gateway-provider']).toBe(machine.id);
-    expect(JSON.parse(answer.text)).toMatchObject({
-      choices: [{ message: { content: 'hello from home' } }],
-    });
-    const { path, headers, headerNames } = await machine.call(1);
-    expect(path).toBe('/v1/chat/completions');
-    expect(headers).toMatchObject({
-      ...AUTHORIZATION,
-      'x-gateway-token': tokenFor(machine, tier),
-    });
-    expect(headerNames.filter((name) => name === 'x-gateway-token')).toHaveLength(1);
-    expect(headers).not.toHaveProperty('cookie');
+test('a verified machine is called at its verified address, with its token and the caller’s own authorization', async () => {
+  const machine = await startMachine(answers('hello from home'));
+  const tier = await startTier([machine]);
+  const answer = await chat(tier.url, HELLO, {
+    ...AUTHORIZATION,
+    cookie: 'a=b',
+    'x-gateway-token': 'of-the-caller',
   });
-
-  test('a verified machine gets a token of its own, and no other upstream gets one', async () => {
-    const [a, b] = [await startMachine(error(503)), await startMachine(error(503))];
-    const [hosted, ondemand] = [await startUpstream(error(503)), await startUpstream(error(400))];
-    const settings = {
-      ...at({ hosted_a: hosted.url, ondemand: ondemand.url }),
-      HOSTED_A_API_KEY: 'hosted-key',
-    };
-    const tier = await startTier([a, b], settings);
-    await chat(tier.url, HELLO, AUTHORIZATION);
-    const tokens = [a, b].map(({ calls }) => calls[0]?.headers['x-gateway-token']);
-    expect(tokens).toEqual([tokenFor(a, tier), tokenFor(b, tier)]);
-    expect(new Set(tokens).size).toBe(2);
-    const warmed = await ondemand.get(1);
-    for (const { headers } of [await hosted.call(1), await ondemand.call(1), warmed]) {
-      expect(headers).not.toHaveProperty('x-gateway-token');
-      expect(headers.authorization).not.toBe(AUTHORIZATION.authorization);
-    }
-    expect((await hosted.call(1)).headers.authorization).toBe('Bearer hosted-key');
+  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  expect(answer.headers['x-gateway-provider']).toBe(machine.id);
+  expect(JSON.parse(answer.text)).toMatchObject({
+    choices: [{ message: { content: 'hello from home' } }],
   });
-
-  test('a verified machine is not sent a key of the gateway’s own', async () => {
-    const machine = await startMachine(answers('hi'));
-    const key = 'a-key-of-the-gateway-0123456789';
-    const tier = await startTier([machine], { API_KEYS: key });
-    expect(await chat(tier.url)).toMatchObject({ status: 401 });
-    await chat(tier.url, HELLO, { authorization: `Bearer ${key}` });
-    await chat(tier.url, HELLO, { 'x-gateway-key': key, ...AUTHORIZATION });
-    const seen = machine.calls.map(({ headers }) => headers.authorization);
-    expect(seen).toEqual([undefined, AUTHORIZATION.authorization]);
-    expect(machine.calls.every(({ headerNames }) => !headerNames.includes('x-gateway-key'))).toBe(
-      true,
-    );
+  const { path, headers, headerNames } = await machine.call(1);
+  expect(path).toBe('/v1/chat/completions');
+  expect(headers).toMatchObject({
+    ...AUTHORIZATION,
+    'x-gateway-token': tokenFor(machine, tier),
   });
+  expect(headerNames.filter((name) => name === 'x-gateway-token')).toHaveLength(1);
+  expect(headers).not.toHaveProperty('cookie');
 });
 
-describe('a machine that fails', () => {
-  test('three machines are called at most, then the hosted upstream answers, and every failure is named in order', async () => {
-    const dead = [
-      await startMachine(error(503)),
-      await startMachine(error(502)),
-      await startMachine(error(504)),
-      await startMachine(answers('never asked')),
-    ];
-    const hosted = await startUpstream(answers('paid for'));
-    const tier = await startTier(dead, at({ hosted_a: REFUSED_URL, hosted_b: hosted.url }));
-    const answer = await chat(tier.url);
-    expect(callsOf(dead)).toEqual([1, 1, 1, 0]);
-    const [a, b, c] = dead.map(({ id }) => id);
-    expect(answer).toMatchObject({
-      status: 200,
-      upstream: 'hosted_b',
-      reason: `local/${a}=http_503; local/${b}=http_502; local/${c}=http_504; hosted_a=unreachable`,
-    });
-    expect(answer.headers).not.toHaveProperty('x-gateway-provider');
-  });
+test('a verified machine gets a token of its own, and no other upstream gets one', async () => {
+  const [a, b] = [await startMachine(error(503)), await startMachine(error(503))];
+  const [hosted, ondemand] = [await startUpstream(error(503)), await startUpstream(error(400))];
+  const settings = {
+    ...at({ hosted_a: hosted.url, ondemand: ondemand.url }),
+    HOSTED_A_API_KEY: 'hosted-key',
+  };
+  const tier = await startTier([a, b], settings);
+  await chat(tier.url, HELLO, AUTHORIZATION);
+  const tokens = [a, b].map(({ calls }) => calls[0]?.headers['x-gateway-token']);
+  expect(tokens).toEqual([tokenFor(a, tier), tokenFor(b, tier)]);
+  expect(new Set(tokens).size).toBe(2);
+  const warmed = await ondemand.get(1);
+  for (const { headers } of [await hosted.call(1), await ondemand.call(1), warmed]) {
+    expect(headers).not.toHaveProperty('x-gateway-token');
+    expect(headers.authorization).not.toBe(AUTHORIZATION.authorization);
+  }
+  expect((await hosted.call(1)).headers.authorization).toBe('Bearer hosted-key');
+});
 
-  test('a machine’s refusal that a hosted upstream repeats is passed on', async () => {
-    const [dead, strict] = [await startMachine(error(503)), await startMachine(error(422, 'no!'))];
-    const hosted = await startUpstream(error(400, 'nor here'));
-    const never = await startUpstream(answers('never asked'));
-    const urls = at({ hosted_a: hosted.url, hosted_b: never.url });
-    const tier = await startTier([dead, strict], urls);
-    const answer = await chat(tier.url);
-    expect(answer).toMatchObject({ status: 422, upstream: 'local' });
-    expect(answer.reason).toBe(
-      `local/${dead.id}=http_503; local/${strict.id}=http_422; hosted_a=http_400`,
-    );
-    expect(answer.headers['x-gateway-provider']).toBe(strict.id);
-    expect(answer.text).toContain('no!');
-    expect(callsOf([never])).toEqual([0]);
-  });
+test('a verified machine is not sent a key of the gateway’s own', async () => {
+  const machine = await startMachine(answers('hi'));
+  const key = 'a-key-of-the-gateway-0123456789';
+  const tier = await startTier([machine], { API_KEYS: key });
+  expect(await chat(tier.url)).toMatchObject({ status: 401 });
+  await chat(tier.url, HELLO, { authorization: `Bearer ${key}` });
+  await chat(tier.url, HELLO, { 'x-gateway-key': key, ...AUTHORIZATION });
+  const seen = machine.calls.map(({ headers }) => headers.authorization);
+  expect(seen).toEqual([undefined, AUTHORIZATION.authorization]);
+  expect(machine.calls.every(({ headerNames }) => !headerNames.includes('x-gateway-key'))).toBe(
+    true,
+  );
+});
 
-  test('a machine that fails after its first content is not followed by another, and counts at itself and the pool', async () => {
-    const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
-    const other = await startMachine(answers('never asked'));
-    const hosted = await startUpstream(answers('never asked'));
-    const tier = await startTier([broken, other], at({ hosted_a: hosted.url }));
-    const answer = await chatStream(tier.url);
-    expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-    expect(answer.text).toContain('half');
-    expect(answer.text).toContain('"error"');
-    expect(answer.text).not.toContain('[DONE]');
-    expect(callsOf([other, hosted])).toEqual([0, 0]);
-    const { circuits } = await tier.status();
-    for (const id of ['local', broken.id]) {
-      expect(circuits[id]).toMatchObject({ fails: 1, successes: 0, consecutiveFails: 1 });
-    }
-    expect(circuits[other.id]).toMatchObject({ fails: 0, successes: 0 });
+test('three machines are called at most, then the hosted upstream answers, and every failure is named in order', async () => {
+  const dead = [
+    await startMachine(error(503)),
+    await startMachine(error(502)),
+    await startMachine(error(504)),
+    await startMachine(answers('never asked')),
+  ];
+  const hosted = await startUpstream(answers('paid for'));
+  const tier = await startTier(dead, at({ hosted_a: REFUSED_URL, hosted_b: hosted.url }));
+  const answer = await chat(tier.url);
+  expect(callsOf(dead)).toEqual([1, 1, 1, 0]);
+  const [a, b, c] = dead.map(({ id }) => id);
+  expect(answer).toMatchObject({
+    status: 200,
+    upstream: 'hosted_b',
+    reason: `local/${a}=http_503; local/${b}=http_502; local/${c}=http_504; hosted_a=unreachable`,
   });
+  expect(answer.headers).not.toHaveProperty('x-gateway-provider');
+});
+
+test('a machine’s refusal that a hosted upstream repeats is passed on', async () => {
+  const [dead, strict] = [await startMachine(error(503)), await startMachine(error(422, 'no!'))];
+  const hosted = await startUpstream(error(400, 'nor here'));
+  const never = await startUpstream(answers('never asked'));
+  const urls = at({ hosted_a: hosted.url, hosted_b: never.url });
+  const tier = await startTier([dead, strict], urls);
+  const answer = await chat(tier.url);
+  expect(answer).toMatchObject({ status: 422, upstream: 'local' });
+  expect(answer.reason).toBe(
+    `local/${dead.id}=http_503; local/${strict.id}=http_422; hosted_a=http_400`,
+  );
+  expect(answer.headers['x-gateway-provider']).toBe(strict.id);
+  expect(answer.text).toContain('no!');
+  expect(callsOf([never])).toEqual([0]);
+});
+
+test('a machine that fails after its first content is not followed by another, and counts at itself and the pool', async () => {
+  const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
+  const other = await startMachine(answers('never asked'));
+  const hosted = await startUpstream(answers('never asked'));
+  const tier = await startTier([broken, other], at({ hosted_a: hosted.url }));
+  const answer = await chatStream(tier.url);
+  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  expect(answer.text).toContain('half');
+  expect(answer.text).toContain('"error"');
+  expect(answer.text).not.toContain('[DONE]');
+  expect(callsOf([other, hosted])).toEqual([0, 0]);
+  const { circuits } = await tier.status();
+  for (const id of ['local', broken.id]) {
+    expect(circuits[id]).toMatchObject({ fails: 1, successes: 0, consecutiveFails: 1 });
+  }
+  expect(circuits[other.id]).toMatchObject({ fails: 0, successes: 0 });
 });
 
 test('the warm-up of ondemand starts once the local pool is lost, and not while its machines are still called', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { nextPause, pollUntil } from '../support/polling.ts';
@@ -23,63 +23,61 @@ function circuitOf(gateway: TestGateway) {
   return { fails, successes };
 }
 
-describe('an ondemand that is starting', () => {
-  test.each(STARTING)(
-    'an ondemand that is starting (%s) is polled until it serves, without a fallback reason',
-    async (_says, script) => {
-      const { gateway, ondemand, clock } = await startStill({
-        ondemand: [script, script, script, answers('awake')],
-      });
-      const answer = chatStream(gateway.url);
-      await pollUntil(answer, clock);
-      expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
-      expect(textOf((await answer).text)).toBe('awake');
-      expect(ondemand.calls).toHaveLength(4);
-      const [first, ...others] = ondemand.calls;
-      for (const call of others) expect(call.body).toEqual(first?.body);
-      expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
-    },
-  );
-
-  test.each(STARTING)(
-    'an ondemand that is starting (%s) for its whole timeout is a 504',
-    async (_says, script) => {
-      const { gateway, ondemand, clock } = await startStill(
-        { ondemand: script },
-        { ONDEMAND_TIMEOUT_MS: '32500', KEEP_ALIVE_MS: '0' },
-      );
-      const answer = chat(gateway.url);
-      const pauses = await pollUntil(answer, clock);
-      expect(wordOf(await answer)).toEqual(
-        worded({
-          status: 504,
-          code: 'upstream_timeout',
-          last: ['ondemand', 'timeout (no answer in time)'],
-        }),
-      );
-      // The last poll comes just before the end.
-      expect(sum(pauses)).toBe(31_750);
-      expect(ondemand.calls).toHaveLength(pauses.length + 1);
-      // One request, however often it was polled.
-      const { status, requests } = gateway.host.snapshot();
-      expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
-      expect(requests[0]).toMatchObject({ attemptCount: 1, attempts: [{ polls: pauses.length }] });
-      expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
-    },
-  );
-
-  test('an ondemand that refuses after its start is left for that reason', async () => {
-    const { gateway, clock } = await startStill({ ondemand: [error(503), error(401)] });
-    const answer = chat(gateway.url);
+test.each(STARTING)(
+  'an ondemand that is starting (%s) is polled until it serves, without a fallback reason',
+  async (_says, script) => {
+    const { gateway, ondemand, clock } = await startStill({
+      ondemand: [script, script, script, answers('awake')],
+    });
+    const answer = chatStream(gateway.url);
     await pollUntil(answer, clock);
+    expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
+    expect(textOf((await answer).text)).toBe('awake');
+    expect(ondemand.calls).toHaveLength(4);
+    const [first, ...others] = ondemand.calls;
+    for (const call of others) expect(call.body).toEqual(first?.body);
+    expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
+  },
+);
+
+test.each(STARTING)(
+  'an ondemand that is starting (%s) for its whole timeout is a 504',
+  async (_says, script) => {
+    const { gateway, ondemand, clock } = await startStill(
+      { ondemand: script },
+      { ONDEMAND_TIMEOUT_MS: '32500', KEEP_ALIVE_MS: '0' },
+    );
+    const answer = chat(gateway.url);
+    const pauses = await pollUntil(answer, clock);
     expect(wordOf(await answer)).toEqual(
       worded({
-        status: 502,
-        code: 'upstream_credentials',
-        last: ['ondemand', 'credentials (HTTP 401)'],
+        status: 504,
+        code: 'upstream_timeout',
+        last: ['ondemand', 'timeout (no answer in time)'],
       }),
     );
-  });
+    // The last poll comes just before the end.
+    expect(sum(pauses)).toBe(31_750);
+    expect(ondemand.calls).toHaveLength(pauses.length + 1);
+    // One request, however often it was polled.
+    const { status, requests } = gateway.host.snapshot();
+    expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
+    expect(requests[0]).toMatchObject({ attemptCount: 1, attempts: [{ polls: pauses.length }] });
+    expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
+  },
+);
+
+test('an ondemand that refuses after its start is left for that reason', async () => {
+  const { gateway, clock } = await startStill({ ondemand: [error(503), error(401)] });
+  const answer = chat(gateway.url);
+  await pollUntil(answer, clock);
+  expect(wordOf(await answer)).toEqual(
+    worded({
+      status: 502,
+      code: 'upstream_credentials',
+      last: ['ondemand', 'credentials (HTTP 401)'],
+    }),
+  );
 });
 
 test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {

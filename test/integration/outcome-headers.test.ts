@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, completion, error, json, startUpstream, lists } from '../support/upstream.ts';
@@ -55,61 +55,59 @@ const KEPT = {
 /** What HTTP itself needs. */
 const OWN = ['host', 'connection', 'content-type', 'content-length', 'x-gateway-hops'];
 
-describe('the headers of the caller', () => {
-  test.each(TIERS)(
-    '%s gets the caller’s headers of the allow-list and no others',
-    async (upstream) => {
-      const only = await startUpstream(answers('hi'));
-      const gateway = await startGateway(at({ [upstream]: only.url }));
-      await chat(gateway.url, HELLO, {
-        ...PASSED,
-        ...OF_OWN_ACCOUNT,
-        ...KEPT,
-        // A page of the gateway's own; a foreign one is refused.
-        origin: gateway.url,
-        'content-type': 'application/json; charset=utf-8',
-      });
-      const [call] = only.calls;
-      const passed = upstream === 'local' ? { ...PASSED, ...OF_OWN_ACCOUNT } : PASSED;
-      expect(call?.headerNames.toSorted()).toEqual([...OWN, ...Object.keys(passed)].toSorted());
-      expect(call?.headers).toMatchObject(passed);
-    },
-  );
+test.each(TIERS)(
+  '%s gets the caller’s headers of the allow-list and no others',
+  async (upstream) => {
+    const only = await startUpstream(answers('hi'));
+    const gateway = await startGateway(at({ [upstream]: only.url }));
+    await chat(gateway.url, HELLO, {
+      ...PASSED,
+      ...OF_OWN_ACCOUNT,
+      ...KEPT,
+      // A page of the gateway's own; a foreign one is refused.
+      origin: gateway.url,
+      'content-type': 'application/json; charset=utf-8',
+    });
+    const [call] = only.calls;
+    const passed = upstream === 'local' ? { ...PASSED, ...OF_OWN_ACCOUNT } : PASSED;
+    expect(call?.headerNames.toSorted()).toEqual([...OWN, ...Object.keys(passed)].toSorted());
+    expect(call?.headers).toMatchObject(passed);
+  },
+);
 
-  test.each([
-    [
-      'a model that its key may not use',
-      error(403, 'You are not allowed to sample from this model'),
-      'model_not_found',
-    ],
-    [
-      'a model, in words that nobody knows',
-      error(403, 'This model is for partners'),
-      'model_not_found',
-    ],
-    ['a prompt', error(402, 'Prompt tokens limit exceeded: 90000 > 20000'), 'request_too_large'],
-    ['a prompt, by its capacity', error(402, 'More token capacity required'), 'request_too_large'],
-  ])('what a host refuses for %s stays in requests for another', async (_what, refusal, reason) => {
-    const { gateway } = await startBefore({ a: [refusal, answers('hi')], b: answers('spilled') });
-    expect(await chat(gateway.url, { ...HELLO, model: 'big' })).toMatchObject({
-      upstream: 'hosted_b',
-      reason: expect.stringMatching(new RegExp(`hosted_a=${reason}$`)),
-    });
-    expect(await chat(gateway.url, { ...HELLO, model: 'small' })).toMatchObject({
-      upstream: 'hosted_a',
-    });
+test.each([
+  [
+    'a model that its key may not use',
+    error(403, 'You are not allowed to sample from this model'),
+    'model_not_found',
+  ],
+  [
+    'a model, in words that nobody knows',
+    error(403, 'This model is for partners'),
+    'model_not_found',
+  ],
+  ['a prompt', error(402, 'Prompt tokens limit exceeded: 90000 > 20000'), 'request_too_large'],
+  ['a prompt, by its capacity', error(402, 'More token capacity required'), 'request_too_large'],
+])('what a host refuses for %s stays in requests for another', async (_what, refusal, reason) => {
+  const { gateway } = await startBefore({ a: [refusal, answers('hi')], b: answers('spilled') });
+  expect(await chat(gateway.url, { ...HELLO, model: 'big' })).toMatchObject({
+    upstream: 'hosted_b',
+    reason: expect.stringMatching(new RegExp(`hosted_a=${reason}$`)),
   });
-
-  test.each(['hosted_a', 'ondemand'] as const)(
-    '%s without a key gets no Authorization, and never the one for local',
-    async (upstream) => {
-      const only = await startUpstream(answers('hi'));
-      const gateway = await startGateway(at({ [upstream]: only.url }));
-      await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
-      expect(only.calls[0]?.headerNames).not.toContain('authorization');
-    },
-  );
+  expect(await chat(gateway.url, { ...HELLO, model: 'small' })).toMatchObject({
+    upstream: 'hosted_a',
+  });
 });
+
+test.each(['hosted_a', 'ondemand'] as const)(
+  '%s without a key gets no Authorization, and never the one for local',
+  async (upstream) => {
+    const only = await startUpstream(answers('hi'));
+    const gateway = await startGateway(at({ [upstream]: only.url }));
+    await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
+    expect(only.calls[0]?.headerNames).not.toContain('authorization');
+  },
+);
 
 test.each([
   ['hosted_a', 'HOSTED_A_HEADERS'],
@@ -126,154 +124,142 @@ test.each([
   expect(headerNames.filter((name) => name === 'user-agent')).toHaveLength(1);
 });
 
-describe('the headers of an upstream', () => {
-  const BACK = {
-    'x-request-id': 'req-of-the-upstream',
-    'x-ratelimit-remaining-tokens': '149984',
-    'openai-processing-ms': '12',
-    'retry-after': '1',
-  };
-  const NOT_BACK = {
-    'set-cookie': 'session=1',
-    'openai-organization': 'org-of-the-owner',
-    'openai-project': 'proj-of-the-owner',
-    'anthropic-organization-id': 'org-of-the-owner',
-    'access-control-allow-origin': '*',
-    'access-control-allow-credentials': 'true',
-    server: 'uvicorn',
-    'x-powered-by': 'x',
-    'x-gateway-upstream': 'forged',
-    'x-gateway-fallback-reason': 'forged',
-    'x-gateway-provider': 'forged',
-    'alt-svc': 'h3=":443"',
-    'strict-transport-security': 'max-age=1',
-  };
+const BACK = {
+  'x-request-id': 'req-of-the-upstream',
+  'x-ratelimit-remaining-tokens': '149984',
+  'openai-processing-ms': '12',
+  'retry-after': '1',
+};
+const NOT_BACK = {
+  'set-cookie': 'session=1',
+  'openai-organization': 'org-of-the-owner',
+  'openai-project': 'proj-of-the-owner',
+  'anthropic-organization-id': 'org-of-the-owner',
+  'access-control-allow-origin': '*',
+  'access-control-allow-credentials': 'true',
+  server: 'uvicorn',
+  'x-powered-by': 'x',
+  'x-gateway-upstream': 'forged',
+  'x-gateway-fallback-reason': 'forged',
+  'x-gateway-provider': 'forged',
+  'alt-svc': 'h3=":443"',
+  'strict-transport-security': 'max-age=1',
+};
 
-  test.each(TIERS.flatMap((id) => [[id, 200] as const, [id, 400] as const]))(
-    'the caller gets the headers of the allow-list from %s (%i) and no others',
-    async (upstream, status) => {
-      const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
-      const only = await startUpstream(json(status, body, { ...BACK, ...NOT_BACK }));
-      const gateway = await startGateway(at({ [upstream]: only.url }));
-      const { headers, ...answer } = await chat(gateway.url);
-      expect(answer).toMatchObject({ status, upstream, reason: 'none' });
-      expect(headers).toMatchObject({ ...BACK, 'content-type': 'application/json' });
-      const { 'x-gateway-upstream': _, 'x-gateway-fallback-reason': __, ...others } = NOT_BACK;
-      for (const name of Object.keys(others)) expect(headers).not.toHaveProperty(name);
-    },
-  );
-});
+test.each(TIERS.flatMap((id) => [[id, 200] as const, [id, 400] as const]))(
+  'the caller gets the headers of the allow-list from %s (%i) and no others',
+  async (upstream, status) => {
+    const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
+    const only = await startUpstream(json(status, body, { ...BACK, ...NOT_BACK }));
+    const gateway = await startGateway(at({ [upstream]: only.url }));
+    const { headers, ...answer } = await chat(gateway.url);
+    expect(answer).toMatchObject({ status, upstream, reason: 'none' });
+    expect(headers).toMatchObject({ ...BACK, 'content-type': 'application/json' });
+    const { 'x-gateway-upstream': _, 'x-gateway-fallback-reason': __, ...others } = NOT_BACK;
+    for (const name of Object.keys(others)) expect(headers).not.toHaveProperty(name);
+  },
+);
 
-describe('what an upstream answers', () => {
-  const LONG = 'x'.repeat(1025);
+const LONG = 'x'.repeat(1025);
 
-  test.each([200, 400])(
-    'headers over 1 KiB, and more than 8 KiB of them, do not reach the caller (%i)',
-    async (status) => {
-      const limits = Object.fromEntries(
-        Array.from({ length: 30 }, (_, n) => [`x-ratelimit-${n}`, 'y'.repeat(1000)]),
-      );
-      const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
-      const { gateway } = await startBefore({
-        a: json(status, body, { 'x-request-id': LONG, 'openai-model': 'm', ...limits }),
-      });
-      const { headers, ...answer } = await chat(gateway.url);
-      expect(answer.status).toBe(status);
-      expect(headers['x-request-id']).toBeUndefined();
-      const passed = Object.keys(headers).filter((name) => name.startsWith('x-ratelimit-'));
-      expect(passed.length).toBeGreaterThan(0);
-      expect(JSON.stringify(headers).length).toBeLessThan(9 * 1024);
-    },
-  );
-
-  test.each([
-    ['application/json; charset=utf-8', 'application/json'],
-    ['application/problem+json', 'application/json'],
-    ['text/html', 'text/plain; charset=utf-8'],
-    ['image/svg+xml', 'text/plain; charset=utf-8'],
-    ['application/jsonp', 'text/plain; charset=utf-8'],
-    ['application/xhtml+xml', 'text/plain; charset=utf-8'],
-  ])('a refusal of type %s reaches the caller as %s, never as a page', async (type, passed) => {
+test.each([200, 400])(
+  'headers over 1 KiB, and more than 8 KiB of them, do not reach the caller (%i)',
+  async (status) => {
+    const limits = Object.fromEntries(
+      Array.from({ length: 30 }, (_, n) => [`x-ratelimit-${n}`, 'y'.repeat(1000)]),
+    );
+    const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
     const { gateway } = await startBefore({
-      a: ({ res }) => {
-        res.writeHead(400, { 'content-type': type }).end('<script>alert(1)</script>');
-      },
+      a: json(status, body, { 'x-request-id': LONG, 'openai-model': 'm', ...limits }),
     });
-    const { status, headers } = await chat(gateway.url);
-    expect([status, headers['content-type']]).toEqual([400, passed]);
-    expect(headers['x-content-type-options']).toBe('nosniff');
-  });
+    const { headers, ...answer } = await chat(gateway.url);
+    expect(answer.status).toBe(status);
+    expect(headers['x-request-id']).toBeUndefined();
+    const passed = Object.keys(headers).filter((name) => name.startsWith('x-ratelimit-'));
+    expect(passed.length).toBeGreaterThan(0);
+    expect(JSON.stringify(headers).length).toBeLessThan(9 * 1024);
+  },
+);
 
-  const KEY = 'sk-"of/ours"-0123456789';
-  test.each(TIERS.filter((id) => id !== 'local'))(
-    'a credential of the gateway that %s repeats is masked, in every spelling',
-    async (upstream) => {
-      const echoed = [
-        KEY,
-        JSON.stringify(KEY),
-        encodeURIComponent(KEY),
-        'pass-word',
-        'of-a-header',
-      ];
-      const only = await startUpstream(({ res, headers }) => {
-        res.writeHead(400, { 'content-type': 'text/plain', 'x-request-id': `r-${KEY}` });
-        res.end(`${headers.authorization} ${echoed.join(' ')} and the rest`);
-      });
-      const name = upstream.toUpperCase();
-      const gateway = await startGateway({
-        [`${name}_BASE_URL`]: `${only.url.replace('http://', 'http://us:pass-word@')}/?k=in-query`,
-        [`${name}_API_KEY`]: KEY,
-        [`${name}_HEADERS`]: '{"x-own":"Basic of-a-header"}',
-      });
-      const { text, headers } = await chat(gateway.url);
-      expect(text).toMatch(/^Bearer \[secret\] .*and the rest$/);
-      for (const secret of echoed) expect(text).not.toContain(secret);
-      expect(headers['x-request-id']).toBeUndefined();
+test.each([
+  ['application/json; charset=utf-8', 'application/json'],
+  ['application/problem+json', 'application/json'],
+  ['text/html', 'text/plain; charset=utf-8'],
+  ['image/svg+xml', 'text/plain; charset=utf-8'],
+  ['application/jsonp', 'text/plain; charset=utf-8'],
+  ['application/xhtml+xml', 'text/plain; charset=utf-8'],
+])('a refusal of type %s reaches the caller as %s, never as a page', async (type, passed) => {
+  const { gateway } = await startBefore({
+    a: ({ res }) => {
+      res.writeHead(400, { 'content-type': type }).end('<script>alert(1)</script>');
     },
-  );
+  });
+  const { status, headers } = await chat(gateway.url);
+  expect([status, headers['content-type']]).toEqual([400, passed]);
+  expect(headers['x-content-type-options']).toBe('nosniff');
 });
 
-describe('the body of a request', () => {
-  /** Spelled as no serialiser would, so that every byte shows. */
-  const asked = (model: string) =>
-    `{ "seed":1.0,\t"stream" : true, "stream_options":{ "include_usage":true}, ${model}"messages":[{"role":"user","content":"\\u0068i ö"}],"x":1e3 }\n`;
+const KEY = 'sk-"of/ours"-0123456789';
+test.each(TIERS.filter((id) => id !== 'local'))(
+  'a credential of the gateway that %s repeats is masked, in every spelling',
+  async (upstream) => {
+    const echoed = [KEY, JSON.stringify(KEY), encodeURIComponent(KEY), 'pass-word', 'of-a-header'];
+    const only = await startUpstream(({ res, headers }) => {
+      res.writeHead(400, { 'content-type': 'text/plain', 'x-request-id': `r-${KEY}` });
+      res.end(`${headers.authorization} ${echoed.join(' ')} and the rest`);
+    });
+    const name = upstream.toUpperCase();
+    const gateway = await startGateway({
+      [`${name}_BASE_URL`]: `${only.url.replace('http://', 'http://us:pass-word@')}/?k=in-query`,
+      [`${name}_API_KEY`]: KEY,
+      [`${name}_HEADERS`]: '{"x-own":"Basic of-a-header"}',
+    });
+    const { text, headers } = await chat(gateway.url);
+    expect(text).toMatch(/^Bearer \[secret\] .*and the rest$/);
+    for (const secret of echoed) expect(text).not.toContain(secret);
+    expect(headers['x-request-id']).toBeUndefined();
+  },
+);
 
-  test.each([
-    ['hosted_a', 'HOSTED_A_MODEL', '/base/chat/completions'],
-    ['hosted_b', 'HOSTED_B_MODEL', '/base/chat/completions'],
-    ['hosted_c', 'HOSTED_C_MODEL', '/base/chat/completions'],
-    ['ondemand', 'ONDEMAND_MODEL', '/base/v1/chat/completions'],
-  ] as const)(
-    'the body reaches %s byte for byte but for the configured model',
-    async (upstream, name, path) => {
-      const only = await startUpstream(answers('hi'));
-      const settings = at({ [upstream]: `${only.url}/base` });
-      const mapped = await startGateway({ ...settings, [name]: 'theirs' });
-      const plain = await startGateway(settings);
-      await chat(mapped.url, asked('"model":"mine", '));
-      await chat(plain.url, asked('"model":"mine", '));
-      await chat(plain.url, asked(''));
-      await chat(mapped.url, asked(''));
-      expect(only.calls.map((call) => call.body.toString()).slice(0, 3)).toEqual([
-        asked('"model":"theirs", '),
-        asked('"model":"mine", '),
-        asked(''),
-      ]);
-      expect(only.calls[3]?.json).toEqual({ ...JSON.parse(asked('')), model: 'theirs' });
-      expect(new Set(only.calls.map((call) => call.path))).toEqual(new Set([path]));
-    },
-  );
+/** Spelled as no serialiser would, so that every byte shows. */
+const asked = (model: string) =>
+  `{ "seed":1.0,\t"stream" : true, "stream_options":{ "include_usage":true}, ${model}"messages":[{"role":"user","content":"\\u0068i ö"}],"x":1e3 }\n`;
 
-  test.each([
-    ['the one asked for where it is offered', '"model":"b", ', '"model":"b", '],
-    ['the one offered otherwise', '"model":"gpt-4o", ', '"model":"a", '],
-  ])('the body reaches local byte for byte, with the model: %s', async (_says, mine, theirs) => {
-    const get = lists('a', 'b');
-    const { gateway, local } = await startBefore({ local: { script: answers('hi'), get } });
-    const { host } = gateway;
-    await expect.poll(() => host.snapshot().status.config.models['local']).not.toBeNull();
-    await chat(gateway.url, asked(mine));
-    expect(local.calls[0]?.body.toString()).toBe(asked(theirs));
-    expect(local.calls[0]?.path).toBe('/v1/chat/completions');
-  });
+test.each([
+  ['hosted_a', 'HOSTED_A_MODEL', '/base/chat/completions'],
+  ['hosted_b', 'HOSTED_B_MODEL', '/base/chat/completions'],
+  ['hosted_c', 'HOSTED_C_MODEL', '/base/chat/completions'],
+  ['ondemand', 'ONDEMAND_MODEL', '/base/v1/chat/completions'],
+] as const)(
+  'the body reaches %s byte for byte but for the configured model',
+  async (upstream, name, path) => {
+    const only = await startUpstream(answers('hi'));
+    const settings = at({ [upstream]: `${only.url}/base` });
+    const mapped = await startGateway({ ...settings, [name]: 'theirs' });
+    const plain = await startGateway(settings);
+    await chat(mapped.url, asked('"model":"mine", '));
+    await chat(plain.url, asked('"model":"mine", '));
+    await chat(plain.url, asked(''));
+    await chat(mapped.url, asked(''));
+    expect(only.calls.map((call) => call.body.toString()).slice(0, 3)).toEqual([
+      asked('"model":"theirs", '),
+      asked('"model":"mine", '),
+      asked(''),
+    ]);
+    expect(only.calls[3]?.json).toEqual({ ...JSON.parse(asked('')), model: 'theirs' });
+    expect(new Set(only.calls.map((call) => call.path))).toEqual(new Set([path]));
+  },
+);
+
+test.each([
+  ['the one asked for where it is offered', '"model":"b", ', '"model":"b", '],
+  ['the one offered otherwise', '"model":"gpt-4o", ', '"model":"a", '],
+])('the body reaches local byte for byte, with the model: %s', async (_says, mine, theirs) => {
+  const get = lists('a', 'b');
+  const { gateway, local } = await startBefore({ local: { script: answers('hi'), get } });
+  const { host } = gateway;
+  await expect.poll(() => host.snapshot().status.config.models['local']).not.toBeNull();
+  await chat(gateway.url, asked(mine));
+  expect(local.calls[0]?.body.toString()).toBe(asked(theirs));
+  expect(local.calls[0]?.path).toBe('/v1/chat/completions');
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -32,46 +32,44 @@ test.each([
   },
 );
 
-describe('a 429 with a short Retry-After', () => {
-  test.each(['hosted_a', 'ondemand'] as const)(
-    'a short Retry-After from %s is waited out, and leaves no fallback reason if it is served then',
-    async (upstream) => {
-      const clock = createManualClock();
-      const only = await startUpstream(busyFor('2'), answers('after the wait'));
-      const gateway = await startGateway(at({ [upstream]: only.url }), clock);
-      const pending = chatStream(gateway.url);
-      clock.advance(await clock.timer(2000, 2000));
-      const answer = await pending;
-      expect(answer).toMatchObject({ status: 200, upstream, reason: 'none' });
-      expect(textOf(answer.text)).toBe('after the wait');
-    },
-  );
-
-  test.each([
-    ['retry-after-ms', '350', 350],
-    ['retry-after', 'Thu, 01 Jan 2026 00:00:01 GMT', 1000],
-    ['retry-after', '0', 0],
-  ])('a short Retry-After in %s: %s is read as %i ms', async (name, value, ms) => {
-    const { gateway, clock } = await startStill({
-      a: [error(429, 'no', null, { [name]: value }), answers('later')],
-    });
+test.each(['hosted_a', 'ondemand'] as const)(
+  'a short Retry-After from %s is waited out, and leaves no fallback reason if it is served then',
+  async (upstream) => {
+    const clock = createManualClock();
+    const only = await startUpstream(busyFor('2'), answers('after the wait'));
+    const gateway = await startGateway(at({ [upstream]: only.url }), clock);
     const pending = chatStream(gateway.url);
-    clock.advance(await clock.timer(ms, ms));
-    expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
-  });
+    clock.advance(await clock.timer(2000, 2000));
+    const answer = await pending;
+    expect(answer).toMatchObject({ status: 200, upstream, reason: 'none' });
+    expect(textOf(answer.text)).toBe('after the wait');
+  },
+);
 
-  test('a short Retry-After is waited out up to RETRY_AFTER_MAX_MS', async () => {
-    const { gateway } = await startStill(
-      { a: [busyFor('1'), answers('never')], b: answers('from b') },
-      { RETRY_AFTER_MAX_MS: '999' },
-    );
-    expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
+test.each([
+  ['retry-after-ms', '350', 350],
+  ['retry-after', 'Thu, 01 Jan 2026 00:00:01 GMT', 1000],
+  ['retry-after', '0', 0],
+])('a short Retry-After in %s: %s is read as %i ms', async (name, value, ms) => {
+  const { gateway, clock } = await startStill({
+    a: [error(429, 'no', null, { [name]: value }), answers('later')],
   });
+  const pending = chatStream(gateway.url);
+  clock.advance(await clock.timer(ms, ms));
+  expect(await pending).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+});
 
-  test('a request does not wait out a short Retry-After for a quota, because money does not come back in a second', async () => {
-    const spent = error(429, 'no', 'insufficient_quota', { 'retry-after': '1' });
-    const { gateway, a } = await startStill({ a: [spent, answers('never')], b: answers('from b') });
-    expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=quota' });
-    expect(a.calls).toHaveLength(1);
-  });
+test('a short Retry-After is waited out up to RETRY_AFTER_MAX_MS', async () => {
+  const { gateway } = await startStill(
+    { a: [busyFor('1'), answers('never')], b: answers('from b') },
+    { RETRY_AFTER_MAX_MS: '999' },
+  );
+  expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
+});
+
+test('a request does not wait out a short Retry-After for a quota, because money does not come back in a second', async () => {
+  const spent = error(429, 'no', 'insufficient_quota', { 'retry-after': '1' });
+  const { gateway, a } = await startStill({ a: [spent, answers('never')], b: answers('from b') });
+  expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=quota' });
+  expect(a.calls).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -150,42 +150,40 @@ function marksOf({ host }: TestGateway, upstream: UpstreamId) {
   return [fails, successes];
 }
 
-describe('an error status that falls back', () => {
-  test.each(withNext(each(ROWS, NOT_ONDEMAND)))(
-    'a $says from $upstream falls back to $next, and the caller gets the reason',
-    async ({ upstream, next, script, reason, calls = 1 }) => {
-      const first = await startUpstream(script);
-      const second = await startUpstream(answers('from the next'));
-      const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
-      const answer = await chatStream(gateway.url);
-      expect(answer).toMatchObject({ status: 200, upstream: next });
-      expect(answer.reason).toBe(`${upstream}=${reason}`);
-      expect(textOf(answer.text)).toBe('from the next');
-      expect(first.calls).toHaveLength(calls);
-      const asked = { ...HELLO, stream: true, stream_options: { include_usage: true } };
-      expect(second.calls.map((call) => call.json)).toEqual([asked]);
-    },
-  );
+test.each(withNext(each(ROWS, NOT_ONDEMAND)))(
+  'a $says from $upstream falls back to $next, and the caller gets the reason',
+  async ({ upstream, next, script, reason, calls = 1 }) => {
+    const first = await startUpstream(script);
+    const second = await startUpstream(answers('from the next'));
+    const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
+    const answer = await chatStream(gateway.url);
+    expect(answer).toMatchObject({ status: 200, upstream: next });
+    expect(answer.reason).toBe(`${upstream}=${reason}`);
+    expect(textOf(answer.text)).toBe('from the next');
+    expect(first.calls).toHaveLength(calls);
+    const asked = { ...HELLO, stream: true, stream_options: { include_usage: true } };
+    expect(second.calls.map((call) => call.json)).toEqual([asked]);
+  },
+);
 
-  test.each(each(ROWS))(
-    'a $says from $upstream as the final answer is $word for the caller',
-    async ({ upstream, script, reason, of, word, detail = '', retryAfter, calls = 1 }) => {
-      const [status, code] = word;
-      const only = await startUpstream(script);
-      const gateway = await startGateway(at({ [upstream]: only.url }));
-      expect(wordOf(await chat(gateway.url))).toEqual(
-        worded({
-          status,
-          code,
-          last: [upstream, `${reason} (HTTP ${of}${detail})`],
-          ...(retryAfter === undefined ? {} : { retryAfter }),
-        }),
-      );
-      expect(only.calls).toHaveLength(calls);
-      expect(marksOf(gateway, upstream)).toEqual(NEUTRAL.test(reason) ? [0, 0] : [calls, 0]);
-    },
-  );
-});
+test.each(each(ROWS))(
+  'a $says from $upstream as the final answer is $word for the caller',
+  async ({ upstream, script, reason, of, word, detail = '', retryAfter, calls = 1 }) => {
+    const [status, code] = word;
+    const only = await startUpstream(script);
+    const gateway = await startGateway(at({ [upstream]: only.url }));
+    expect(wordOf(await chat(gateway.url))).toEqual(
+      worded({
+        status,
+        code,
+        last: [upstream, `${reason} (HTTP ${of}${detail})`],
+        ...(retryAfter === undefined ? {} : { retryAfter }),
+      }),
+    );
+    expect(only.calls).toHaveLength(calls);
+    expect(marksOf(gateway, upstream)).toEqual(NEUTRAL.test(reason) ? [0, 0] : [calls, 0]);
+  },
+);
 
 /** A 4xx that goes to the caller as it is; the bytes are odd on purpose. */
 interface Passed {
@@ -222,70 +220,68 @@ const OWN_CREDENTIAL: readonly Passed[] = [
   { says: '400 about a key', status: 400, body: oddly('Incorrect API key provided', 'null') },
 ].map((passed) => ({ ...passed, upstreams: ['local'] }));
 
-describe('a refusal of the request', () => {
-  test.each(withNext(each([...UNEXPLAINED, TOO_LONG], NOT_ONDEMAND)))(
-    'a $says from $upstream falls back to $next',
-    async ({ upstream, next, status, body }) => {
-      const first = await startUpstream(json(status, body));
-      const second = await startUpstream(answers('it is taken here'));
-      const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
-      const answer = await chatStream(gateway.url);
-      const reason = body === TOO_LONG.body ? 'context_length' : `http_${status}`;
-      expect(answer).toMatchObject({ upstream: next, reason: `${upstream}=${reason}` });
-      expect(textOf(answer.text)).toBe('it is taken here');
-      expect(first.calls).toHaveLength(1);
-    },
-  );
+test.each(withNext(each([...UNEXPLAINED, TOO_LONG], NOT_ONDEMAND)))(
+  'a $says from $upstream falls back to $next',
+  async ({ upstream, next, status, body }) => {
+    const first = await startUpstream(json(status, body));
+    const second = await startUpstream(answers('it is taken here'));
+    const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
+    const answer = await chatStream(gateway.url);
+    const reason = body === TOO_LONG.body ? 'context_length' : `http_${status}`;
+    expect(answer).toMatchObject({ upstream: next, reason: `${upstream}=${reason}` });
+    expect(textOf(answer.text)).toBe('it is taken here');
+    expect(first.calls).toHaveLength(1);
+  },
+);
 
-  test.each([
-    ['refuses as well', 422, 0],
-    ['fails', 503, 1],
-  ])(
-    'an unexplained 400 is passed on byte for byte if the next upstream %s',
-    async (_says, second, thirdCalls) => {
-      const { gateway, a, b, c } = await startBefore({
-        a: json(400, tooHigh, { 'x-ratelimit-remaining': '3' }),
-        b: error(second),
-        c: error(503),
-      });
-      const answer = await chat(gateway.url);
-      expect(answer).toMatchObject({ status: 400, upstream: 'hosted_a', text: tooHigh });
-      expect(answer.headers).toMatchObject({ 'x-ratelimit-remaining': '3' });
-      expect([a.calls.length, b.calls.length, c.calls.length]).toEqual([1, 1, thirdCalls]);
-    },
-  );
+test.each([
+  ['refuses as well', 422, 0],
+  ['fails', 503, 1],
+])(
+  'an unexplained 400 is passed on byte for byte if the next upstream %s',
+  async (_says, second, thirdCalls) => {
+    const { gateway, a, b, c } = await startBefore({
+      a: json(400, tooHigh, { 'x-ratelimit-remaining': '3' }),
+      b: error(second),
+      c: error(503),
+    });
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status: 400, upstream: 'hosted_a', text: tooHigh });
+    expect(answer.headers).toMatchObject({ 'x-ratelimit-remaining': '3' });
+    expect([a.calls.length, b.calls.length, c.calls.length]).toEqual([1, 1, thirdCalls]);
+  },
+);
 
-  test.each(each([...UNEXPLAINED, TOO_LONG, ...OWN_CREDENTIAL]))(
-    'a $says from $upstream alone is passed on byte for byte, and its circuit does not count it',
-    async ({ upstream, status, body }) => {
-      const only = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
-      const gateway = await startGateway(at({ [upstream]: only.url }));
-      const answer = await chat(gateway.url);
-      expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
-      expect(answer.headers).toMatchObject({
-        'content-type': 'application/json',
-        'x-ratelimit-remaining': '3',
-      });
-      expect(only.calls).toHaveLength(1);
-      expect(marksOf(gateway, upstream)).toEqual([0, 0]);
-    },
-  );
+test.each(each([...UNEXPLAINED, TOO_LONG, ...OWN_CREDENTIAL]))(
+  'a $says from $upstream alone is passed on byte for byte, and its circuit does not count it',
+  async ({ upstream, status, body }) => {
+    const only = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
+    const gateway = await startGateway(at({ [upstream]: only.url }));
+    const answer = await chat(gateway.url);
+    expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-ratelimit-remaining': '3',
+    });
+    expect(only.calls).toHaveLength(1);
+    expect(marksOf(gateway, upstream)).toEqual([0, 0]);
+  },
+);
 
-  test.each(OWN_CREDENTIAL)(
-    'a $says from local for the caller’s credential calls and warms up no other upstream',
-    async ({ status, body }) => {
-      const local = await startUpstream(json(status, body));
-      const paid = await startUpstream(answers('never'));
-      const gateway = await startGateway(
-        at({ local: local.url, hosted_a: paid.url, ondemand: paid.url }),
-      );
-      const answer = await chat(gateway.url, HELLO, { authorization: 'Bearer stranger' });
-      expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
-      expect(local.calls[0]?.headers.authorization).toBe('Bearer stranger');
-      expect([paid.calls.length, paid.gets.length]).toEqual([0, 0]);
-    },
-  );
-});
+test.each(OWN_CREDENTIAL)(
+  'a $says from local for the caller’s credential calls and warms up no other upstream',
+  async ({ status, body }) => {
+    const local = await startUpstream(json(status, body));
+    const paid = await startUpstream(answers('never'));
+    const gateway = await startGateway(
+      at({ local: local.url, hosted_a: paid.url, ondemand: paid.url }),
+    );
+    const answer = await chat(gateway.url, HELLO, { authorization: 'Bearer stranger' });
+    expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
+    expect(local.calls[0]?.headers.authorization).toBe('Bearer stranger');
+    expect([paid.calls.length, paid.gets.length]).toEqual([0, 0]);
+  },
+);
 
 test('a local is not taken for full by the boilerplate of an error page', async () => {
   const html = '<!doctype html><html><body>Our queue of proxies is busy</body></html>';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import type { TestGateway } from '../support/gateway.ts';
@@ -23,118 +23,108 @@ async function startRecovered(settings: Record<string, string> = {}) {
   return { first, second, tier };
 }
 
-describe('a failure of the last healthy upstream or machine', () => {
-  test('a machine in its cool-down is called when the last healthy one fails, and the caller gets its answer', async () => {
-    const { first, second, tier } = await startRecovered();
-    second.script = DEAD;
-    const answer = await chatStream(tier.url);
-    expect(answer).toMatchObject({ status: 200, reason: `local/${second.id}=http_503` });
-    expect(textOf(answer.text)).toBe('back again');
-    expect(circuitOf(tier, first.id)).toMatchObject({ open: false });
-    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
-  });
-
-  test('a machine in its cool-down that fails again is named once, and its cool-down is as it was', async () => {
-    const { first, second, tier } = await startRecovered();
-    tier.clock.advance(5000);
-    first.script = DEAD;
-    second.script = DEAD;
-    expect(await chat(tier.url)).toMatchObject({
-      status: 503,
-      reason: `local/${second.id}=http_503; local/${first.id}=http_503`,
-    });
-    expect([first.calls.length, second.calls.length]).toEqual([2, 2]);
-    expect(circuitOf(tier, first.id)).toMatchObject({ open: true, cooldownRemainingMs: 55_000 });
-  });
-
-  test('an upstream in its cool-down is called when the last healthy one fails, and is named in routing order', async () => {
-    const { gateway, a, b } = await startStill(
-      { a: [DEAD, DEAD], b: [answers('b'), DEAD, DEAD] },
-      { ...at({ ondemand: REFUSED_URL }), ...NEXT_FAILS },
-    );
-    await chat(gateway.url);
-    expect(await chat(gateway.url)).toMatchObject({
-      status: 502,
-      reason: 'hosted_a=http_503; hosted_b=http_503; ondemand=unreachable',
-    });
-    expect([a.calls.length, b.calls.length]).toEqual([2, 2]);
-    a.script = answers('back again');
-    await fetch(`${gateway.url}/healthz`);
-    expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
-  });
-
-  test('an upstream that is excluded for its bill or by a person is still not called', async () => {
-    const { gateway, a } = await startBefore({ a: error(402), b: [answers('b'), DEAD] });
-    await chat(gateway.url);
-    expect(await chat(gateway.url)).toMatchObject({
-      status: 503,
-      reason: 'hosted_a=quota; hosted_b=http_503',
-    });
-    expect(a.calls).toHaveLength(1);
-  });
-
-  test('a fault of the request goes back at once, and no machine in its cool-down is called', async () => {
-    const { first, second, tier } = await startRecovered();
-    second.script = json(400, '{"error":{"message":"bad temperature"}}');
-    expect(await chat(tier.url)).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
-    expect(first.calls).toHaveLength(1);
-  });
+test('a machine in its cool-down is called when the last healthy one fails, and the caller gets its answer', async () => {
+  const { first, second, tier } = await startRecovered();
+  second.script = DEAD;
+  const answer = await chatStream(tier.url);
+  expect(answer).toMatchObject({ status: 200, reason: `local/${second.id}=http_503` });
+  expect(textOf(answer.text)).toBe('back again');
+  expect(circuitOf(tier, first.id)).toMatchObject({ open: false });
+  expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
 });
 
-describe('a stream of the last healthy one that breaks off', () => {
-  /** Three upstreams: one that is out, one that serves, and one that will fail when it is asked. */
-  async function startBroken() {
-    const course = await startHandover([DEAD, answers('b'), DEAD], NEXT_FAILS);
-    expect(await chatStream(course.gateway.url)).toMatchObject({ reason: 'hosted_a=http_503' });
-    course.b.script = cut(...begun('b', 3));
-    return course;
-  }
-
-  test('an upstream in its cool-down continues a stream that the last healthy one broke off', async () => {
-    const { a, b, c, gateway } = await startBroken();
-    a.script = goesOn('a');
-    const { text } = await chatStream(gateway.url);
-    expect(outcomeOf(text)).toEqual({ content: TEXT, isWhole: true });
-    expect([a, b, c].map(({ calls }) => calls.length)).toEqual([2, 2, 1]);
-    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
+test('a machine in its cool-down that fails again is named once, and its cool-down is as it was', async () => {
+  const { first, second, tier } = await startRecovered();
+  tier.clock.advance(5000);
+  first.script = DEAD;
+  second.script = DEAD;
+  expect(await chat(tier.url)).toMatchObject({
+    status: 503,
+    reason: `local/${second.id}=http_503; local/${first.id}=http_503`,
   });
+  expect([first.calls.length, second.calls.length]).toEqual([2, 2]);
+  expect(circuitOf(tier, first.id)).toMatchObject({ open: true, cooldownRemainingMs: 55_000 });
 });
 
-describe('a machine whose agent reports its engine as well again', () => {
-  /** Two machines, the second of which has failed and has an agent that beats. */
-  async function startBeating() {
-    const clock = createManualClock();
-    const machine = await startReporting(DEAD, clock);
-    const tier = await startTier(
-      [machine, await startMachine(answers('other'))],
-      NEXT_FAILS,
-      clock,
-    );
-    const beat = (status: string, engine: string) =>
-      machine.beat(tier.url, { status, engine_health: { status: engine, code: 0 } });
-    await beat('idle', 'ok');
-    expect(await chat(tier.url)).toMatchObject({ reason: `local/${machine.id}=http_503` });
-    return { id: machine.id, machine, tier, beat };
-  }
-
-  const isOpen = (tier: Tier, id: string) => circuitOf(tier, id)?.cooldownRemainingMs;
-
-  test('a machine whose agent reports its engine as well again is called with the next request', async () => {
-    const { id, machine, tier, beat } = await startBeating();
-    await beat('degraded', 'unreachable');
-    expect(isOpen(tier, id)).toBe(60_000);
-    await beat('idle', 'ok');
-    expect(circuitOf(tier, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
-    machine.script = answers('well again');
-    expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
-    expect(machine.calls).toHaveLength(2);
-    expect(circuitOf(tier, id)).toMatchObject({ open: false });
+test('an upstream in its cool-down is called when the last healthy one fails, and is named in routing order', async () => {
+  const { gateway, a, b } = await startStill(
+    { a: [DEAD, DEAD], b: [answers('b'), DEAD, DEAD] },
+    { ...at({ ondemand: REFUSED_URL }), ...NEXT_FAILS },
+  );
+  await chat(gateway.url);
+  expect(await chat(gateway.url)).toMatchObject({
+    status: 502,
+    reason: 'hosted_a=http_503; hosted_b=http_503; ondemand=unreachable',
   });
+  expect([a.calls.length, b.calls.length]).toEqual([2, 2]);
+  a.script = answers('back again');
+  await fetch(`${gateway.url}/healthz`);
+  expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
+});
 
-  test('a machine whose agent repeats its last report waits for its cool-down', async () => {
-    const { id, tier, beat } = await startBeating();
-    await beat('idle', 'ok');
-    await beat('serving', 'ok');
-    expect(isOpen(tier, id)).toBe(60_000);
+test('an upstream that is excluded for its bill or by a person is still not called', async () => {
+  const { gateway, a } = await startBefore({ a: error(402), b: [answers('b'), DEAD] });
+  await chat(gateway.url);
+  expect(await chat(gateway.url)).toMatchObject({
+    status: 503,
+    reason: 'hosted_a=quota; hosted_b=http_503',
   });
+  expect(a.calls).toHaveLength(1);
+});
+
+test('a fault of the request goes back at once, and no machine in its cool-down is called', async () => {
+  const { first, second, tier } = await startRecovered();
+  second.script = json(400, '{"error":{"message":"bad temperature"}}');
+  expect(await chat(tier.url)).toMatchObject({ status: 400, upstream: 'local', reason: 'none' });
+  expect(first.calls).toHaveLength(1);
+});
+
+/** Three upstreams: one that is out, one that serves, and one that will fail when it is asked. */
+async function startBroken() {
+  const course = await startHandover([DEAD, answers('b'), DEAD], NEXT_FAILS);
+  expect(await chatStream(course.gateway.url)).toMatchObject({ reason: 'hosted_a=http_503' });
+  course.b.script = cut(...begun('b', 3));
+  return course;
+}
+
+test('an upstream in its cool-down continues a stream that the last healthy one broke off', async () => {
+  const { a, b, c, gateway } = await startBroken();
+  a.script = goesOn('a');
+  const { text } = await chatStream(gateway.url);
+  expect(outcomeOf(text)).toEqual({ content: TEXT, isWhole: true });
+  expect([a, b, c].map(({ calls }) => calls.length)).toEqual([2, 2, 1]);
+  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
+});
+
+/** Two machines, the second of which has failed and has an agent that beats. */
+async function startBeating() {
+  const clock = createManualClock();
+  const machine = await startReporting(DEAD, clock);
+  const tier = await startTier([machine, await startMachine(answers('other'))], NEXT_FAILS, clock);
+  const beat = (status: string, engine: string) =>
+    machine.beat(tier.url, { status, engine_health: { status: engine, code: 0 } });
+  await beat('idle', 'ok');
+  expect(await chat(tier.url)).toMatchObject({ reason: `local/${machine.id}=http_503` });
+  return { id: machine.id, machine, tier, beat };
+}
+
+const isOpen = (tier: Tier, id: string) => circuitOf(tier, id)?.cooldownRemainingMs;
+
+test('a machine whose agent reports its engine as well again is called with the next request', async () => {
+  const { id, machine, tier, beat } = await startBeating();
+  await beat('degraded', 'unreachable');
+  expect(isOpen(tier, id)).toBe(60_000);
+  await beat('idle', 'ok');
+  expect(circuitOf(tier, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+  machine.script = answers('well again');
+  expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
+  expect(machine.calls).toHaveLength(2);
+  expect(circuitOf(tier, id)).toMatchObject({ open: false });
+});
+
+test('a machine whose agent repeats its last report waits for its cool-down', async () => {
+  const { id, tier, beat } = await startBeating();
+  await beat('idle', 'ok');
+  await beat('serving', 'ok');
+  expect(isOpen(tier, id)).toBe(60_000);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO, startCall } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -112,36 +112,32 @@ test('a request with an image goes to a model that takes images', async () => {
   expect(modelsAt(engine)).toEqual([GEMMA.name]);
 });
 
-describe('an engine that has only embedders and rerankers', () => {
-  test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
-    'an engine that has only embedders and rerankers gets no chat that does not name one',
-    async (models) => {
-      const { url, engine } = await started(models, [NOMIC.name]);
-      expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({
-        upstream: 'hosted_a',
-        reason: 'local=model_mismatch',
-      });
-      expect(modelsAt(engine)).toEqual([]);
-    },
-  );
+test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
+  'an engine that has only embedders and rerankers gets no chat that does not name one',
+  async (models) => {
+    const { url, engine } = await started(models, [NOMIC.name]);
+    expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({
+      upstream: 'hosted_a',
+      reason: 'local=model_mismatch',
+    });
+    expect(modelsAt(engine)).toEqual([]);
+  },
+);
 
-  test('an engine that has only embedders and rerankers still gets embeddings', async () => {
-    const { url, engine } = await started([NOMIC, RERANKER], []);
-    await startCall(`${url}/v1/embeddings`, { model: NOMIC.name, input: 'hi' }).answer;
-    expect(modelsAt(engine)).toEqual([NOMIC.name]);
-  });
+test('an engine that has only embedders and rerankers still gets embeddings', async () => {
+  const { url, engine } = await started([NOMIC, RERANKER], []);
+  await startCall(`${url}/v1/embeddings`, { model: NOMIC.name, input: 'hi' }).answer;
+  expect(modelsAt(engine)).toEqual([NOMIC.name]);
 });
 
-describe('an alias with a star', () => {
-  const ALIASES = {
-    MODEL_ALIASES: `claude-*haiku*=${QWEN.name},claude-*=${GEMMA.name},claude-x=mini,gpt-*=${GEMMA.name}`,
-  };
+const ALIASES = {
+  MODEL_ALIASES: `claude-*haiku*=${QWEN.name},claude-*=${GEMMA.name},claude-x=mini,gpt-*=${GEMMA.name}`,
+};
 
-  test('an alias with a star stands for each name that it matches: exact names first, then the longest', async () => {
-    const { url, engine, hosted } = await started([NOMIC, GEMMA, QWEN], [QWEN.name], ALIASES);
-    for (const model of ['claude-haiku-4-5-20251001', 'claude-opus-4-6', 'claude-x', 'gpt-4o'])
-      await chat(url, { ...HELLO, model });
-    expect(modelsAt(engine)).toEqual([QWEN.name, GEMMA.name, GEMMA.name]);
-    expect(modelsAt(hosted)).toEqual(['mini']);
-  });
+test('an alias with a star stands for each name that it matches: exact names first, then the longest', async () => {
+  const { url, engine, hosted } = await started([NOMIC, GEMMA, QWEN], [QWEN.name], ALIASES);
+  for (const model of ['claude-haiku-4-5-20251001', 'claude-opus-4-6', 'claude-x', 'gpt-4o'])
+    await chat(url, { ...HELLO, model });
+  expect(modelsAt(engine)).toEqual([QWEN.name, GEMMA.name, GEMMA.name]);
+  expect(modelsAt(hosted)).toEqual(['mini']);
 });

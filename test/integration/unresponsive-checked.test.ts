@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   ask,
   expectAtRest,
@@ -73,125 +73,119 @@ const askLocal = (scene: Pair, body: unknown = STREAM, headers = {}) =>
 const isRunning = ({ host }: Pair) =>
   host.snapshot().requests.some(({ state }) => state === 'running');
 
-describe('an unresponsive engine whose port is open', () => {
-  test.each(['own', 'off'])(
-    'a call to an unresponsive engine ends after two health checks without an answer (HEDGE=%s)',
-    async (hedge) => {
-      const scene = await startWedged('llamacpp', { HEDGE: hedge });
-      const { pending, call } = await askLocal(scene);
-      await untilLook(scene, LOOK_AFTER_MS, 1);
-      await unanswered(scene);
-      await untilLook(scene, AGAIN_MS, 2);
-      expect(isRunning(scene)).toBe(true);
-      await unanswered(scene);
-      scene.clock.advance(AGAIN_MS);
-      await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
-      expect(await pending.answer).toMatchObject(NO_ANSWER);
-      await call.gone;
-      expect((await scene.status()).circuits['local']).toMatchObject({
-        consecutiveFails: 1,
-        consecutiveSlow: 1,
-      });
-      await expectAtRest(scene);
-    },
-  );
-
-  test('an unresponsive engine keeps later calls for one health check, and gets none once its circuit is open', async () => {
-    const scene = await startWedged('vllm');
-    const keptMs: number[] = [];
-    for (const n of [1, 2, 3]) {
-      const { pending } = await askLocal(scene);
-      const before = scene.clock.ticks();
-      while (scene.up.hosted_a.calls.length < n) await pass(scene, AGAIN_MS);
-      keptMs.push(scene.clock.ticks() - before);
-      expect(await pending.answer).toMatchObject(NO_ANSWER);
-    }
-    const [first = 0, ...others] = keptMs;
-    expect(first).toBeLessThan(LOOK_AFTER_MS + 2 * LOOK_MS + 5 * AGAIN_MS);
-    for (const ms of others) expect(ms).toBeLessThan(LOOK_AFTER_MS + LOOK_MS + 6 * AGAIN_MS);
-    expect((await scene.status()).circuits['local']?.open).toBe(true);
-  });
-});
-
-describe('engines that keep their whole timeout', () => {
-  test('an engine that answers health checks keeps its whole timeout, however slow it is', async () => {
-    const scene = await startWedged('llamacpp');
-    scene.up.local.answerGet = well;
+test.each(['own', 'off'])(
+  'a call to an unresponsive engine ends after two health checks without an answer (HEDGE=%s)',
+  async (hedge) => {
+    const scene = await startWedged('llamacpp', { HEDGE: hedge });
     const { pending, call } = await askLocal(scene);
-    for (let look = 1; look <= 11; look += 1) {
-      await untilLook(scene, PAUSE_MS, look);
-      await untilRead(scene);
-    }
-    scene.clock.advance(PAUSE_MS - 1);
+    await untilLook(scene, LOOK_AFTER_MS, 1);
+    await unanswered(scene);
+    await untilLook(scene, AGAIN_MS, 2);
     expect(isRunning(scene)).toBe(true);
-    await answers('late')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
-  });
+    await unanswered(scene);
+    scene.clock.advance(AGAIN_MS);
+    await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
+    expect(await pending.answer).toMatchObject(NO_ANSWER);
+    await call.gone;
+    expect((await scene.status()).circuits['local']).toMatchObject({
+      consecutiveFails: 1,
+      consecutiveSlow: 1,
+    });
+    await expectAtRest(scene);
+  },
+);
 
-  test('an engine that reports progress keeps a prompt as long as it makes any, and the app gets only the answer', async () => {
-    const scene = await startWedged('llamacpp', { HEALTH_CHECKS: 'false' });
-    for (const isWell of [true, false]) {
-      const { pending, call } = await askLocal(scene);
-      expect(call.json).toMatchObject({ return_progress: true });
-      await headOnly(call);
-      for (let part = 1; part <= 3; part += 1) {
-        await pass(scene, TIMEOUT_MS - 1);
-        call.res.write(
-          `data: {"choices":[],"prompt_progress":{"total":3,"processed":${part}}}\n\n`,
-        );
-        await turns(scene);
-      }
-      await pass(scene, isWell ? TIMEOUT_MS : 3 * TIMEOUT_MS - 3);
-      expect(isRunning(scene)).toBe(true);
-      if (isWell) for (const piece of answerChunks('read')) call.res.write(piece);
-      else await pass(scene, 1);
-      const { upstream, text } = await pending.answer;
-      expect([upstream, text.includes('progress')]).toEqual([isWell ? 'local' : 'hosted_a', false]);
-    }
-  });
-
-  test.each([
-    ['/v1/chat/completions', { messages: MESSAGES }],
-    ['/v1/completions', { prompt: 'hi' }],
-    ['/v1/messages', { messages: MESSAGES, max_tokens: 9 }],
-    ['/v1/responses', { input: 'hi' }],
-  ])('llama.cpp is asked for its progress by a request to %s', async (path, body) => {
-    const { url, up } = await startWedged('llamacpp');
-    const pending = startCall(url + path, { model: 'm', ...body });
-    expect((await up.local.call(1)).json).toMatchObject({ return_progress: true });
-    pending.leave();
-  });
-
-  test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([
-    ['if it is not known to answer checks while it works', 'mlx', {}, {}],
-    ['with HEALTH_CHECKS=false', 'llamacpp', { HEALTH_CHECKS: 'false' }, {}],
-  ])(
-    'an engine keeps its whole timeout and gets no health check %s',
-    async (_says, ownedBy, settings, headers) => {
-      const scene = await startWedged(ownedBy, settings);
-      const { pending } = await askLocal(scene, STREAM, headers);
-      for (let passed = 0; passed < TIMEOUT_MS - 1000; passed += 1000) scene.clock.advance(1000);
-      expect(looksAt(scene)).toEqual([]);
-      expect(isRunning(scene)).toBe(true);
-      scene.clock.advance(1000);
-      expect(await pending.answer).toMatchObject(NO_ANSWER);
-    },
-  );
-
-  test.each([
-    ['llamacpp, whose threads for HTTP may all be taken', 'llamacpp', 0],
-    ['vllm', 'vllm', 3],
-  ])(
-    'an engine keeps its whole timeout with three silent calls: %s',
-    async (_says, ownedBy, givenUp) => {
-      const scene = await startWedged(ownedBy);
-      const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];
-      for (let passed = 0; passed < 20_000; passed += 1000) await pass(scene, 1000);
-      expect(scene.up.hosted_a.calls).toHaveLength(givenUp);
-      for (const { pending } of calls) pending.leave();
-    },
-  );
+test('an unresponsive engine keeps later calls for one health check, and gets none once its circuit is open', async () => {
+  const scene = await startWedged('vllm');
+  const keptMs: number[] = [];
+  for (const n of [1, 2, 3]) {
+    const { pending } = await askLocal(scene);
+    const before = scene.clock.ticks();
+    while (scene.up.hosted_a.calls.length < n) await pass(scene, AGAIN_MS);
+    keptMs.push(scene.clock.ticks() - before);
+    expect(await pending.answer).toMatchObject(NO_ANSWER);
+  }
+  const [first = 0, ...others] = keptMs;
+  expect(first).toBeLessThan(LOOK_AFTER_MS + 2 * LOOK_MS + 5 * AGAIN_MS);
+  for (const ms of others) expect(ms).toBeLessThan(LOOK_AFTER_MS + LOOK_MS + 6 * AGAIN_MS);
+  expect((await scene.status()).circuits['local']?.open).toBe(true);
 });
+
+test('an engine that answers health checks keeps its whole timeout, however slow it is', async () => {
+  const scene = await startWedged('llamacpp');
+  scene.up.local.answerGet = well;
+  const { pending, call } = await askLocal(scene);
+  for (let look = 1; look <= 11; look += 1) {
+    await untilLook(scene, PAUSE_MS, look);
+    await untilRead(scene);
+  }
+  scene.clock.advance(PAUSE_MS - 1);
+  expect(isRunning(scene)).toBe(true);
+  await answers('late')(call);
+  expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+});
+
+test('an engine that reports progress keeps a prompt as long as it makes any, and the app gets only the answer', async () => {
+  const scene = await startWedged('llamacpp', { HEALTH_CHECKS: 'false' });
+  for (const isWell of [true, false]) {
+    const { pending, call } = await askLocal(scene);
+    expect(call.json).toMatchObject({ return_progress: true });
+    await headOnly(call);
+    for (let part = 1; part <= 3; part += 1) {
+      await pass(scene, TIMEOUT_MS - 1);
+      call.res.write(`data: {"choices":[],"prompt_progress":{"total":3,"processed":${part}}}\n\n`);
+      await turns(scene);
+    }
+    await pass(scene, isWell ? TIMEOUT_MS : 3 * TIMEOUT_MS - 3);
+    expect(isRunning(scene)).toBe(true);
+    if (isWell) for (const piece of answerChunks('read')) call.res.write(piece);
+    else await pass(scene, 1);
+    const { upstream, text } = await pending.answer;
+    expect([upstream, text.includes('progress')]).toEqual([isWell ? 'local' : 'hosted_a', false]);
+  }
+});
+
+test.each([
+  ['/v1/chat/completions', { messages: MESSAGES }],
+  ['/v1/completions', { prompt: 'hi' }],
+  ['/v1/messages', { messages: MESSAGES, max_tokens: 9 }],
+  ['/v1/responses', { input: 'hi' }],
+])('llama.cpp is asked for its progress by a request to %s', async (path, body) => {
+  const { url, up } = await startWedged('llamacpp');
+  const pending = startCall(url + path, { model: 'm', ...body });
+  expect((await up.local.call(1)).json).toMatchObject({ return_progress: true });
+  pending.leave();
+});
+
+test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([
+  ['if it is not known to answer checks while it works', 'mlx', {}, {}],
+  ['with HEALTH_CHECKS=false', 'llamacpp', { HEALTH_CHECKS: 'false' }, {}],
+])(
+  'an engine keeps its whole timeout and gets no health check %s',
+  async (_says, ownedBy, settings, headers) => {
+    const scene = await startWedged(ownedBy, settings);
+    const { pending } = await askLocal(scene, STREAM, headers);
+    for (let passed = 0; passed < TIMEOUT_MS - 1000; passed += 1000) scene.clock.advance(1000);
+    expect(looksAt(scene)).toEqual([]);
+    expect(isRunning(scene)).toBe(true);
+    scene.clock.advance(1000);
+    expect(await pending.answer).toMatchObject(NO_ANSWER);
+  },
+);
+
+test.each([
+  ['llamacpp, whose threads for HTTP may all be taken', 'llamacpp', 0],
+  ['vllm', 'vllm', 3],
+])(
+  'an engine keeps its whole timeout with three silent calls: %s',
+  async (_says, ownedBy, givenUp) => {
+    const scene = await startWedged(ownedBy);
+    const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];
+    for (let passed = 0; passed < 20_000; passed += 1000) await pass(scene, 1000);
+    expect(scene.up.hosted_a.calls).toHaveLength(givenUp);
+    for (const { pending } of calls) pending.leave();
+  },
+);
 
 test('a request leaves a machine that no longer answers for the next upstream', async () => {
   const tier = await startTierScene({ machine: hang }, { hosted_a: answers('paid') });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { problemsOf } from '../../main/agent/problems.ts';
 import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
@@ -17,78 +17,72 @@ import { NOW } from './builders.ts';
 const facts = (over: Partial<AgentView> = {}) =>
   Object.fromEntries(agentFacts(agentView(over), NOW).map(({ label, value }) => [label, value]));
 
-describe('the facts on this machine', () => {
-  test('the facts on this machine are its engine, model, GPU, gateway and ports, in short', () => {
-    expect(facts()).toEqual({
-      Engine: 'Ollama, ready, at 127.0.0.1:11434',
-      Model: 'qwen3-32b',
-      GPU: 'RTX 4090 · 24\u00a0GB',
-      'Reports to': 'this gateway',
-      'Last heartbeat': '4 s ago',
-      'Listens on': '127.0.0.1:3001 and 47901',
-    });
-  });
-
-  test('a missing fact on this machine is shown as missing', () => {
-    const { gpu } = agentRecord();
-    const bare = facts({
-      engine: null,
-      engines: [],
-      record: agentRecord({ chip: null, memory_gb: null, gpu: { ...gpu, count: 0, devices: [] } }),
-      registry: membership({ kind: 'none', state: 'not_enrolled', lastAcceptedAt: null }),
-    });
-    expect(bare).toMatchObject({
-      Engine: 'none found',
-      GPU: 'none found',
-      'Reports to': 'no gateway',
-      'Last heartbeat': 'none yet',
-    });
-    expect(bare).not.toHaveProperty('Model');
-  });
-
-  test('a port that could not be bound is named alongside the one that could', () => {
-    const failed = { kind: 'failed', port: 3001, message: '' } as const;
-    const at = (...ports: AgentView['server']['ports']) =>
-      facts({ server: { host: '0.0.0.0', ports, url: '' } })['Listens on'];
-    expect(at(failed, { kind: 'listening', port: 47_901 })).toBe('0.0.0.0:47901, not on 3001');
-    expect(at(failed)).toBe('nothing, not on 3001');
+test('the facts on this machine are its engine, model, GPU, gateway and ports, in short', () => {
+  expect(facts()).toEqual({
+    Engine: 'Ollama, ready, at 127.0.0.1:11434',
+    Model: 'qwen3-32b',
+    GPU: 'RTX 4090 · 24\u00a0GB',
+    'Reports to': 'this gateway',
+    'Last heartbeat': '4 s ago',
+    'Listens on': '127.0.0.1:3001 and 47901',
   });
 });
 
-describe('engines of this machine', () => {
-  test('a machine whose GPU was found and that runs no engine is told both', () => {
-    const view = agentView({ engines: [] });
-    const note = engineNote({ kind: 'on', view });
-    expect(note).toMatch(/RTX 4090 found, but no engine yet\. Start Ollama/);
+test('a missing fact on this machine is shown as missing', () => {
+  const { gpu } = agentRecord();
+  const bare = facts({
+    engine: null,
+    engines: [],
+    record: agentRecord({ chip: null, memory_gb: null, gpu: { ...gpu, count: 0, devices: [] } }),
+    registry: membership({ kind: 'none', state: 'not_enrolled', lastAcceptedAt: null }),
   });
-
-  test.each([
-    ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/', true],
-    ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/v1', true],
-    ['http://127.0.0.1:11434', 'http://localhost:11434/v1/', true],
-    ['http://127.0.0.1:11434', 'http://127.0.0.1:8000', false],
-    ['http://127.0.0.1:11434', null, false],
-    [null, null, false],
-  ])('an engine at %s and one at %s are the same: %s', (one, other, same) => {
-    expect(isSameEngine(one, other)).toBe(same);
+  expect(bare).toMatchObject({
+    Engine: 'none found',
+    GPU: 'none found',
+    'Reports to': 'no gateway',
+    'Last heartbeat': 'none yet',
   });
+  expect(bare).not.toHaveProperty('Model');
 });
 
-describe('the modes that an owner can choose', () => {
-  const offered = (...[choice, mode]: Parameters<typeof owner>) => {
-    const view = agentView({ owner: owner(choice, mode) });
-    return [...modeActions(view).map(({ choice: order }) => order), modeNote(view) !== null];
-  };
+test('a port that could not be bound is named alongside the one that could', () => {
+  const failed = { kind: 'failed', port: 3001, message: '' } as const;
+  const at = (...ports: AgentView['server']['ports']) =>
+    facts({ server: { host: '0.0.0.0', ports, url: '' } })['Listens on'];
+  expect(at(failed, { kind: 'listening', port: 47_901 })).toBe('0.0.0.0:47901, not on 3001');
+  expect(at(failed)).toBe('nothing, not on 3001');
+});
 
-  test('only modes that would change something are offered, with a hint for those that are not plain', () => {
-    expect(offered('on', 'on')).toEqual(['drained', 'paused', true]);
-    expect(offered('on', 'paused')).toEqual(['on', 'paused', false]);
-    expect(offered('on', 'draining')).toEqual(['on', 'paused', true]);
-    expect(offered('drained', 'draining')).toEqual(['on', 'paused', true]);
-    expect(offered('drained', 'paused')).toEqual(['on', false]);
-    expect(offered('paused', 'paused')).toEqual(['on', false]);
-    expect(offered('on', 'leaving')).toEqual([false]);
-  });
+test('a machine whose GPU was found and that runs no engine is told both', () => {
+  const view = agentView({ engines: [] });
+  const note = engineNote({ kind: 'on', view });
+  expect(note).toMatch(/RTX 4090 found, but no engine yet\. Start Ollama/);
+});
+
+test.each([
+  ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/', true],
+  ['http://127.0.0.1:11434', 'http://127.0.0.1:11434/v1', true],
+  ['http://127.0.0.1:11434', 'http://localhost:11434/v1/', true],
+  ['http://127.0.0.1:11434', 'http://127.0.0.1:8000', false],
+  ['http://127.0.0.1:11434', null, false],
+  [null, null, false],
+])('an engine at %s and one at %s are the same: %s', (one, other, same) => {
+  expect(isSameEngine(one, other)).toBe(same);
+});
+
+const offered = (...[choice, mode]: Parameters<typeof owner>) => {
+  const view = agentView({ owner: owner(choice, mode) });
+  return [...modeActions(view).map(({ choice: order }) => order), modeNote(view) !== null];
+};
+
+test('only modes that would change something are offered, with a hint for those that are not plain', () => {
+  expect(offered('on', 'on')).toEqual(['drained', 'paused', true]);
+  expect(offered('on', 'paused')).toEqual(['on', 'paused', false]);
+  expect(offered('on', 'draining')).toEqual(['on', 'paused', true]);
+  expect(offered('drained', 'draining')).toEqual(['on', 'paused', true]);
+  expect(offered('drained', 'paused')).toEqual(['on', false]);
+  expect(offered('paused', 'paused')).toEqual(['on', false]);
+  expect(offered('on', 'leaving')).toEqual([false]);
 });
 
 test('a machine that still gets requests while it is tested again is not said to wait', () => {
@@ -101,34 +95,32 @@ test('a machine that still gets requests while it is tested again is not said to
   expect([wordsOf(true), wordsOf(false)]).toEqual(['idle', 'pending']);
 });
 
-describe('the problems of this machine', () => {
-  test('every problem that the agent reports of its parts is shown', () => {
-    const problems = problemsOf({
-      host: '127.0.0.1',
-      ports: [{ kind: 'failed', port: 3001, message: 'Port 3001 is in use.' }],
-      registry: membership({
-        kind: 'joined',
-        url: 'http://192.168.1.5:47900',
-        state: 'failing',
-        standing: null,
-        problem: { happened: 'It does not answer.', remedy: null },
-        clockOffsetMs: 120_000,
-      }),
-      warnings: [{ happened: 'The file was damaged.', remedy: 'Join again.' }],
-      engineUrlFault: 'Write it as in http://127.0.0.1:8000.',
-    });
-    expect(problems).toHaveLength(6);
-    expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
+test('every problem that the agent reports of its parts is shown', () => {
+  const problems = problemsOf({
+    host: '127.0.0.1',
+    ports: [{ kind: 'failed', port: 3001, message: 'Port 3001 is in use.' }],
+    registry: membership({
+      kind: 'joined',
+      url: 'http://192.168.1.5:47900',
+      state: 'failing',
+      standing: null,
+      problem: { happened: 'It does not answer.', remedy: null },
+      clockOffsetMs: 120_000,
+    }),
+    warnings: [{ happened: 'The file was damaged.', remedy: 'Join again.' }],
+    engineUrlFault: 'Write it as in http://127.0.0.1:8000.',
   });
+  expect(problems).toHaveLength(6);
+  expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
+});
 
-  test('the output of a driver’s tool is kept apart from the problem', () => {
-    const tool = { tool: 'nvidia-smi', tried: 'nvidia-smi -l 5', happened: '', remedy: '' };
-    expect(agentProblems({ problems: [tool] })).toEqual({ own: [], tools: [tool] });
-  });
+test('the output of a driver’s tool is kept apart from the problem', () => {
+  const tool = { tool: 'nvidia-smi', tried: 'nvidia-smi -l 5', happened: '', remedy: '' };
+  expect(agentProblems({ problems: [tool] })).toEqual({ own: [], tools: [tool] });
+});
 
-  test('a remark of the agent becomes a sentence', () => {
-    expect(sentence('no GPU was found ')).toBe('No GPU was found.');
-    expect(sentence('Is it on?')).toBe('Is it on?');
-    expect(sentence('')).toBe('');
-  });
+test('a remark of the agent becomes a sentence', () => {
+  expect(sentence('no GPU was found ')).toBe('No GPU was found.');
+  expect(sentence('Is it on?')).toBe('Is it on?');
+  expect(sentence('')).toBe('');
 });

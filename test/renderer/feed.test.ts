@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { LiveEvent } from '#shared/live.ts';
 import { followFeed } from '../../renderer/api/feed.ts';
 import { createSseReader } from '../../renderer/api/sse.ts';
@@ -44,35 +44,33 @@ const unreachable = () => {
   throw new TypeError('network');
 };
 
-describe('the live feed as the dashboard reads it', () => {
-  test('events of the live feed arrive in order, and its end is a loss', async () => {
-    const { log, events } = await follow([stream(line(snapshot()), ': hi\n\n', line(snapshot()))]);
-    expect(events).toHaveLength(2);
-    expect(log).toEqual(['lost', 'wait 500']);
-  });
+test('events of the live feed arrive in order, and its end is a loss', async () => {
+  const { log, events } = await follow([stream(line(snapshot()), ': hi\n\n', line(snapshot()))]);
+  expect(events).toHaveLength(2);
+  expect(log).toEqual(['lost', 'wait 500']);
+});
 
-  test('an event of the live feed has the hidden characters of a name as their codes', async () => {
-    const named = snapshot({ app: { ...snapshot().app, baseUrl: 'rig\u202E\u001b[2J' } });
-    const { events } = await follow([stream(line(named))]);
-    expect(events).toMatchObject([{ app: { baseUrl: 'rig⟨U+202E⟩⟨U+001B⟩[2J' } }]);
-  });
+test('an event of the live feed has the hidden characters of a name as their codes', async () => {
+  const named = snapshot({ app: { ...snapshot().app, baseUrl: 'rig\u202E\u001b[2J' } });
+  const { events } = await follow([stream(line(named))]);
+  expect(events).toMatchObject([{ app: { baseUrl: 'rig⟨U+202E⟩⟨U+001B⟩[2J' } }]);
+});
 
-  test('the pauses between reconnections grow while nothing comes, and start over after an event', async () => {
-    const { log } = await follow([unreachable, unreachable, stream(line(snapshot())), unreachable]);
-    const waits = log.filter((entry) => entry.startsWith('wait'));
-    expect(waits).toEqual(['wait 500', 'wait 1000', 'wait 500', 'wait 1000']);
-  });
+test('the pauses between reconnections grow while nothing comes, and start over after an event', async () => {
+  const { log } = await follow([unreachable, unreachable, stream(line(snapshot())), unreachable]);
+  const waits = log.filter((entry) => entry.startsWith('wait'));
+  expect(waits).toEqual(['wait 500', 'wait 1000', 'wait 500', 'wait 1000']);
+});
 
-  test('a gateway that asks for a key is locked, not lost', async () => {
-    const { log } = await follow([() => new Response('', { status: 401 })]);
-    expect(log[0]).toBe('locked');
-  });
+test('a gateway that asks for a key is locked, not lost', async () => {
+  const { log } = await follow([() => new Response('', { status: 401 })]);
+  expect(log[0]).toBe('locked');
+});
 
-  test('an event that cannot be read ends the connection, and the next one starts clean', async () => {
-    const { log, events } = await follow([stream('data: {half\n\n'), stream(line(snapshot()))]);
-    expect(log[0]).toBe('lost');
-    expect(events).toHaveLength(1);
-  });
+test('an event that cannot be read ends the connection, and the next one starts clean', async () => {
+  const { log, events } = await follow([stream('data: {half\n\n'), stream(line(snapshot()))]);
+  expect(log[0]).toBe('lost');
+  expect(events).toHaveLength(1);
 });
 
 const STREAM = 'data: {"a":1}\n\n: keep-alive\n\nevent: x\ndata:two\ndata: lines\r\n\r\nid: 7\n\n';
@@ -84,20 +82,18 @@ function read(chunks: readonly string[]): readonly string[] {
   return seen;
 }
 
-describe('the reader of event streams', () => {
-  test('comments and events without data are not events of the live feed', () => {
-    expect(read([STREAM])).toEqual(['{"a":1}', 'two\nlines']);
-  });
+test('comments and events without data are not events of the live feed', () => {
+  expect(read([STREAM])).toEqual(['{"a":1}', 'two\nlines']);
+});
 
-  test('an event stream is read the same wherever it is cut into chunks', () => {
-    const whole = read([STREAM]);
-    for (let cut = 1; cut < STREAM.length; cut += 1) {
-      expect(read([STREAM.slice(0, cut), STREAM.slice(cut)])).toEqual(whole);
-    }
-    expect(read(STREAM.split(''))).toEqual(whole);
-  });
+test('an event stream is read the same wherever it is cut into chunks', () => {
+  const whole = read([STREAM]);
+  for (let cut = 1; cut < STREAM.length; cut += 1) {
+    expect(read([STREAM.slice(0, cut), STREAM.slice(cut)])).toEqual(whole);
+  }
+  expect(read(STREAM.split(''))).toEqual(whole);
+});
 
-  test('an event that was not finished is not delivered', () => {
-    expect(read(['data: half\n'])).toEqual([]);
-  });
+test('an event that was not finished is not delivered', () => {
+  expect(read(['data: half\n'])).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Check, Provider } from '#shared/provider.ts';
 import {
   addressOf,
@@ -59,114 +59,103 @@ const MACHINES: Readonly<Record<string, readonly [Provider, ProviderCircuit?]>> 
   resting: [provider(), providerCircuit({ open: true, consecutiveFails: 5, lastError: 'timeout' })],
 };
 
-describe('the state of a machine', () => {
-  test.each(Object.entries(MACHINES))('a machine is shown as %s', (kind, [machine, circuit]) => {
-    expect(standingOf(machine, circuit).kind).toBe(kind);
-  });
-
-  test('a machine that is verified again after a change is ready while requests go to it', () => {
-    const again = verification({ status: 'pending', routable: true, checks: [] });
-    expect(standingOf(provider({ verification: again }, { status: 'idle' }), undefined).kind).toBe(
-      'idle',
-    );
-  });
-
-  test('a machine without heartbeats is silent, whatever was last known of it', () => {
-    expect(standingOf({ ...failedWith(refused), status: 'offline' }, undefined).kind).toBe(
-      'silent',
-    );
-  });
-
-  test('an unreachable machine is not blamed on its engine', () => {
-    const both = { ...down, verification: failedWith(refused).verification };
-    expect(standingOf(both, undefined).kind).toBe('unreachable');
-  });
-
-  test('the page does not blame a failed check if the engine is down', () => {
-    const both = { ...down, verification: failedWith(slow).verification };
-    expect(standingOf(both, undefined).kind).toBe('engine-down');
-  });
-
-  test('a machine that failed keeps its cause while it is verified again', () => {
-    const machine = failedWith(refused);
-    const again = {
-      ...machine,
-      verification: { ...machine.verification, status: 'verifying' as const },
-    };
-    const standing = standingOf(again, undefined);
-    expect(standing.kind).toBe('unreachable');
-    expect(isRechecked(again, standing)).toBe(true);
-    const [fresh] = MACHINES['verifying'] ?? [];
-    expect(fresh && isRechecked(fresh, standingOf(fresh, undefined))).toBe(false);
-  });
-
-  test('one of several addresses that answers is enough for a machine to be reachable', () => {
-    const machine = failedWith(refused, { ...unnamed, passed: true });
-    expect(standingOf(machine, undefined).kind).toBe('check-failed');
-  });
+test.each(Object.entries(MACHINES))('a machine is shown as %s', (kind, [machine, circuit]) => {
+  expect(standingOf(machine, circuit).kind).toBe(kind);
 });
 
-describe('the four causes', () => {
-  test('a machine without heartbeats is shown with the time of the last one', () => {
-    const machine = provider({
-      status: 'stale',
-      last_heartbeat: new Date(NOW - 70_000).toISOString(),
-    });
-    expect(words(machine).what).toMatch(/^No heartbeat since \d\d:\d\d:50\.$/);
-  });
-
-  test('an unreachable machine is shown with the address that was tried, and how it failed', () => {
-    const { what, todo } = words(failedWith(refused, unnamed));
-    expect(what).toContain('192.168.1.20:3001 (connection refused)');
-    expect(what).toContain('tower:47901 (name not found)');
-    expect(todo).toMatch(/firewall/);
-  });
-
-  test('a machine whose engine is down is shown with whether that answers at all', () => {
-    expect(words(down).what).toBe('Its engine does not answer.');
-    const bare = provider(
-      {},
-      { status: 'degraded', engine_health: { status: 'no engine found', code: 0 } },
-    );
-    expect(words(bare)).toMatchObject({ word: 'no engine', what: 'No engine was found.' });
-    const sick = provider(
-      {},
-      { status: 'degraded', engine_health: { status: 'error', code: 500 } },
-    );
-    expect(words(sick).what).toBe('Its engine answers HTTP 500 (error).');
-  });
-
-  test('a machine that failed verification is shown with the check that failed', () => {
-    const { what, todo } = words(failedWith(slow));
-    expect(what).toBe('The check “Test answer in time” failed: took 12 s.');
-    expect(todo).toBe(checkTodo('latency <10s'));
-  });
+test('a machine that is verified again after a change is ready while requests go to it', () => {
+  const again = verification({ status: 'pending', routable: true, checks: [] });
+  expect(standingOf(provider({ verification: again }, { status: 'idle' }), undefined).kind).toBe(
+    'idle',
+  );
 });
 
-describe('the checks of a machine', () => {
-  test('entries of one check are grouped, and the check passes if one of them has', () => {
-    const groups = checkGroups([refused, slow, { ...unnamed, passed: true }]);
-    expect(groups.map(({ name, outcome }) => [name, outcome])).toEqual([
-      [HEALTH, 'passed'],
-      ['latency <10s', 'failed'],
-    ]);
-    expect(groups[0]?.entries).toHaveLength(2);
-  });
+test('a machine without heartbeats is silent, whatever was last known of it', () => {
+  expect(standingOf({ ...failedWith(refused), status: 'offline' }, undefined).kind).toBe('silent');
+});
 
-  test('a check that was not run has not failed', () => {
-    const [group] = checkGroups([{ name: HEALTH, passed: false, error: 'check missing' }]);
-    expect(group?.outcome).toBe('missing');
-  });
+test('an unreachable machine is not blamed on its engine', () => {
+  const both = { ...down, verification: failedWith(refused).verification };
+  expect(standingOf(both, undefined).kind).toBe('unreachable');
+});
 
-  test.each([
-    ['GET http://tower:47901/health', 'tower:47901'],
-    ['https://[fd00::1]:3001/v1/chat/completions', '[fd00::1]:3001'],
-    ['no address', null],
-    [undefined, null],
-  ])('the address in %j is %j', (detail, address) => {
-    const check = { name: HEALTH, passed: true };
-    expect(addressOf(detail === undefined ? check : { ...check, detail })).toBe(address);
+test('the page does not blame a failed check if the engine is down', () => {
+  const both = { ...down, verification: failedWith(slow).verification };
+  expect(standingOf(both, undefined).kind).toBe('engine-down');
+});
+
+test('a machine that failed keeps its cause while it is verified again', () => {
+  const machine = failedWith(refused);
+  const again = {
+    ...machine,
+    verification: { ...machine.verification, status: 'verifying' as const },
+  };
+  const standing = standingOf(again, undefined);
+  expect(standing.kind).toBe('unreachable');
+  expect(isRechecked(again, standing)).toBe(true);
+  const [fresh] = MACHINES['verifying'] ?? [];
+  expect(fresh && isRechecked(fresh, standingOf(fresh, undefined))).toBe(false);
+});
+
+test('one of several addresses that answers is enough for a machine to be reachable', () => {
+  const machine = failedWith(refused, { ...unnamed, passed: true });
+  expect(standingOf(machine, undefined).kind).toBe('check-failed');
+});
+
+test('a machine without heartbeats is shown with the time of the last one', () => {
+  const machine = provider({
+    status: 'stale',
+    last_heartbeat: new Date(NOW - 70_000).toISOString(),
   });
+  expect(words(machine).what).toMatch(/^No heartbeat since \d\d:\d\d:50\.$/);
+});
+
+test('an unreachable machine is shown with the address that was tried, and how it failed', () => {
+  const { what, todo } = words(failedWith(refused, unnamed));
+  expect(what).toContain('192.168.1.20:3001 (connection refused)');
+  expect(what).toContain('tower:47901 (name not found)');
+  expect(todo).toMatch(/firewall/);
+});
+
+test('a machine whose engine is down is shown with whether that answers at all', () => {
+  expect(words(down).what).toBe('Its engine does not answer.');
+  const bare = provider(
+    {},
+    { status: 'degraded', engine_health: { status: 'no engine found', code: 0 } },
+  );
+  expect(words(bare)).toMatchObject({ word: 'no engine', what: 'No engine was found.' });
+  const sick = provider({}, { status: 'degraded', engine_health: { status: 'error', code: 500 } });
+  expect(words(sick).what).toBe('Its engine answers HTTP 500 (error).');
+});
+
+test('a machine that failed verification is shown with the check that failed', () => {
+  const { what, todo } = words(failedWith(slow));
+  expect(what).toBe('The check “Test answer in time” failed: took 12 s.');
+  expect(todo).toBe(checkTodo('latency <10s'));
+});
+
+test('entries of one check are grouped, and the check passes if one of them has', () => {
+  const groups = checkGroups([refused, slow, { ...unnamed, passed: true }]);
+  expect(groups.map(({ name, outcome }) => [name, outcome])).toEqual([
+    [HEALTH, 'passed'],
+    ['latency <10s', 'failed'],
+  ]);
+  expect(groups[0]?.entries).toHaveLength(2);
+});
+
+test('a check that was not run has not failed', () => {
+  const [group] = checkGroups([{ name: HEALTH, passed: false, error: 'check missing' }]);
+  expect(group?.outcome).toBe('missing');
+});
+
+test.each([
+  ['GET http://tower:47901/health', 'tower:47901'],
+  ['https://[fd00::1]:3001/v1/chat/completions', '[fd00::1]:3001'],
+  ['no address', null],
+  [undefined, null],
+])('the address in %j is %j', (detail, address) => {
+  const check = { name: HEALTH, passed: true };
+  expect(addressOf(detail === undefined ? check : { ...check, detail })).toBe(address);
 });
 
 test('a machine without a host name is named after its chip', () => {
@@ -177,21 +166,19 @@ test('a machine without a host name is named after its chip', () => {
   );
 });
 
-describe('a machine whose engine Local calls without the agent', () => {
-  test('a machine that local calls directly is shown so, whatever the check of its agent says', () => {
-    const standing = standingOf(failedWith(slow), undefined, true);
-    expect(standing).toEqual({ kind: 'direct' });
-    expect(groupOf(standing.kind)).toBe('ready');
-    expect(providerWords(standing, NOW)).toMatchObject({ tone: 'green', word: 'used directly' });
-    const again = provider({ verification: verification({ status: 'verifying' }) });
-    expect(isRechecked(again, standingOf(again, undefined, true))).toBe(false);
-  });
+test('a machine that local calls directly is shown so, whatever the check of its agent says', () => {
+  const standing = standingOf(failedWith(slow), undefined, true);
+  expect(standing).toEqual({ kind: 'direct' });
+  expect(groupOf(standing.kind)).toBe('ready');
+  expect(providerWords(standing, NOW)).toMatchObject({ tone: 'green', word: 'used directly' });
+  const again = provider({ verification: verification({ status: 'verifying' }) });
+  expect(isRechecked(again, standingOf(again, undefined, true))).toBe(false);
+});
 
-  test('a machine that local calls directly keeps a problem of its engine, and a better state', () => {
-    for (const machine of [down, provider({}, { status: 'paused' }), provider()]) {
-      expect(standingOf(machine, undefined, true)).toEqual(standingOf(machine, undefined));
-    }
-  });
+test('a machine that local calls directly keeps a problem of its engine, and a better state', () => {
+  for (const machine of [down, provider({}, { status: 'paused' }), provider()]) {
+    expect(standingOf(machine, undefined, true)).toEqual(standingOf(machine, undefined));
+  }
 });
 
 test('a machine whose model has changed is shown as waiting for a test, and not as failed', () => {

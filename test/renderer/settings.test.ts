@@ -21,22 +21,20 @@ import {
 import { sectionsOf } from '../../renderer/features/settings/settings-table.ts';
 import { fieldAt, FIELDS, saved, SECTIONS, viewOf } from './settings-builders.ts';
 
-describe('the settings in the window', () => {
-  test('the settings page shows all settings that the gateway answers, in its order', () => {
-    const paths = Object.entries(viewOf()).flatMap(([section, settings]) =>
-      Object.keys(settings).map((key) => `${section}.${key}`),
-    );
-    expect(FIELDS.map(({ path }) => path)).toEqual(paths);
-  });
+test('the settings page shows all settings that the gateway answers, in its order', () => {
+  const paths = Object.entries(viewOf()).flatMap(([section, settings]) =>
+    Object.keys(settings).map((key) => `${section}.${key}`),
+  );
+  expect(FIELDS.map(({ path }) => path)).toEqual(paths);
+});
 
-  test('a setting and a choice of a newer gateway are shown under their own names', () => {
-    const choice = { ...fieldAt('routing.hedge'), choices: [{ value: 'wide', meaning: 'Wide.' }] };
-    const [section] = sectionsOf({ future: { maxQueueMs: choice } });
-    expect(section).toMatchObject({
-      id: 'future',
-      upstream: null,
-      fields: [{ path: 'future.maxQueueMs', label: 'Max queue ms', choices: [{ label: 'wide' }] }],
-    });
+test('a setting and a choice of a newer gateway are shown under their own names', () => {
+  const choice = { ...fieldAt('routing.hedge'), choices: [{ value: 'wide', meaning: 'Wide.' }] };
+  const [section] = sectionsOf({ future: { maxQueueMs: choice } });
+  expect(section).toMatchObject({
+    id: 'future',
+    upstream: null,
+    fields: [{ path: 'future.maxQueueMs', label: 'Max queue ms', choices: [{ label: 'wide' }] }],
   });
 });
 
@@ -46,79 +44,73 @@ const timeout = fieldAt('hosted_a.timeoutMs');
 const key = fieldAt('hosted_a.apiKey');
 const address = fieldAt('hosted_a.baseUrl');
 
-describe('drafts of settings', () => {
-  test('a value that equals the saved one is not a draft', () => {
-    expect(withDraft({}, saved(label, 'Groq'), 'Groq')).toEqual({});
-    expect(withDraft({}, saved(fieldAt('ondemand.warmup'), true), true)).toEqual({});
-    expect(withDraft({}, saved(key, 'abc…wxyz'), '')).toEqual({});
-    expect(withDraft({}, label, null)).toEqual({});
-  });
-
-  test('a draft belongs to its section and to no other', () => {
-    const [local, hosted] = SECTIONS;
-    if (!local || !hosted) throw new Error('there are sections');
-    const drafts = { 'local.timeoutMs': '5', 'hosted_a.label': 'Groq' };
-    expect(withoutSection(drafts, hosted)).toEqual({ 'local.timeoutMs': '5' });
-    expect(isDirty(drafts, hosted)).toBe(true);
-    expect(isDirty(withoutSection(drafts, hosted), hosted)).toBe(false);
-    expect(patchOf(drafts, hosted)).toEqual({ hosted_a: { label: 'Groq' } });
-  });
+test('a value that equals the saved one is not a draft', () => {
+  expect(withDraft({}, saved(label, 'Groq'), 'Groq')).toEqual({});
+  expect(withDraft({}, saved(fieldAt('ondemand.warmup'), true), true)).toEqual({});
+  expect(withDraft({}, saved(key, 'abc…wxyz'), '')).toEqual({});
+  expect(withDraft({}, label, null)).toEqual({});
 });
 
-describe('what is sent', () => {
-  test('an emptied field asks for the default', () => {
-    fc.assert(
-      fc.property(anyField, fc.constantFrom('', ' ', '\t '), (field, empty) => {
-        expect(valueOf(field, empty)).toBeNull();
-        expect(valueOf(field, null)).toBeNull();
-      }),
-    );
-  });
-
-  test('a whole number is sent as a number, and anything else as it was typed', () => {
-    fc.assert(
-      fc.property(fc.integer(), (number) => {
-        expect(valueOf(timeout, ` ${number} `)).toBe(number);
-      }),
-    );
-    for (const odd of ['soon', '1e3', '0x10', '12 days', 'Infinity', '5,000']) {
-      expect(valueOf(timeout, odd)).toBe(odd);
-    }
-  });
-
-  test('a time may be typed in a larger unit', () => {
-    const typed = ['30 s', '1.5 min', '2h', '250 ms', '0.5s'];
-    expect(typed.map((text) => valueOf(timeout, text))).toEqual([
-      30_000, 90_000, 7_200_000, 250, 500,
-    ]);
-    expect(valueOf(fieldAt('circuit.failThreshold'), '30 s')).toBe('30 s');
-  });
-
-  test('headers are sent as the object that they spell, and as text if they spell none', () => {
-    const headers = fieldAt('hosted_a.headers');
-    expect(valueOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
-    expect(valueOf(headers, '{"X-Team":')).toBe('{"X-Team":');
-  });
-
-  test('a pasted key loses the blanks around it', () => {
-    expect(valueOf(key, ' sk-1234\n')).toBe('sk-1234');
-  });
+test('a draft belongs to its section and to no other', () => {
+  const [local, hosted] = SECTIONS;
+  if (!local || !hosted) throw new Error('there are sections');
+  const drafts = { 'local.timeoutMs': '5', 'hosted_a.label': 'Groq' };
+  expect(withoutSection(drafts, hosted)).toEqual({ 'local.timeoutMs': '5' });
+  expect(isDirty(drafts, hosted)).toBe(true);
+  expect(isDirty(withoutSection(drafts, hosted), hosted)).toBe(false);
+  expect(patchOf(drafts, hosted)).toEqual({ hosted_a: { label: 'Groq' } });
 });
 
-describe('hidden values', () => {
-  test('a hidden value is never shown as editable, as saving it would save the mask', () => {
-    for (const [field, value] of [
-      [key, 'sk-…wxyz'],
-      [address, 'https://…@api.test/v1?…'],
-      [fieldAt('hosted_a.headers'), { 'X-Team': '…' }],
-    ] as const) {
-      const hidden = saved(field, value);
-      expect(isHidden(hidden)).toBe(true);
-      expect(textOf(hidden, undefined)).toBe('');
-      expect(placeholderOf(hidden, undefined)).toContain('…');
-    }
-    expect(isHidden(saved(address, 'https://api.test/v1'))).toBe(false);
-  });
+test('an emptied field asks for the default', () => {
+  fc.assert(
+    fc.property(anyField, fc.constantFrom('', ' ', '\t '), (field, empty) => {
+      expect(valueOf(field, empty)).toBeNull();
+      expect(valueOf(field, null)).toBeNull();
+    }),
+  );
+});
+
+test('a whole number is sent as a number, and anything else as it was typed', () => {
+  fc.assert(
+    fc.property(fc.integer(), (number) => {
+      expect(valueOf(timeout, ` ${number} `)).toBe(number);
+    }),
+  );
+  for (const odd of ['soon', '1e3', '0x10', '12 days', 'Infinity', '5,000']) {
+    expect(valueOf(timeout, odd)).toBe(odd);
+  }
+});
+
+test('a time may be typed in a larger unit', () => {
+  const typed = ['30 s', '1.5 min', '2h', '250 ms', '0.5s'];
+  expect(typed.map((text) => valueOf(timeout, text))).toEqual([
+    30_000, 90_000, 7_200_000, 250, 500,
+  ]);
+  expect(valueOf(fieldAt('circuit.failThreshold'), '30 s')).toBe('30 s');
+});
+
+test('headers are sent as the object that they spell, and as text if they spell none', () => {
+  const headers = fieldAt('hosted_a.headers');
+  expect(valueOf(headers, '{"X-Team":"blue"}')).toEqual({ 'X-Team': 'blue' });
+  expect(valueOf(headers, '{"X-Team":')).toBe('{"X-Team":');
+});
+
+test('a pasted key loses the blanks around it', () => {
+  expect(valueOf(key, ' sk-1234\n')).toBe('sk-1234');
+});
+
+test('a hidden value is never shown as editable, as saving it would save the mask', () => {
+  for (const [field, value] of [
+    [key, 'sk-…wxyz'],
+    [address, 'https://…@api.test/v1?…'],
+    [fieldAt('hosted_a.headers'), { 'X-Team': '…' }],
+  ] as const) {
+    const hidden = saved(field, value);
+    expect(isHidden(hidden)).toBe(true);
+    expect(textOf(hidden, undefined)).toBe('');
+    expect(placeholderOf(hidden, undefined)).toContain('…');
+  }
+  expect(isHidden(saved(address, 'https://api.test/v1'))).toBe(false);
 });
 
 describe('lists', () => {
@@ -147,36 +139,34 @@ test('only a change to a setting that is read at the start waits for a restart',
   expect(waitsForRestart({ 'local.baseUrl': 'x' }, gateway)).toBe(false);
 });
 
-describe('the words of the settings page', () => {
-  test('machines serve local without an address if any can, and otherwise it is not set up', () => {
-    const local = SECTIONS.find(({ upstream }) => upstream === 'local');
-    if (local === undefined) throw new Error('no section of Local');
-    expect(sectionSummary(local, viewOf(), 0)).toBe('not set up');
-    expect(sectionSummary(local, viewOf(), 1)).toBe('served by 1 machine');
-  });
+test('machines serve local without an address if any can, and otherwise it is not set up', () => {
+  const local = SECTIONS.find(({ upstream }) => upstream === 'local');
+  if (local === undefined) throw new Error('no section of Local');
+  expect(sectionSummary(local, viewOf(), 0)).toBe('not set up');
+  expect(sectionSummary(local, viewOf(), 1)).toBe('served by 1 machine');
+});
 
-  test('the default is shown in a field that is going to have it', () => {
-    expect(placeholderOf(saved(timeout, 5), null)).toBe('default: 30000');
-    expect(placeholderOf(saved(label, 'Groq'), null)).toBe('none');
-    expect(isOn(saved(fieldAt('ondemand.warmup'), false), null)).toBe(true);
-    expect(isOn(saved(fieldAt('routing.forceZero'), true), null)).toBe(false);
-  });
+test('the default is shown in a field that is going to have it', () => {
+  expect(placeholderOf(saved(timeout, 5), null)).toBe('default: 30000');
+  expect(placeholderOf(saved(label, 'Groq'), null)).toBe('none');
+  expect(isOn(saved(fieldAt('ondemand.warmup'), false), null)).toBe(true);
+  expect(isOn(saved(fieldAt('routing.forceZero'), true), null)).toBe(false);
+});
 
-  test('a setting shows where its value comes from', () => {
-    expect(sourceWords(saved(label, 1, 'env'))).toBe('environment');
-    expect(sourceWords(saved(label, 1, 'file'))).toBe('set here');
-    expect(sourceWords(saved(label, 1, 'default'))).toBe('default');
-    expect(sourceWords(saved(label, null, 'default'))).toBe('not set');
-    expect(sourceWords(saved(label, {}, 'default'))).toBe('not set');
-  });
+test('a setting shows where its value comes from', () => {
+  expect(sourceWords(saved(label, 1, 'env'))).toBe('environment');
+  expect(sourceWords(saved(label, 1, 'file'))).toBe('set here');
+  expect(sourceWords(saved(label, 1, 'default'))).toBe('default');
+  expect(sourceWords(saved(label, null, 'default'))).toBe('not set');
+  expect(sourceWords(saved(label, {}, 'default'))).toBe('not set');
+});
 
-  test('long times are shown in words alongside their milliseconds', () => {
-    expect(unitOf(timeout, '90000')).toBe('ms = 1 min 30 s');
-    expect(unitOf(timeout, '250')).toBe('ms');
-    expect(unitOf(timeout, 'soon')).toBe('ms');
-    expect(unitOf(label, '90000')).toBe('');
-    expect(unitOf(fieldAt('gateway.maxBodyBytes'), '33554432')).toBe('bytes = 32 MiB');
-  });
+test('long times are shown in words alongside their milliseconds', () => {
+  expect(unitOf(timeout, '90000')).toBe('ms = 1 min 30 s');
+  expect(unitOf(timeout, '250')).toBe('ms');
+  expect(unitOf(timeout, 'soon')).toBe('ms');
+  expect(unitOf(label, '90000')).toBe('');
+  expect(unitOf(fieldAt('gateway.maxBodyBytes'), '33554432')).toBe('bytes = 32 MiB');
 });
 
 const use = (used: number, limit: number) => {

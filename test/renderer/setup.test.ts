@@ -4,35 +4,33 @@ import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx
 import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
 import { completeAddress, completeBaseUrl } from '../../renderer/text/address.ts';
 
-describe('an address as typed', () => {
-  test.each([
-    ['127.0.0.1:11434', 'http://127.0.0.1:11434'],
-    ['localhost:1234/v1', 'http://localhost:1234/v1'],
-    ['[::1]:8080', 'http://[::1]:8080'],
-    ['workstation:8000', 'http://workstation:8000'],
-    ['api.example.com/v1', 'https://api.example.com/v1'],
-    [' http://a.test ', 'http://a.test'],
-    ['ftp://nowhere', 'ftp://nowhere'],
-    ['soon', 'soon'],
-    ['tower/v1', 'http://tower/v1'],
-    ['tower.local:8000', 'http://tower.local:8000'],
-    ['gpu.lan', 'http://gpu.lan'],
-    ['api.local.example.com', 'https://api.local.example.com'],
-  ])('the typed address %s is completed to %s', (typed, meant) => {
-    expect(completeAddress(typed)).toBe(meant);
-  });
+test.each([
+  ['127.0.0.1:11434', 'http://127.0.0.1:11434'],
+  ['localhost:1234/v1', 'http://localhost:1234/v1'],
+  ['[::1]:8080', 'http://[::1]:8080'],
+  ['workstation:8000', 'http://workstation:8000'],
+  ['api.example.com/v1', 'https://api.example.com/v1'],
+  [' http://a.test ', 'http://a.test'],
+  ['ftp://nowhere', 'ftp://nowhere'],
+  ['soon', 'soon'],
+  ['tower/v1', 'http://tower/v1'],
+  ['tower.local:8000', 'http://tower.local:8000'],
+  ['gpu.lan', 'http://gpu.lan'],
+  ['api.local.example.com', 'https://api.local.example.com'],
+])('the typed address %s is completed to %s', (typed, meant) => {
+  expect(completeAddress(typed)).toBe(meant);
+});
 
-  test.each([
-    ['api.example.com/v1/chat/completions', 'https://api.example.com/v1'],
-    ['https://api.example.com/v1/', 'https://api.example.com/v1'],
-    ['192.168.1.20:8000', 'http://192.168.1.20:8000'],
-    ['192.168.1.20', 'http://192.168.1.20'],
-    ['https://h.test/openai/chat/completions?api-version=1', 'https://h.test/openai?api-version=1'],
-    ['soon', 'soon'],
-    ['', ''],
-  ])('the base URL typed as %s is completed to %s', (typed, meant) => {
-    expect(completeBaseUrl(typed)).toBe(meant);
-  });
+test.each([
+  ['api.example.com/v1/chat/completions', 'https://api.example.com/v1'],
+  ['https://api.example.com/v1/', 'https://api.example.com/v1'],
+  ['192.168.1.20:8000', 'http://192.168.1.20:8000'],
+  ['192.168.1.20', 'http://192.168.1.20'],
+  ['https://h.test/openai/chat/completions?api-version=1', 'https://h.test/openai?api-version=1'],
+  ['soon', 'soon'],
+  ['', ''],
+])('the base URL typed as %s is completed to %s', (typed, meant) => {
+  expect(completeBaseUrl(typed)).toBe(meant);
 });
 
 test('every preset has an address or an example of one, and a service says where its keys are', () => {

@@ -23,17 +23,15 @@ test('“Try again now” is offered at a source that requests skip, unless its 
   expect(offered.map(({ report }) => report.id)).toEqual(['local', 'hosted_a']);
 });
 
-describe('a start of the rented GPU', () => {
-  test('a start is offered at ondemand alone, while that neither runs nor starts', () => {
-    for (const state of WARMUP_STATES) {
-      const given = [upstream('local'), upstream('ondemand')];
-      const report = status(given, { ondemand_warmup: state });
-      const offered = lineWith(given, { ondemand_warmup: state })
-        .upstreams.filter((view) => isWarmable(view, report))
-        .map((view) => view.report.id);
-      expect(offered).toEqual(state === 'idle' || state === 'failed' ? ['ondemand'] : []);
-    }
-  });
+test('a start is offered at ondemand alone, while that neither runs nor starts', () => {
+  for (const state of WARMUP_STATES) {
+    const given = [upstream('local'), upstream('ondemand')];
+    const report = status(given, { ondemand_warmup: state });
+    const offered = lineWith(given, { ondemand_warmup: state })
+      .upstreams.filter((view) => isWarmable(view, report))
+      .map((view) => view.report.id);
+    expect(offered).toEqual(state === 'idle' || state === 'failed' ? ['ondemand'] : []);
+  }
 });
 
 describe('never spending money', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SAID } from '../support/chat-answers.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startCall } from '../support/client.ts';
@@ -128,71 +128,69 @@ test.each([
   },
 );
 
-describe('upstreams that speak the Messages API', () => {
-  const asked = { protocol: 'messages', isStream: true } as const;
+const asked = { protocol: 'messages', isStream: true } as const;
 
-  const spoken = [
-    typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
-    typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-    typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: SAID.text } }),
-    typed('content_block_stop', { index: 0 }),
-    typed('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
-    typed('message_stop'),
-  ].join('');
+const spoken = [
+  typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
+  typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: SAID.text } }),
+  typed('content_block_stop', { index: 0 }),
+  typed('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
+  typed('message_stop'),
+].join('');
 
-  test.each([
-    // github.com/davidmigloz/langchain_dart/issues/778: Kimi.
-    ['without blanks', spoken.replaceAll(': ', ':')],
-    ['whose lines end with CR and LF', spoken.replaceAll('\n', '\r\n')],
-    ['that ends with [DONE]', `${spoken}data: [DONE]\n\n`],
-  ])('a stream of the Messages API %s is understood', async (_how, bytes) => {
-    const native = { HOSTED_A_PROTOCOLS: 'native' };
-    const { url } = await startBetween('hosted_a', sse(bytes), native);
-    const whole = { upstream: 'hosted_a', end: 'whole', finish: 'stop', faults: [], ...TEXT };
-    expect(await ask(url, asked)).toMatchObject(whole);
-    expect(await ask(url, { ...asked, isStream: false })).toMatchObject(whole);
-  });
+test.each([
+  // github.com/davidmigloz/langchain_dart/issues/778: Kimi.
+  ['without blanks', spoken.replaceAll(': ', ':')],
+  ['whose lines end with CR and LF', spoken.replaceAll('\n', '\r\n')],
+  ['that ends with [DONE]', `${spoken}data: [DONE]\n\n`],
+])('a stream of the Messages API %s is understood', async (_how, bytes) => {
+  const native = { HOSTED_A_PROTOCOLS: 'native' };
+  const { url } = await startBetween('hosted_a', sse(bytes), native);
+  const whole = { upstream: 'hosted_a', end: 'whole', finish: 'stop', faults: [], ...TEXT };
+  expect(await ask(url, asked)).toMatchObject(whole);
+  expect(await ask(url, { ...asked, isStream: false })).toMatchObject(whole);
+});
 
-  test.each([true, false])(
-    'a refusal without words in the Messages API is an answer (streamed: %s)',
-    async (isStream) => {
-      // github.com/vercel/ai, map-anthropic-stop-reason.ts
-      const events = [
-        typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
-        typed('message_delta', { delta: { stop_reason: 'refusal' }, usage: { output_tokens: 3 } }),
-        typed('message_stop'),
-      ];
-      const { url } = await startBetween('hosted_a', sse(...events), {
-        HOSTED_A_PROTOCOLS: 'native',
-      });
-      const told = await ask(url, { protocol: 'messages', isStream });
-      expect(told).toMatchObject({ upstream: 'hosted_a', finish: 'content_filter', end: 'whole' });
-    },
-  );
+test.each([true, false])(
+  'a refusal without words in the Messages API is an answer (streamed: %s)',
+  async (isStream) => {
+    // github.com/vercel/ai, map-anthropic-stop-reason.ts
+    const events = [
+      typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
+      typed('message_delta', { delta: { stop_reason: 'refusal' }, usage: { output_tokens: 3 } }),
+      typed('message_stop'),
+    ];
+    const { url } = await startBetween('hosted_a', sse(...events), {
+      HOSTED_A_PROTOCOLS: 'native',
+    });
+    const told = await ask(url, { protocol: 'messages', isStream });
+    expect(told).toMatchObject({ upstream: 'hosted_a', finish: 'content_filter', end: 'whole' });
+  },
+);
 
-  test.each([true, false])(
-    'a message that says it calls a tool, and calls none, is not an answer (streamed: %s)',
-    async (isStream) => {
-      const events = [
-        typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
-        typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 0 } }),
-        typed('message_stop'),
-      ];
-      const { url } = await startBetween('hosted_a', sse(...events), {
-        HOSTED_A_PROTOCOLS: 'native',
-      });
-      const told = await ask(url, { protocol: 'messages', isStream });
-      expect(told).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
-    },
-  );
+test.each([true, false])(
+  'a message that says it calls a tool, and calls none, is not an answer (streamed: %s)',
+  async (isStream) => {
+    const events = [
+      typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
+      typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 0 } }),
+      typed('message_stop'),
+    ];
+    const { url } = await startBetween('hosted_a', sse(...events), {
+      HOSTED_A_PROTOCOLS: 'native',
+    });
+    const told = await ask(url, { protocol: 'messages', isStream });
+    expect(told).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+  },
+);
 
-  test('an upstream of the Messages API is sent a protocol version if the caller named none', async () => {
-    // github.com/InternLM/lmdeploy, serve/anthropic
-    const native = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };
-    const { url, system } = await startBetween('hosted_a', json(200, MESSAGE), native);
-    await ask(url, { protocol: 'messages', isStream: false });
-    expect(system.calls[0]?.headers['anthropic-version']).toBe('2023-06-01');
-  });
+test('an upstream of the Messages API is sent a protocol version if the caller named none', async () => {
+  // github.com/InternLM/lmdeploy, serve/anthropic
+  const native = { HOSTED_A_PROTOCOLS: 'native', HOSTED_A_ASSEMBLE: 'false' };
+  const { url, system } = await startBetween('hosted_a', json(200, MESSAGE), native);
+  await ask(url, { protocol: 'messages', isStream: false });
+  expect(system.calls[0]?.headers['anthropic-version']).toBe('2023-06-01');
 });
 
 const UNKNOWN_PATH = { error: 'Unexpected endpoint or method. Returning 200 anyway' };
