@@ -33,9 +33,10 @@ const CLIENTS = ['test/clients/*.test.ts'];
 const hasClients = existsSync(join(import.meta.dirname, 'test/clients/node_modules'));
 if (!hasClients) console.log('SKIPPED: test/clients; "npm run clients" installs and runs them.');
 
-/** Tests in front of a real llama.cpp: they skip themselves where there is none. */
+/** Tests in front of a real llama.cpp. */
 const ENGINE = ['test/engine/*.test.ts'];
-if (llamaServer() === null) {
+const hasEngine = llamaServer() !== null;
+if (!hasEngine) {
   console.log(
     'SKIPPED: test/engine; no llama-server on the path, nor at INGLENOOK_TEST_LLAMA_SERVER.',
   );
@@ -90,7 +91,7 @@ export default defineConfig({
       project('window', WINDOW, { globalSetup: BUILT, retry: 1 }),
       project('e2e', E2E, { exclude: WINDOW, globalSetup: BUILT, retry: 1 }),
       ...(hasClients ? [project('clients', CLIENTS)] : []),
-      project('engine', ENGINE),
+      ...(hasEngine ? [project('engine', ENGINE)] : []),
       project('store', STORE, { exclude: E2E, globalSetup: POSTGRES }),
       project('integration', INTEGRATION),
       project('contract', CONTRACT),

@@ -1,22 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, startChat } from '../support/client.ts';
 import { postJson } from '../support/http.ts';
 import { at } from '../support/words.ts';
 import { startGateway } from '../support/gateway.ts';
 import { MODEL, startTier, storedMachine, type Tier } from '../support/tier.ts';
-import { llamaServer } from './find-server.ts';
-import { type Llama, startLlamaProcess } from './llama-server.ts';
+import { type Llama, startLlama } from './llama-server.ts';
 import { WORDS } from './words.ts';
 
-/*
- * Conversations with real llama.cpp engines and the caches that they have. Run where a llama-server is on the path, or
- * where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
- */
+// Conversations with real llama.cpp engines and the caches that they have.
 
-const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
-
-const start = () => startLlamaProcess(SERVER ?? '', { cycle: WORDS, trims: false });
+const start = () => startLlama({ cycle: WORDS, trims: false });
 
 /** So many words, of which each is a token; another text for each `from`. */
 const text = (count: number, from: number) =>
@@ -65,71 +58,69 @@ function conversation(tier: Tier, from: number) {
   };
 }
 
-describe.skipIf(SERVER === null)(`conversations with real engines${WHY}`, () => {
-  test('conversations with real engines read only what is new, each at its machine', async () => {
-    const { tier } = await startHomes(2);
-    const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
-    const firsts = [];
-    for (const talk of talks) firsts.push(await talk.turn(600));
-    expect(new Set(firsts.map(({ by }) => by)).size).toBe(2);
-    for (const { read } of firsts) expect(read).toBeGreaterThan(600);
-    for (let turn = 2; turn <= 4; turn += 1) {
-      for (const [n, talk] of talks.entries()) {
-        const { by, read } = await talk.turn(30);
-        expect(by).toBe(firsts[n]?.by);
-        expect(read).toBeLessThan(120);
-      }
+test('conversations with real engines read only what is new, each at its machine', async () => {
+  const { tier } = await startHomes(2);
+  const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
+  const firsts = [];
+  for (const talk of talks) firsts.push(await talk.turn(600));
+  expect(new Set(firsts.map(({ by }) => by)).size).toBe(2);
+  for (const { read } of firsts) expect(read).toBeGreaterThan(600);
+  for (let turn = 2; turn <= 4; turn += 1) {
+    for (const [n, talk] of talks.entries()) {
+      const { by, read } = await talk.turn(30);
+      expect(by).toBe(firsts[n]?.by);
+      expect(read).toBeLessThan(120);
     }
-  });
-
-  test('conversations with real engines continue elsewhere with the next turn when their machine is killed', async () => {
-    const { tier, homes } = await startHomes(2);
-    const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
-    const firsts: string[] = [];
-    for (const talk of talks) firsts.push((await talk.turn(300)).by);
-    const dead = homes.find(({ id }) => id === firsts[0]);
-    dead?.llama.signal('SIGKILL');
-    await dead?.llama.ended;
-    for (const talk of talks) expect((await talk.turn(30)).by).not.toBe(dead?.id);
-    for (const talk of talks) expect((await talk.turn(30)).read).toBeLessThan(120);
-  });
-
-  test('a new conversation avoids the real engine that is busy, and an old one returns to its own', async () => {
-    const { tier } = await startHomes(2);
-    const old = conversation(tier, 10);
-    const home = (await old.turn(300)).by;
-    const messages = [...old.messages, { role: 'user', content: text(10, 99) }];
-    const long = startChat(tier.url, { model: MODEL, messages, max_tokens: 600, stream: true });
-    await expect.poll(async () => (await tier.provider(home)).concurrentRequests).toBe(1);
-    expect((await conversation(tier, 70).turn(100)).by).not.toBe(home);
-    expect((await long.answer).status).toBe(200);
-    expect((await old.turn(10)).by).toBe(home);
-  });
-
-  test.each(['chat', 'native'])(
-    'conversations with Claude Code read less than a twentieth in the second turn, %s',
-    async (protocols) => {
-      const llama = await start();
-      const gateway = await startGateway({
-        ...at({ local: llama.url }),
-        LOCAL_PROTOCOLS: protocols,
-      });
-      const messages: object[] = [];
-      const read: number[] = [];
-      for (const cch of ['36ee5', '0aaa9']) {
-        messages.push({ role: 'user', content: 'hello' });
-        const line = `x-anthropic-billing-header: cc_version=2.1.177; cc_entrypoint=cli; cch=${cch};`;
-        const system = [line, text(1200, 1)].map((block) => ({ type: 'text', text: block }));
-        const body = { model: MODEL, max_tokens: 4, temperature: 0, system, messages };
-        const answer = await postJson(`${gateway.url}/v1/messages`, body);
-        expect(answer.status).toBe(200);
-        messages.push({ role: 'assistant', content: ' kalo' });
-        const tokens = gateway.host.snapshot().requests[0]?.tokens;
-        read.push((tokens?.input ?? 0) - (tokens?.cached ?? 0));
-      }
-      const [first = 0, second = Infinity] = read;
-      expect(first).toBeGreaterThan(1200);
-      expect(second).toBeLessThan(0.05 * first);
-    },
-  );
+  }
 });
+
+test('conversations with real engines continue elsewhere with the next turn when their machine is killed', async () => {
+  const { tier, homes } = await startHomes(2);
+  const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
+  const firsts: string[] = [];
+  for (const talk of talks) firsts.push((await talk.turn(300)).by);
+  const dead = homes.find(({ id }) => id === firsts[0]);
+  dead?.llama.signal('SIGKILL');
+  await dead?.llama.ended;
+  for (const talk of talks) expect((await talk.turn(30)).by).not.toBe(dead?.id);
+  for (const talk of talks) expect((await talk.turn(30)).read).toBeLessThan(120);
+});
+
+test('a new conversation avoids the real engine that is busy, and an old one returns to its own', async () => {
+  const { tier } = await startHomes(2);
+  const old = conversation(tier, 10);
+  const home = (await old.turn(300)).by;
+  const messages = [...old.messages, { role: 'user', content: text(10, 99) }];
+  const long = startChat(tier.url, { model: MODEL, messages, max_tokens: 600, stream: true });
+  await expect.poll(async () => (await tier.provider(home)).concurrentRequests).toBe(1);
+  expect((await conversation(tier, 70).turn(100)).by).not.toBe(home);
+  expect((await long.answer).status).toBe(200);
+  expect((await old.turn(10)).by).toBe(home);
+});
+
+test.each(['chat', 'native'])(
+  'conversations with Claude Code read less than a twentieth in the second turn, %s',
+  async (protocols) => {
+    const llama = await start();
+    const gateway = await startGateway({
+      ...at({ local: llama.url }),
+      LOCAL_PROTOCOLS: protocols,
+    });
+    const messages: object[] = [];
+    const read: number[] = [];
+    for (const cch of ['36ee5', '0aaa9']) {
+      messages.push({ role: 'user', content: 'hello' });
+      const line = `x-anthropic-billing-header: cc_version=2.1.177; cc_entrypoint=cli; cch=${cch};`;
+      const system = [line, text(1200, 1)].map((block) => ({ type: 'text', text: block }));
+      const body = { model: MODEL, max_tokens: 4, temperature: 0, system, messages };
+      const answer = await postJson(`${gateway.url}/v1/messages`, body);
+      expect(answer.status).toBe(200);
+      messages.push({ role: 'assistant', content: ' kalo' });
+      const tokens = gateway.host.snapshot().requests[0]?.tokens;
+      read.push((tokens?.input ?? 0) - (tokens?.cached ?? 0));
+    }
+    const [first = 0, second = Infinity] = read;
+    expect(first).toBeGreaterThan(1200);
+    expect(second).toBeLessThan(0.05 * first);
+  },
+);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { TestGateway } from '../support/gateway.ts';
 import { MODEL } from '../support/tier.ts';
+import { llamaServer } from './find-server.ts';
 import { writeModel, type ModelText } from './model.ts';
 
 /** A real llama-server. */
@@ -27,13 +28,7 @@ interface LlamaGiven {
 }
 
 /** Starts one that serves a model with that text, and waits until it has loaded it; it ends with the test. */
-export async function startLlama(server: string, text: ModelText): Promise<string> {
-  return (await startLlamaProcess(server, text)).url;
-}
-
-/** The same, with a hand on its process. */
-export async function startLlamaProcess(
-  server: string,
+export async function startLlama(
   text: ModelText,
   { alias = MODEL, port: wanted = 0, apiKey, context = 4096 }: LlamaGiven = {},
 ): Promise<Llama> {
@@ -42,27 +37,16 @@ export async function startLlamaProcess(
   await writeModel(model, text);
   const key = apiKey === undefined ? [] : ['--api-key', apiKey];
   const settings = ['-m', model, '--alias', alias, '-c', String(context), ...key];
-  return startServer(server, settings, { directory, port: wanted, ready: /model loaded/ });
+  return startServer(settings, { directory, port: wanted, ready: /model loaded/ });
 }
 
-/** One that loads the model that it is asked for, of several; gives its address. */
-export async function startLlamaRouter(
-  server: string,
-  texts: Readonly<Record<string, ModelText>>,
-): Promise<string> {
-  return (await startLlamaRouterProcess(server, texts)).url;
-}
-
-/** The same, with a hand on its process. */
-export async function startLlamaRouterProcess(
-  server: string,
-  texts: Readonly<Record<string, ModelText>>,
-): Promise<Llama> {
+/** One that loads the model that it is asked for, of several. */
+export async function startLlamaRouter(texts: Readonly<Record<string, ModelText>>): Promise<Llama> {
   const directory = mkdtempSync(join(tmpdir(), 'inglenook-engine-'));
   for (const [name, text] of Object.entries(texts))
     await writeModel(join(directory, `${name}.gguf`), text);
   const started = { directory, port: 0, ready: /router mode/ };
-  return startServer(server, ['--models-dir', directory, '-c', '4096'], started);
+  return startServer(['--models-dir', directory, '-c', '4096'], started);
 }
 
 interface Starting {
@@ -74,13 +58,12 @@ interface Starting {
 }
 
 function startServer(
-  server: string,
   settings: readonly string[],
   { directory, port: wanted, ready }: Starting,
 ): Promise<Llama> {
   const size = ['-t', '1', '-np', '2', '--jinja'];
   const at = ['--host', '127.0.0.1', '--port', String(wanted)];
-  const child = spawn(server, [...settings, ...size, ...at], {
+  const child = spawn(llamaServer() ?? '', [...settings, ...size, ...at], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));

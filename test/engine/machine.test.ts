@@ -1,20 +1,14 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat, HELLO } from '../support/client.ts';
 import { postJson } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { MODEL } from '../support/tier.ts';
-import { llamaServer } from './find-server.ts';
-import { type Llama, startLlamaProcess } from './llama-server.ts';
+import { type Llama, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 
-/*
- * A machine with a real llama.cpp behind its own gateway, in real time. Run where a llama-server is on the path, or
- * where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
- */
+// A machine with a real llama.cpp behind its own gateway, in real time.
 
 const TEXT: ModelText = { cycle: [' ka', ' lo', ' mi'], trims: false };
-const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 
 const PICTURE = {
   messages: [
@@ -28,7 +22,7 @@ const PICTURE = {
   ],
 };
 
-const start = (given = {}) => startLlamaProcess(SERVER ?? '', TEXT, given);
+const start = (given = {}) => startLlama(TEXT, given);
 
 async function startMachineOf(llama: Llama, env: Readonly<Record<string, string>> = {}) {
   return startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url, ...env } });
@@ -46,85 +40,83 @@ async function untilLocal(url: string, limitMs: number) {
   }
 }
 
-describe.skipIf(SERVER === null)(`a machine with a real engine${WHY}`, () => {
-  test('a machine whose real engine loads another model within a minute serves it within 20 s', async () => {
-    const first = await start({ alias: 'first' });
-    const host = await startMachineOf(first);
-    first.signal('SIGKILL');
-    await first.ended;
-    expect((await chat(host.url)).upstream).toBe('hosted_a');
-    await start({ alias: 'second', port: first.port });
-    const { ms, answer } = await untilLocal(host.url, 30_000);
-    expect(JSON.parse(answer.text)).toMatchObject({ model: 'second' });
-    expect(ms).toBeLessThan(20_000);
-  });
+test('a machine whose real engine loads another model within a minute serves it within 20 s', async () => {
+  const first = await start({ alias: 'first' });
+  const host = await startMachineOf(first);
+  first.signal('SIGKILL');
+  await first.ended;
+  expect((await chat(host.url)).upstream).toBe('hosted_a');
+  await start({ alias: 'second', port: first.port });
+  const { ms, answer } = await untilLocal(host.url, 30_000);
+  expect(JSON.parse(answer.text)).toMatchObject({ model: 'second' });
+  expect(ms).toBeLessThan(20_000);
+});
 
-  test('a machine whose real engine is killed and comes back is used again within 20 s', async () => {
-    const first = await start();
-    const host = await startMachineOf(first);
-    first.signal('SIGKILL');
-    await first.ended;
-    for (let n = 0; n < 6; n += 1) expect((await chat(host.url)).upstream).toBe('hosted_a');
-    await start({ port: first.port });
-    expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
-  });
+test('a machine whose real engine is killed and comes back is used again within 20 s', async () => {
+  const first = await start();
+  const host = await startMachineOf(first);
+  first.signal('SIGKILL');
+  await first.ended;
+  for (let n = 0; n < 6; n += 1) expect((await chat(host.url)).upstream).toBe('hosted_a');
+  await start({ port: first.port });
+  expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
+});
 
-  test('a machine whose real engine is stopped keeps a request no longer than 25 s, and is degraded', async () => {
-    const llama = await start();
-    const host = await startMachineOf(llama, { INGLENOOK_HEDGE: 'off' });
-    llama.signal('SIGSTOP');
-    const began = performance.now();
-    const answer = await chat(host.url);
+test('a machine whose real engine is stopped keeps a request no longer than 25 s, and is degraded', async () => {
+  const llama = await start();
+  const host = await startMachineOf(llama, { INGLENOOK_HEDGE: 'off' });
+  llama.signal('SIGSTOP');
+  const began = performance.now();
+  const answer = await chat(host.url);
+  expect([answer.upstream, answer.reason]).toEqual([
+    'hosted_a',
+    expect.stringMatching(/^local\/prv_[0-9a-f]+=unreachable$/),
+  ]);
+  expect(performance.now() - began).toBeLessThan(25_000);
+  expect(await host.status()).toBe('degraded');
+  llama.signal('SIGCONT');
+  expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
+});
+
+test('a machine whose real engine cannot read pictures keeps its texts, and pictures go elsewhere', async () => {
+  const host = await startMachineOf(await start());
+  for (let n = 0; n < 6; n += 1) {
+    const answer = await chat(host.url, PICTURE);
     expect([answer.upstream, answer.reason]).toEqual([
       'hosted_a',
-      expect.stringMatching(/^local\/prv_[0-9a-f]+=unreachable$/),
+      expect.stringContaining('unsupported_input'),
     ]);
-    expect(performance.now() - began).toBeLessThan(25_000);
-    expect(await host.status()).toBe('degraded');
-    llama.signal('SIGCONT');
-    expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
-  });
+  }
+  expect((await chat(host.url)).upstream).toBe('local');
+});
 
-  test('a machine whose real engine cannot read pictures keeps its texts, and pictures go elsewhere', async () => {
-    const host = await startMachineOf(await start());
-    for (let n = 0; n < 6; n += 1) {
-      const answer = await chat(host.url, PICTURE);
-      expect([answer.upstream, answer.reason]).toEqual([
-        'hosted_a',
-        expect.stringContaining('unsupported_input'),
-      ]);
-    }
-    expect((await chat(host.url)).upstream).toBe('local');
-  });
+test('a machine continues an answer that its caller has begun as its real engine does', async () => {
+  const llama = await start();
+  const host = await startMachineOf(llama);
+  const asked = {
+    messages: [...HELLO.messages, { role: 'assistant', content: ' ka lo' }],
+    model: MODEL,
+    max_tokens: 4,
+    temperature: 0,
+  };
+  const contentOf = (text: string) =>
+    (JSON.parse(text) as { choices: { message: { content: string } }[] }).choices[0]?.message
+      .content;
+  const direct = contentOf((await postJson(`${llama.url}/v1/chat/completions`, asked)).text);
+  expect(direct).toBe(' ka lo mi ka lo mi');
+  expect(contentOf((await chat(host.url, asked)).text)).toBe(direct);
+});
 
-  test('a machine continues an answer that its caller has begun as its real engine does', async () => {
-    const llama = await start();
-    const host = await startMachineOf(llama);
-    const asked = {
-      messages: [...HELLO.messages, { role: 'assistant', content: ' ka lo' }],
-      model: MODEL,
-      max_tokens: 4,
-      temperature: 0,
-    };
-    const contentOf = (text: string) =>
-      (JSON.parse(text) as { choices: { message: { content: string } }[] }).choices[0]?.message
-        .content;
-    const direct = contentOf((await postJson(`${llama.url}/v1/chat/completions`, asked)).text);
-    expect(direct).toBe(' ka lo mi ka lo mi');
-    expect(contentOf((await chat(host.url, asked)).text)).toBe(direct);
-  });
-
-  test('a machine whose real engine wants a key says so, and serves once it has it', async () => {
-    const open = await start();
-    const host = await startMachineOf(open);
-    open.signal('SIGKILL');
-    await open.ended;
-    await start({ port: open.port, apiKey: 'sk-engine' });
-    const health = async () => (await host.view()).engine?.health.status;
-    await expect.poll(health, { timeout: 30_000 }).toBe('unauthorized');
-    await expect.poll(() => host.status(), { timeout: 5000 }).toBe('degraded');
-    expect((await chat(host.url)).upstream).toBe('hosted_a');
-    expect((await host.patch({ engineApiKey: 'sk-engine' })).status).toBe(200);
-    expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
-  });
+test('a machine whose real engine wants a key says so, and serves once it has it', async () => {
+  const open = await start();
+  const host = await startMachineOf(open);
+  open.signal('SIGKILL');
+  await open.ended;
+  await start({ port: open.port, apiKey: 'sk-engine' });
+  const health = async () => (await host.view()).engine?.health.status;
+  await expect.poll(health, { timeout: 30_000 }).toBe('unauthorized');
+  await expect.poll(() => host.status(), { timeout: 5000 }).toBe('degraded');
+  expect((await chat(host.url)).upstream).toBe('hosted_a');
+  expect((await host.patch({ engineApiKey: 'sk-engine' })).status).toBe(200);
+  expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
 });

@@ -1,20 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { postJson, send } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { soon } from '../support/two-hosts.ts';
-import { llamaServer } from './find-server.ts';
-import { startLlamaProcess, startLlamaRouterProcess } from './llama-server.ts';
+import { startLlama, startLlamaRouter } from './llama-server.ts';
 
-/*
- * The memory of a real llama.cpp, a router of several models, each of which is a process of its own: RAM in place of a
- * GPU's. Run where a llama-server is on the path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
- */
+// The memory of a real llama.cpp, a router of several models, each of which is a process of its own: RAM in place of a
+// GPU's.
 
-const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 const TEXTS = {
   alpha: { cycle: [' ka', ' lo', ' mi'], trims: false },
   beta: { cycle: [' no', ' pe', ' qu'], trims: false },
@@ -50,7 +45,7 @@ async function loadedIn(router: string): Promise<readonly string[]> {
 }
 
 async function startMachine(env: Readonly<Record<string, string>> = {}) {
-  const router = await startLlamaRouterProcess(SERVER ?? '', TEXTS);
+  const router = await startLlamaRouter(TEXTS);
   const direct = await postJson(`${router.url}/v1/chat/completions`, askFor('alpha'));
   const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: router.url, ...env } });
   return { router, host, canLoad: !direct.text.includes('failed to load') };
@@ -58,78 +53,74 @@ async function startMachine(env: Readonly<Record<string, string>> = {}) {
 
 const viewIn = (answer: { readonly text: string }) => JSON.parse(answer.text) as AgentView;
 
-describe.skipIf(SERVER === null)(`the memory of a real engine${WHY}`, () => {
-  test('freed memory of a real engine is given back, hosted answers meanwhile, and the model comes back first', async (context) => {
-    const { router, host, canLoad } = await startMachine();
-    if (!canLoad) context.skip('this llama-server cannot start its children');
-    const held = memoryOfChildren(router.pid);
-    expect(sumOf(held)).toBeGreaterThan(10 * 1024 * 1024);
+test('freed memory of a real engine is given back, hosted answers meanwhile, and the model comes back first', async (context) => {
+  const { router, host, canLoad } = await startMachine();
+  if (!canLoad) context.skip('this llama-server cannot start its children');
+  const held = memoryOfChildren(router.pid);
+  expect(sumOf(held)).toBeGreaterThan(10 * 1024 * 1024);
 
-    const freed = await host.order('agent/free', {});
-    expect([freed.status, viewIn(freed).owner]).toEqual([
-      200,
-      expect.objectContaining({ mode: 'paused', freed: { untilMs: null } }),
-    ]);
-    expect(viewIn(freed).memory).toEqual({ state: 'freed', toLoad: ['alpha'], problem: null });
-    expect(sumOf(memoryOfChildren(router.pid))).toBeLessThan(0.1 * sumOf(held));
-    expect(await loadedIn(router.url)).toEqual([]);
+  const freed = await host.order('agent/free', {});
+  expect([freed.status, viewIn(freed).owner]).toEqual([
+    200,
+    expect.objectContaining({ mode: 'paused', freed: { untilMs: null } }),
+  ]);
+  expect(viewIn(freed).memory).toEqual({ state: 'freed', toLoad: ['alpha'], problem: null });
+  expect(sumOf(memoryOfChildren(router.pid))).toBeLessThan(0.1 * sumOf(held));
+  expect(await loadedIn(router.url)).toEqual([]);
 
-    // A heartbeat says so within a second; until then the machine itself refuses requests.
-    await soon(async () => expect(await host.status()).toBe('paused'));
-    const meanwhile = await chat(host.url, askFor('alpha'));
-    expect([meanwhile.upstream, meanwhile.reason]).toEqual(['hosted_a', 'local=paused']);
-    expect(await loadedIn(router.url)).toEqual([]);
+  // A heartbeat says so within a second; until then the machine itself refuses requests.
+  await soon(async () => expect(await host.status()).toBe('paused'));
+  const meanwhile = await chat(host.url, askFor('alpha'));
+  expect([meanwhile.upstream, meanwhile.reason]).toEqual(['hosted_a', 'local=paused']);
+  expect(await loadedIn(router.url)).toEqual([]);
 
-    await host.order('agent/mode', { mode: 'on' });
-    await soon(async () => {
-      const { upstream } = await chat(host.url, askFor('alpha'));
-      // No request loads it: nothing but the agent loads it, and it does before requests return.
-      if (upstream === 'local') return;
-      expect(await loadedIn(router.url)).toEqual(['alpha']);
-      throw new Error('not back yet');
-    });
-    expect((await host.view()).memory).toEqual({ state: 'kept', toLoad: [], problem: null });
-  });
-
-  test('the memory of a real engine changes for an order only when no request runs', async (context) => {
-    const { router, host, canLoad } = await startMachine();
-    if (!canLoad) context.skip('this llama-server cannot start its children');
-    const running = startChat(host.url, { ...askFor('alpha', 3000), stream: true });
-    await running.received('"content"');
-    const ordered = host.order('agent/models', { model: 'beta', action: 'load' });
-    await soon(async () => expect((await host.view()).owner.mode).toBe('draining'));
+  await host.order('agent/mode', { mode: 'on' });
+  await soon(async () => {
+    const { upstream } = await chat(host.url, askFor('alpha'));
+    // No request loads it: nothing but the agent loads it, and it does before requests return.
+    if (upstream === 'local') return;
     expect(await loadedIn(router.url)).toEqual(['alpha']);
-    running.leave();
-    expect((await ordered).status).toBe(200);
-    expect(await loadedIn(router.url)).toEqual(['alpha', 'beta']);
-    const { models } = await host.view();
-    expect(models.map(({ id, loaded }) => [id, loaded])).toEqual([
-      ['alpha', true],
-      ['beta', true],
-    ]);
-    expect((await host.order('agent/models', { model: 'alpha', action: 'unload' })).status).toBe(
-      200,
-    );
-    expect(await loadedIn(router.url)).toEqual(['beta']);
-    expect((await host.view()).owner.mode).toBe('on');
+    throw new Error('not back yet');
   });
+  expect((await host.view()).memory).toEqual({ state: 'kept', toLoad: [], problem: null });
+});
 
-  test('the memory of a real engine goes when nobody uses it, and the next request loads it again', async (context) => {
-    const { router, host, canLoad } = await startMachine({
-      INGLENOOK_AGENT_IDLE_UNLOAD_MIN: '0.05',
-    });
-    if (!canLoad) context.skip('this llama-server cannot start its children');
-    await soon(async () => expect(await loadedIn(router.url)).toEqual([]));
-    await soon(async () => expect((await host.view()).owner.mode).toBe('on'));
-    await soon(async () => expect((await chat(host.url, askFor('alpha'))).upstream).toBe('local'));
-    expect(await loadedIn(router.url)).toEqual(['alpha']);
-  });
+test('the memory of a real engine changes for an order only when no request runs', async (context) => {
+  const { router, host, canLoad } = await startMachine();
+  if (!canLoad) context.skip('this llama-server cannot start its children');
+  const running = startChat(host.url, { ...askFor('alpha', 3000), stream: true });
+  await running.received('"content"');
+  const ordered = host.order('agent/models', { model: 'beta', action: 'load' });
+  await soon(async () => expect((await host.view()).owner.mode).toBe('draining'));
+  expect(await loadedIn(router.url)).toEqual(['alpha']);
+  running.leave();
+  expect((await ordered).status).toBe(200);
+  expect(await loadedIn(router.url)).toEqual(['alpha', 'beta']);
+  const { models } = await host.view();
+  expect(models.map(({ id, loaded }) => [id, loaded])).toEqual([
+    ['alpha', true],
+    ['beta', true],
+  ]);
+  expect((await host.order('agent/models', { model: 'alpha', action: 'unload' })).status).toBe(200);
+  expect(await loadedIn(router.url)).toEqual(['beta']);
+  expect((await host.view()).owner.mode).toBe('on');
+});
 
-  test('the memory of a real engine for one model cannot be freed, and its owner learns what would help', async () => {
-    const llama = await startLlamaProcess(SERVER ?? '', TEXTS.alpha);
-    const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url } });
-    const { memory, owner } = viewIn(await host.order('agent/free', {}));
-    expect([owner.mode, memory.state, memory.toLoad]).toEqual(['paused', 'freed', []]);
-    expect(memory.problem).toMatch(/has no way to unload a model\. Start llama-server as a router/);
+test('the memory of a real engine goes when nobody uses it, and the next request loads it again', async (context) => {
+  const { router, host, canLoad } = await startMachine({
+    INGLENOOK_AGENT_IDLE_UNLOAD_MIN: '0.05',
   });
+  if (!canLoad) context.skip('this llama-server cannot start its children');
+  await soon(async () => expect(await loadedIn(router.url)).toEqual([]));
+  await soon(async () => expect((await host.view()).owner.mode).toBe('on'));
+  await soon(async () => expect((await chat(host.url, askFor('alpha'))).upstream).toBe('local'));
+  expect(await loadedIn(router.url)).toEqual(['alpha']);
+});
+
+test('the memory of a real engine for one model cannot be freed, and its owner learns what would help', async () => {
+  const llama = await startLlama(TEXTS.alpha);
+  const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url } });
+  const { memory, owner } = viewIn(await host.order('agent/free', {}));
+  expect([owner.mode, memory.state, memory.toLoad]).toEqual(['paused', 'freed', []]);
+  expect(memory.problem).toMatch(/has no way to unload a model\. Start llama-server as a router/);
 });

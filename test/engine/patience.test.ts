@@ -4,22 +4,17 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { Anthropic } from '@anthropic-ai/sdk';
 import { OpenAI } from 'openai';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { MODEL, startTier, storedMachine } from '../support/tier.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
-import { llamaServer, onPath } from './find-server.ts';
-import { type Llama, startLlamaProcess } from './llama-server.ts';
+import { onPath } from './find-server.ts';
+import { type Llama, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 
-/*
- * A real llama.cpp that reads a prompt for seconds, before a gateway whose limits are milliseconds. Run where a llama-server
- * is on the path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
- */
+// A real llama.cpp that reads a prompt for seconds, before a gateway whose limits are milliseconds.
 
-const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
 const TEXT: ModelText = { cycle: [' ka', ' lo', ' mi'], ends: true, trims: false };
 /** Of two slots, for agents: letters are the tokens of what they say. */
 const CONTEXT = 65_536;
@@ -29,7 +24,7 @@ let prompts = 0;
 const longPrompt = () => `${(prompts += 1)}${' ka lo mi'.repeat(2600)}`;
 const user = () => [{ role: 'user' as const, content: longPrompt() }];
 
-const start = () => startLlamaProcess(SERVER ?? '', TEXT, { context: CONTEXT });
+const start = () => startLlama(TEXT, { context: CONTEXT });
 
 async function startReading(settings: Readonly<Record<string, string>>) {
   const llama = await start();
@@ -97,8 +92,10 @@ const AGENTS = [
 /** On a busy machine a prompt takes half a minute. */
 const LONG = { timeout: 300_000 };
 
-describe.skipIf(SERVER === null)(`a real engine that reads for long${WHY}`, LONG, () => {
-  test('unmodified clients behind a proxy that cuts silent connections get the answer to a prompt that is read once', async () => {
+test(
+  'unmodified clients behind a proxy that cuts silent connections get the answer to a prompt that is read once',
+  LONG,
+  async () => {
     const { url, host } = await startReading(LIMITS);
     const proxy = await startProxy(url, 1500);
     const key = { apiKey: 'any', maxRetries: 0 };
@@ -125,28 +122,33 @@ describe.skipIf(SERVER === null)(`a real engine that reads for long${WHY}`, LONG
       expect(await say()).toMatch(/ka|lo|mi/);
       expect(host.snapshot().requests[0]).toMatchObject(ONCE);
     }
-  });
+  },
+);
 
-  for (const { name, program, args, env } of AGENTS)
-    test.skipIf(program === null)(
-      `${name} behind a proxy that cuts silent connections gets the answer to a prompt that is read once`,
-      async () => {
-        const { url, host } = await startReading(LIMITS);
-        const proxy = await startProxy(url, 1500);
-        const HOME = temporaryDirectory();
-        const { PATH } = process.env;
-        const agent = spawn(program ?? '', args(proxy), {
-          cwd: HOME,
-          env: { PATH, HOME, ...env(proxy) },
-          stdio: ['ignore', 'pipe', 'inherit'],
-        });
-        const [said] = await Promise.all([textOf(agent.stdout), once(agent, 'close')]);
-        expect(said).toContain('ka lo mi');
-        expect(host.snapshot().requests).toMatchObject([ONCE]);
-      },
-    );
+for (const { name, program, args, env } of AGENTS)
+  test.skipIf(program === null)(
+    `${name} behind a proxy that cuts silent connections gets the answer to a prompt that is read once`,
+    LONG,
+    async () => {
+      const { url, host } = await startReading(LIMITS);
+      const proxy = await startProxy(url, 1500);
+      const HOME = temporaryDirectory();
+      const { PATH } = process.env;
+      const agent = spawn(program ?? '', args(proxy), {
+        cwd: HOME,
+        env: { PATH, HOME, ...env(proxy) },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const [said] = await Promise.all([textOf(agent.stdout), once(agent, 'close')]);
+      expect(said).toContain('ka lo mi');
+      expect(host.snapshot().requests).toMatchObject([ONCE]);
+    },
+  );
 
-  test('two machines read a long prompt once between them, and have as long for it as one has', async () => {
+test(
+  'two machines read a long prompt once between them, and have as long for it as one has',
+  LONG,
+  async () => {
     const llamas = [await start(), await start()];
     const machines = llamas.map(({ url }, n) => ({
       stored: storedMachine(`prv_${String(n + 1).padStart(32, '0')}`, url, {
@@ -159,9 +161,13 @@ describe.skipIf(SERVER === null)(`a real engine that reads for long${WHY}`, LONG
     clock.advance(59_000);
     expect(await answer).toMatchObject({ status: 200, upstream: 'local' });
     expect(host.snapshot().requests).toMatchObject([ONCE]);
-  });
+  },
+);
 
-  test('an engine that stops while it reads is left within 20 s, however long its prompt, and is used again once it goes on', async () => {
+test(
+  'an engine that stops while it reads is left within 20 s, however long its prompt, and is used again once it goes on',
+  LONG,
+  async () => {
     const { url, llama } = await startReading({ KEEP_ALIVE_MS: '0' });
     const answer = chat(url, { messages: user() });
     await untilReading(llama);
@@ -171,8 +177,8 @@ describe.skipIf(SERVER === null)(`a real engine that reads for long${WHY}`, LONG
     expect(performance.now() - began).toBeLessThan(20_000);
     llama.signal('SIGCONT');
     expect((await chat(url)).upstream).toBe('local');
-  });
-});
+  },
+);
 
 /** Until one of its slots works. */
 async function untilReading({ url }: Llama): Promise<void> {

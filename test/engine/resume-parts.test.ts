@@ -7,18 +7,11 @@ import { startGateway } from '../support/gateway.ts';
 import { heardMessage } from '../support/heard-message.ts';
 import { framesIn } from '../support/resume.ts';
 import { MODEL } from '../support/tier.ts';
-import { llamaServer } from './find-server.ts';
 import { modelsRead, startCuttingWire, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 import { WORDS } from './words.ts';
 
-/*
- * Answers of a real llama.cpp that think, speak and call a tool, cut anywhere. Run where a llama-server is on the path,
- * or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
- */
-
-const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
+// Answers of a real llama.cpp that think, speak and call a tool, cut anywhere.
 
 const TEXT: ModelText = {
   cycle: WORDS.slice(10, 20),
@@ -98,35 +91,32 @@ const WAYS: readonly Way[] = [
   { way: 'a message begun as a chat completion', ...MESSAGE, settings: CHAT_AT_A },
 ];
 
-describe.skipIf(SERVER === null).each(WAYS)(
-  `$way of a real engine${WHY}`,
-  ({ way, path, body, seen, settings }) => {
-    async function startResuming() {
-      const engine = await startLlama(SERVER ?? '', TEXT);
-      const wire = await startCuttingWire(engine);
-      const gateway = await startGateway({
-        HOSTED_A_BASE_URL: `${wire.url}/v1`,
-        HOSTED_B_BASE_URL: `${engine}/v1`,
-        FAIL_THRESHOLD: '1000',
-        ...settings,
-      });
-      await modelsRead(gateway);
-      const ask = async (at: string) =>
-        (await startCall(at + path, { ...ASKED, ...body, stream: true }).answer).text;
-      const cutAfter = async (pieces: number) => {
-        wire.after = pieces;
-        const text = await ask(gateway.url);
-        expect(text).toContain(': carried on by hosted_b\n\n');
-        return seen(text);
-      };
-      return { whole: seen(await ask(engine)), cutAfter };
-    }
-
-    test(`${way} of a real engine that breaks off in its thought or its text goes on from there`, async () => {
-      const { whole, cutAfter } = await startResuming();
-      for (const pieces of [1, 5, THOUGHT, THOUGHT + 1, SPOKEN - 1, SPOKEN]) {
-        expect(await cutAfter(pieces)).toEqual(whole);
-      }
+describe.each(WAYS)(`$way of a real engine`, ({ way, path, body, seen, settings }) => {
+  async function startResuming() {
+    const { url: engine } = await startLlama(TEXT);
+    const wire = await startCuttingWire(engine);
+    const gateway = await startGateway({
+      HOSTED_A_BASE_URL: `${wire.url}/v1`,
+      HOSTED_B_BASE_URL: `${engine}/v1`,
+      FAIL_THRESHOLD: '1000',
+      ...settings,
     });
-  },
-);
+    await modelsRead(gateway);
+    const ask = async (at: string) =>
+      (await startCall(at + path, { ...ASKED, ...body, stream: true }).answer).text;
+    const cutAfter = async (pieces: number) => {
+      wire.after = pieces;
+      const text = await ask(gateway.url);
+      expect(text).toContain(': carried on by hosted_b\n\n');
+      return seen(text);
+    };
+    return { whole: seen(await ask(engine)), cutAfter };
+  }
+
+  test(`${way} of a real engine that breaks off in its thought or its text goes on from there`, async () => {
+    const { whole, cutAfter } = await startResuming();
+    for (const pieces of [1, 5, THOUGHT, THOUGHT + 1, SPOKEN - 1, SPOKEN]) {
+      expect(await cutAfter(pieces)).toEqual(whole);
+    }
+  });
+});

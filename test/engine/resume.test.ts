@@ -1,17 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chatStream, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { heard } from '../support/resume.ts';
 import { MODEL, startTier, storedMachine } from '../support/tier.ts';
-import { llamaServer } from './find-server.ts';
 import { modelsRead, startCuttingWire, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 import { WORDS } from './words.ts';
 
-/*
- * Answers of a real llama.cpp that break off and are carried on by another one, with nothing set. Run where a
- * llama-server is on the path, or where INGLENOOK_TEST_LLAMA_SERVER says; skipped elsewhere.
- */
+// Answers of a real llama.cpp that break off and are carried on by another one, with nothing set.
 
 const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
   ['whose words follow each other in a cycle', { cycle: WORDS, trims: false }],
@@ -30,52 +26,47 @@ const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
 const ASKED = { model: MODEL, max_tokens: 40, stream_options: { include_usage: true } };
 const CUTS = [1, 2, 3, 8, 9, 20, 39];
 
-const SERVER = llamaServer();
-const WHY = SERVER === null ? ' (skipped: no llama-server, see INGLENOOK_TEST_LLAMA_SERVER)' : '';
+test.each(TEXTS)(
+  'an answer of a real engine %s is continued by one like it, and nothing is lost or doubled',
+  async (_name, text) => {
+    const { url: engine } = await startLlama(text);
+    const wire = await startCuttingWire(engine);
+    const whole = await wholeAnswer(engine);
+    expect(whole.content.length).toBeGreaterThan(40);
+    const hosted = await startGateway({
+      HOSTED_A_BASE_URL: `${wire.url}/v1`,
+      HOSTED_B_BASE_URL: `${engine}/v1`,
+      FAIL_THRESHOLD: '1000',
+    });
+    await modelsRead(hosted);
+    for (const after of CUTS) {
+      wire.after = after;
+      const { text: answer } = await chatStream(hosted.url, ASKED);
+      expect(answer).toContain(': carried on by hosted_b\n\n');
+      expect(seenIn(answer)).toEqual(whole);
+    }
+  },
+);
 
-describe.skipIf(SERVER === null)(`a real engine${WHY}`, () => {
-  test.each(TEXTS)(
-    'an answer of a real engine %s is continued by one like it, and nothing is lost or doubled',
-    async (_name, text) => {
-      const engine = await startLlama(SERVER ?? '', text);
-      const wire = await startCuttingWire(engine);
-      const whole = await wholeAnswer(engine);
-      expect(whole.content.length).toBeGreaterThan(40);
-      const hosted = await startGateway({
-        HOSTED_A_BASE_URL: `${wire.url}/v1`,
-        HOSTED_B_BASE_URL: `${engine}/v1`,
-        FAIL_THRESHOLD: '1000',
+test.each(TEXTS)(
+  'an answer of a real engine %s is continued between two machines of the owner’s',
+  async (_name, text) => {
+    const { url: engine } = await startLlama(text);
+    const wire = await startCuttingWire(engine);
+    const whole = await wholeAnswer(engine);
+    for (const after of CUTS) {
+      wire.after = after;
+      const machines = [wire.url, engine].map((url, at) => {
+        const id = `prv_${(at + 1).toString(16).padStart(32, '0')}`;
+        return { stored: storedMachine(id, url, { verification: { ownedBy: 'llamacpp' } }) };
       });
-      await modelsRead(hosted);
-      for (const after of CUTS) {
-        wire.after = after;
-        const { text: answer } = await chatStream(hosted.url, ASKED);
-        expect(answer).toContain(': carried on by hosted_b\n\n');
-        expect(seenIn(answer)).toEqual(whole);
-      }
-    },
-  );
-
-  test.each(TEXTS)(
-    'an answer of a real engine %s is continued between two machines of the owner’s',
-    async (_name, text) => {
-      const engine = await startLlama(SERVER ?? '', text);
-      const wire = await startCuttingWire(engine);
-      const whole = await wholeAnswer(engine);
-      for (const after of CUTS) {
-        wire.after = after;
-        const machines = [wire.url, engine].map((url, at) => {
-          const id = `prv_${(at + 1).toString(16).padStart(32, '0')}`;
-          return { stored: storedMachine(id, url, { verification: { ownedBy: 'llamacpp' } }) };
-        });
-        const tier = await startTier(machines);
-        const { text: answer } = await chatStream(tier.url, ASKED);
-        expect(answer).toContain(': carried on by local/');
-        expect(seenIn(answer)).toEqual(whole);
-      }
-    },
-  );
-});
+      const tier = await startTier(machines);
+      const { text: answer } = await chatStream(tier.url, ASKED);
+      expect(answer).toContain(': carried on by local/');
+      expect(seenIn(answer)).toEqual(whole);
+    }
+  },
+);
 
 async function wholeAnswer(engine: string) {
   const body = JSON.stringify({ ...HELLO, ...ASKED, stream: true });
