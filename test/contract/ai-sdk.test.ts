@@ -1,31 +1,84 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, stepCountIs, streamText } from 'ai';
 import { expect, test } from 'vitest';
-import type { TestGateway } from '../support/gateway.ts';
-import { answers, chunk, DONE, error, ROLE, sse, STOP, type Script } from '../support/upstream.ts';
-import { weather } from '../support/weather.ts';
+import { SAID, type Said } from '../support/chat-answers.ts';
 import { startBefore } from '../support/scene.ts';
+import { startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, error, ROLE, sse, type Script } from '../support/upstream.ts';
+import { weather } from '../support/weather.ts';
 
-// The Vercel AI SDK, unmodified, over its provider for OpenAI-compatible endpoints.
+// The Vercel AI SDK, unmodified: its provider for OpenAI-compatible endpoints, and `@ai-sdk/openai` as it comes, whose
+// default is the Responses API.
 
-/** A model of the gateway's, as an application makes it. */
-function modelOf(gateway: TestGateway) {
-  const provider = createOpenAICompatible({
+const apiKey = 'the-callers-own-key';
+const chatModelOf = (url: string) =>
+  createOpenAICompatible({
     name: 'inglenook',
-    baseURL: `${gateway.url}/v1`,
-    apiKey: 'the-callers-own-key',
+    baseURL: `${url}/v1`,
+    apiKey,
     includeUsage: true,
-  });
-  return provider('my-model');
-}
-
-async function startHosted(...scripts: Script[]) {
-  const { gateway, a } = await startBefore({ a: [...scripts] });
-  return { upstream: a, gateway, model: modelOf(gateway) };
-}
+  })('my-model');
+const responsesModelOf = (url: string) =>
+  createOpenAI({ baseURL: `${url}/v1`, apiKey })('my-model');
 
 /** What a call throws; retries are off, because this SDK retries 5xx whatever the answer says. */
 const ONCE = { prompt: 'hi', maxRetries: 0 } as const;
+
+const CASES = [
+  ...WAYS.filter(({ way }) => way === 'translated').map((each) => ({
+    ...each,
+    api: 'chat completions',
+    modelOf: chatModelOf,
+  })),
+  ...WAYS.map((each) => ({ ...each, api: 'responses', modelOf: responsesModelOf })),
+];
+
+test.each(CASES)(
+  'a text with its usage comes to the AI SDK by $api through $place ($way), plain and streamed',
+  async ({ modelOf, ...way }) => {
+    const model = modelOf((await startSpeaker(way, SAID)).url);
+    const { text, finishReason, usage } = await generateText({ model, ...ONCE });
+    expect([text, finishReason]).toEqual(['Hello.', 'stop']);
+    expect(usage).toMatchObject({ inputTokens: 12, outputTokens: 7, totalTokens: 19 });
+    const pieces: string[] = [];
+    const streamed = streamText({ model, ...ONCE });
+    for await (const piece of streamed.textStream) pieces.push(piece);
+    expect([pieces.join(''), await streamed.finishReason]).toEqual(['Hello.', 'stop']);
+    expect(await streamed.usage).toMatchObject({ inputTokens: 12, outputTokens: 7 });
+  },
+);
+
+const CALLS: Said = {
+  ...SAID,
+  text: 'Let me see.',
+  calls: [{ id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' }],
+  finish: 'tool_calls',
+};
+
+test.each(CASES.flatMap((each) => ['generateText', 'streamText'].map((how) => ({ ...each, how }))))(
+  'a tool runs in $how by $api through $place ($way), and so does the turn after it',
+  async ({ modelOf, how, ...way }) => {
+    const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
+    const asked: unknown[] = [];
+    const tools = { weather: weather(asked) };
+    const ask = { model: modelOf(url), ...ONCE, tools, stopWhen: stepCountIs(2) };
+    const text =
+      how === 'generateText' ? (await generateText(ask)).text : await streamText(ask).text;
+    expect([text, asked]).toEqual(['Rain.', [{ city: 'Oslo' }]]);
+    // By responses the SDK refers to its own earlier answer by the id of the item.
+    expect(bodies()[1]?.['messages']).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: 'Let me see.', tool_calls: [{ id: 'call_1' }] },
+      { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
+    ]);
+  },
+);
+
+async function startHosted(script: Script) {
+  const { gateway } = await startBefore({ a: script });
+  return { gateway, model: chatModelOf(gateway.url) };
+}
 
 async function thrownBy(promise: PromiseLike<unknown>): Promise<APICallError> {
   const seen = await promise.then(
@@ -35,66 +88,6 @@ async function thrownBy(promise: PromiseLike<unknown>): Promise<APICallError> {
   expect(seen).toSatisfy((thrown) => APICallError.isInstance(thrown));
   return seen as APICallError;
 }
-
-const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const usageChunk = `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: USAGE })}\n\n`;
-
-test('generateText gets text, finish reason and usage', async () => {
-  const { upstream, model } = await startHosted(
-    sse(ROLE, chunk({ content: 'hello ' }), chunk({ content: 'there' }), STOP, usageChunk, DONE),
-  );
-  const { text, finishReason, usage, response } = await generateText({ model, ...ONCE });
-  expect([text, finishReason]).toEqual(['hello there', 'stop']);
-  expect(usage).toMatchObject({ inputTokens: 3, outputTokens: 2, totalTokens: 5 });
-  expect(response.headers).toMatchObject({
-    'x-gateway-upstream': 'hosted_a',
-    'x-gateway-fallback-reason': 'none',
-  });
-  expect(upstream.calls.map((call) => call.json['model'])).toEqual(['my-model']);
-});
-
-test('streamText gets the pieces as they come, and usage at the end', async () => {
-  const { upstream, model } = await startHosted(
-    sse(ROLE, chunk({ content: 'hello ' }), chunk({ content: 'there' }), STOP, usageChunk, DONE),
-  );
-  const result = streamText({ model, ...ONCE });
-  const pieces: string[] = [];
-  for await (const piece of result.textStream) pieces.push(piece);
-  expect(pieces).toEqual(['hello ', 'there']);
-  expect(await result.usage).toMatchObject({ inputTokens: 3, outputTokens: 2, totalTokens: 5 });
-  expect(upstream.calls[0]?.json['stream_options']).toEqual({ include_usage: true });
-});
-
-const argument = (text: string) =>
-  chunk({ tool_calls: [{ index: 0, function: { arguments: text } }] });
-const call = (args: string) => ({
-  index: 0,
-  id: 'call_1',
-  type: 'function',
-  function: { name: 'weather', arguments: args },
-});
-const CALLS = sse(
-  ROLE,
-  chunk({ tool_calls: [call('')] }),
-  argument('{"city":'),
-  argument('"Oslo"}'),
-  chunk({}, 'tool_calls'),
-  DONE,
-);
-
-test.each(['generateText', 'streamText'])('a tool call runs through %s', async (how) => {
-  const { upstream, model } = await startHosted(CALLS, answers('It rains in Oslo.'));
-  const asked: unknown[] = [];
-  const tools = { weather: weather(asked) };
-  const ask = { model, ...ONCE, tools, stopWhen: stepCountIs(2) };
-  const text = how === 'generateText' ? (await generateText(ask)).text : await streamText(ask).text;
-  expect([text, asked]).toEqual(['It rains in Oslo.', [{ city: 'Oslo' }]]);
-  expect(upstream.calls[1]?.json['messages']).toMatchObject([
-    { role: 'user' },
-    { role: 'assistant', tool_calls: [{ id: 'call_1' }] },
-    { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
-  ]);
-});
 
 test.each<[name: string, script: Script, status: number, code: string, isRetryable: boolean]>([
   ['a bad request', error(400, 'no', 'bad_value'), 400, 'bad_value', false],

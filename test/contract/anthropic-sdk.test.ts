@@ -1,14 +1,24 @@
 import { Anthropic, APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
-import { error, json, lists, sse, startUpstream, type Script } from '../support/upstream.ts';
+import { STREAM_PROTOCOLS } from '../support/protocols.ts';
+import {
+  error,
+  json,
+  lists,
+  startUpstream,
+  type Script,
+  chunk,
+  cut,
+  ROLE,
+} from '../support/upstream.ts';
+import { calledTwice, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
+import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
 
 // The `@anthropic-ai/sdk` package, unmodified, against upstreams that have the Messages API.
 
 const MESSAGES = STREAM_PROTOCOLS.find(({ name }) => name === 'messages');
 if (MESSAGES === undefined) throw new Error('no messages');
-const { whole, held } = MESSAGES;
 
 const ASK = {
   model: 'm',
@@ -28,7 +38,7 @@ async function startAt(place: 'local' | 'hosted_a', script: Script, more = {}) {
 }
 
 test('Anthropic’s client lists models in its own form, and reads one of them', async () => {
-  const upstream = await startUpstream(json(200, whole));
+  const upstream = await startUpstream(json(200, MESSAGES.whole));
   const listed = { id: 'qwen3', created: 1_700_000_000, context_length: 32_768 };
   upstream.answerGet = lists(listed, { id: 'big', created: 1.7e15 });
   const { url } = await startGateway({
@@ -69,40 +79,17 @@ test('Claude Code finds models for its picker, which it asks for by a limit', as
   });
 });
 
-describe.each(['local', 'hosted_a'] as const)('Anthropic’s client through %s', (place) => {
-  test(`a plain message comes through ${place}`, async () => {
-    const { upstream, client } = await startAt(place, json(200, whole));
-    const tools = [{ name: 't', input_schema: { type: 'object' as const } }];
-    const message = await client.messages.create({ ...ASK, tools });
-    expect(message.content).toEqual([{ type: 'text', text: 'ab' }]);
-    const [call] = upstream.calls;
-    expect(call).toMatchObject({ path: '/v1/messages', json: { ...ASK, tools } });
-    expect(call?.headers['anthropic-version']).toMatch(/^\d{4}-\d\d-\d\d$/);
-    const key = place === 'local' ? 'of-the-caller' : 'sk-hosted';
-    expect(call?.headers.authorization).toBe(`Bearer ${key}`);
-    expect(call?.headers['x-api-key']).toBe(place === 'local' ? undefined : 'sk-hosted');
-  });
-
-  test(`a tool call comes through ${place}, streamed and plain`, async () => {
-    const block = { type: 'tool_use', id: 'toolu_1', name: 't', input: {} };
-    const input = { type: 'input_json_delta', partial_json: '{"a":1}' };
-    const { client } = await startAt(
-      place,
-      sse(
-        held[0] ?? '',
-        typed('content_block_start', { index: 0, content_block: block }),
-        typed('content_block_delta', { index: 0, delta: input }),
-        typed('content_block_stop', { index: 0 }),
-        typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 1 } }),
-        typed('message_stop'),
-      ),
-    );
-    const message = await client.messages.stream(ASK).finalMessage();
-    const call = [{ type: 'tool_use', id: 'toolu_1', name: 't', input: { a: 1 } }];
-    expect(message.content).toMatchObject(call);
-    // A plain one is asked for as a stream as well.
-    expect((await client.messages.create(ASK)).content).toEqual(call);
-  });
+test.each(['local', 'hosted_a'] as const)('a plain message comes through %s', async (place) => {
+  const { upstream, client } = await startAt(place, json(200, MESSAGES.whole));
+  const tools = [{ name: 't', input_schema: { type: 'object' as const } }];
+  const message = await client.messages.create({ ...ASK, tools });
+  expect(message.content).toEqual([{ type: 'text', text: 'ab' }]);
+  const [call] = upstream.calls;
+  expect(call).toMatchObject({ path: '/v1/messages', json: { ...ASK, tools } });
+  expect(call?.headers['anthropic-version']).toMatch(/^\d{4}-\d\d-\d\d$/);
+  const key = place === 'local' ? 'of-the-caller' : 'sk-hosted';
+  expect(call?.headers.authorization).toBe(`Bearer ${key}`);
+  expect(call?.headers['x-api-key']).toBe(place === 'local' ? undefined : 'sk-hosted');
 });
 
 test('errors have the classes of Anthropic’s client', async () => {
@@ -118,4 +105,100 @@ test('errors have the classes of Anthropic’s client', async () => {
     .create({ ...ASK, model: 'n' })
     .catch((e: unknown) => e);
   expect(failed).toBeInstanceOf(APIError);
+});
+
+// The `@anthropic-ai/sdk` package, unmodified, at upstreams with the Messages API and without it.
+
+const clientOf = (url: string) =>
+  new Anthropic({ baseURL: url, apiKey: 'of-the-caller', maxRetries: 0 });
+
+const WEATHER = {
+  name: 'weather',
+  input_schema: { type: 'object' as const, properties: { city: { type: 'string' } } },
+};
+
+const CALLS: Said = { ...CALLS_TWICE, text: 'Let me see.' };
+
+describe.each(WAYS)('Anthropic’s client, $way through $place', (way) => {
+  test(`a message with its usage comes through ${way.place} (${way.way}), plain and streamed`, async () => {
+    const { url } = await startSpeaker(way, SAID);
+    const client = clientOf(url);
+    const whole = await client.messages.create(ASK);
+    expect(whole).toMatchObject({
+      content: [{ type: 'text', text: 'Hello.' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 8, cache_read_input_tokens: 4, output_tokens: 7 },
+    });
+    const stream = client.messages.stream(ASK);
+    const texts: string[] = [];
+    stream.on('text', (text) => void texts.push(text));
+    expect((await stream.finalMessage()).content).toMatchObject(whole.content);
+    expect(texts.join('')).toBe('Hello.');
+  });
+
+  test(`parallel tool calls with thinking come through ${way.place} (${way.way}), and so does the turn after their results`, async () => {
+    const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
+    const client = clientOf(url);
+    const asked = { ...ASK, tools: [WEATHER] };
+    const first = await client.messages.stream(asked).finalMessage();
+    expect(first.stop_reason).toBe('tool_use');
+    const calls = first.content.filter((block) => block.type === 'tool_use');
+    expect(calls.map(({ input }) => input)).toEqual([{ city: 'Oslo' }, { city: 'Bergen' }]);
+    const results = calls.map(({ id }) => ({
+      type: 'tool_result' as const,
+      tool_use_id: id,
+      content: 'rain',
+    }));
+    const second = await client.messages.create({
+      ...asked,
+      messages: [
+        ...ASK.messages,
+        { role: 'assistant', content: first.content },
+        { role: 'user', content: results },
+      ],
+    });
+    expect(second.content).toMatchObject([{ type: 'text', text: 'Rain.' }]);
+    expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
+  });
+
+  test(`an image and a system text go to ${way.place} (${way.way})`, async () => {
+    const { url, bodies } = await startSpeaker(way, SAID);
+    const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'AA==' };
+    const messages = [{ role: 'user' as const, content: [{ type: 'image' as const, source }] }];
+    await clientOf(url).messages.create({ ...ASK, system: 'Be brief.', messages });
+    expect(bodies()[0]?.['messages']).toMatchObject([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ image_url: { url: 'data:image/png;base64,AA==' } }] },
+    ]);
+  });
+
+  test(`the number of tokens comes through ${way.place} (${way.way})`, async () => {
+    const { url } = await startSpeaker(way, SAID);
+    const { model, messages } = ASK;
+    const { input_tokens: count } = await clientOf(url).messages.countTokens({ model, messages });
+    expect(count).toBeGreaterThan(0);
+  });
+});
+
+/** A client of a gateway in front of an upstream that speaks chat completions. */
+async function startChat(script: Script) {
+  const { upstream, url } = await startChatOnly(script);
+  return { upstream, client: clientOf(url) };
+}
+
+test('a translated message that breaks off makes Anthropic’s client throw', async () => {
+  const { client } = await startChat(cut(ROLE, chunk({ content: 'half' })));
+  await expect(client.messages.stream(ASK).finalMessage()).rejects.toThrow(/broke off/);
+});
+
+test('errors of translated messages have the classes of Anthropic’s client', async () => {
+  const { upstream, client } = await startChat(error(400, 'bad temperature'));
+  const refused = client.messages.create(ASK);
+  await expect(refused).rejects.toThrow(BadRequestError);
+  await expect(refused).rejects.toThrow(/bad temperature/);
+  const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }];
+  const search = client.messages.create({ ...ASK, tools });
+  await expect(search).rejects.toThrow(/'tools\[0\]\.type'/);
+  upstream.script = error(503);
+  await expect(client.messages.create(ASK)).rejects.toThrow(APIError);
 });
