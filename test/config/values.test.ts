@@ -30,17 +30,14 @@ const each = (suffix: string) => REMOTES.map((prefix) => `${prefix}_${suffix}`);
 /** Every variable by its kind, with texts that it takes and texts that it does not. */
 const KINDS: {
   names: string[];
-  good: [text: string, value: unknown][];
+  /** Values by the texts that stand for them. */
+  good: Record<string, unknown>;
   bad: string[];
   allowed: RegExp;
 }[] = [
   {
     names: ['FAIL_THRESHOLD', 'TTFT_SLOW_THRESHOLD', 'MAX_CONCURRENT_REQUESTS'],
-    good: [
-      ['1', 1],
-      ['1000000', 1_000_000],
-      [' 7 ', 7],
-    ],
+    good: { '1': 1, '1000000': 1_000_000, ' 7 ': 7 },
     bad: ['0', '1000001', '-1', '1.5', 'five', '1e3', '0x10', '5,5', 'NaN', 'Infinity', '+5', '١'],
     allowed: /whole number from 1 to 1000000\b/,
   },
@@ -54,43 +51,31 @@ const KINDS: {
       'RETRY_AFTER_MAX_MS',
       'HEARTBEAT_MS',
     ],
-    good: [
-      ['1', 1],
-      ['86400000', 86_400_000],
-    ],
+    good: { '1': 1, '86400000': 86_400_000 },
     bad: ['0', '86400001', '30s', '-1', '0.5', '5 000'],
     allowed: /whole number from 1 to 86400000 \(milliseconds\)/,
   },
   {
     names: ['KEEP_ALIVE_MS'],
-    good: [
-      ['0', 0],
-      ['86400000', 86_400_000],
-    ],
+    good: { '0': 0, '86400000': 86_400_000 },
     bad: ['86400001', '-1', '0.5'],
     allowed: /whole number from 0 to 86400000 \(milliseconds; 0: never\)/,
   },
   {
     names: ['PORT'],
-    good: [
-      ['0', 0],
-      ['65535', 65_535],
-    ],
+    good: { '0': 0, '65535': 65_535 },
     bad: ['65536', '-1', 'http', '80.5', '47900,47901'],
     allowed: /from 0 to 65535/,
   },
   {
     names: ['AGENT_PORTS'],
-    good: [
-      ['0', [0]],
-      ['3001, 47901', [3001, 47901]],
-    ],
+    good: { '0': [0], '3001, 47901': [3001, 47901] },
     bad: ['65536', '3001;47901', ',', '3001,x'],
     allowed: /ports from 0 to 65535, separated by commas/,
   },
   {
     names: ['MAX_BODY_BYTES', 'MAX_BODIES_IN_FLIGHT_BYTES'],
-    good: [['1', 1]],
+    good: { '1': 1 },
     bad: ['0', '32M', '-1'],
     allowed: /whole number from 1 to \d+ \(bytes\)/,
   },
@@ -103,10 +88,7 @@ const KINDS: {
       ...each('BUDGET_DAY'),
       ...each('BUDGET_MONTH'),
     ],
-    good: [
-      ['0', 0],
-      ['2.5', 2.5],
-    ],
+    good: { '0': 0, '2.5': 2.5 },
     bad: ['-1', '2,5', 'free', '1000001'],
     allowed: /number from 0 to 1000000/,
   },
@@ -122,47 +104,38 @@ const KINDS: {
       'AGENT_YIELD_TO_OTHERS',
       'AGENT_FREE_MEMORY',
     ],
-    good: [
-      ['true', true],
-      ['TRUE', true],
-      ['1', true],
-      ['false', false],
-      ['0', false],
-    ],
+    good: { true: true, TRUE: true, '1': true, false: false, '0': false },
     bad: ['yes', 'on', '2', 'constructor', 'null'],
     allowed: /true or false/,
   },
   {
     names: [...each('MODEL'), ...each('LABEL'), 'AGENT_HOST', 'REGION', 'CURRENCY'],
-    good: [['any words – ümlauts too', 'any words – ümlauts too']],
+    good: { 'any words – ümlauts too': 'any words – ümlauts too' },
     bad: ['two\nlines', 'x'.repeat(1001), 'bell\u0007'],
     allowed: /text of 1 to 1000 characters without control characters/,
   },
   {
     names: [...each('API_KEY'), 'ENGINE_API_KEY', 'ENROLL_TOKEN'],
-    good: [['sk-1234', 'sk-1234']],
+    good: { 'sk-1234': 'sk-1234' },
     bad: ['two words', 'two\nlines', 'ключ', 'k'.repeat(4097)],
     allowed: /visible ASCII characters without spaces/,
   },
   {
     names: ['API_KEYS'],
-    good: [
-      ['0123456789abcdef', ['0123456789abcdef']],
-      [`${'a'.repeat(16)} , ${'b'.repeat(16)},`, ['a'.repeat(16), 'b'.repeat(16)]],
-    ],
+    good: {
+      '0123456789abcdef': ['0123456789abcdef'],
+      [`${'a'.repeat(16)} , ${'b'.repeat(16)},`]: ['a'.repeat(16), 'b'.repeat(16)],
+    },
     bad: ['short', `${'a'.repeat(16)},short`, `${'a'.repeat(16)} ${'b'.repeat(16)}`],
     allowed: /at least 16 visible ASCII characters, separated by commas/,
   },
   {
     names: ['LOCAL_ENGINE_URL', ...each('BASE_URL'), 'ENGINE_URL', 'REGISTRY_URL'],
-    good: [
-      ['http://127.0.0.1:11434', 'http://127.0.0.1:11434'],
-      [
-        'https://user:p%40ss@api.example.com/v1/?v=2',
-        'https://user:p%40ss@api.example.com/v1/?v=2',
-      ],
-      ['http://[::1]:8080/v1', 'http://[::1]:8080/v1'],
-    ],
+    good: {
+      'http://127.0.0.1:11434': 'http://127.0.0.1:11434',
+      'https://user:p%40ss@api.example.com/v1/?v=2': 'https://user:p%40ss@api.example.com/v1/?v=2',
+      'http://[::1]:8080/v1': 'http://[::1]:8080/v1',
+    },
     bad: [
       'localhost:11434',
       '127.0.0.1',
@@ -182,19 +155,17 @@ const KINDS: {
   },
   {
     names: ['POOL_SECRET'],
-    good: [['AB'.repeat(32), 'ab'.repeat(32)]],
+    good: { ['AB'.repeat(32)]: 'ab'.repeat(32) },
     bad: ['a1'.repeat(31), `${'a1'.repeat(31)}g1`, `${'a1'.repeat(32)}0`],
     allowed: /64 hexadecimal digits/,
   },
   {
     names: ['DATABASE_URL'],
-    good: [
-      ['postgres://u:p%40ss@db.lan:5433/pool', 'postgres://u:p%40ss@db.lan:5433/pool'],
-      [
+    good: {
+      'postgres://u:p%40ss@db.lan:5433/pool': 'postgres://u:p%40ss@db.lan:5433/pool',
+      'postgresql://db.lan/pool?sslmode=verify-full':
         'postgresql://db.lan/pool?sslmode=verify-full',
-        'postgresql://db.lan/pool?sslmode=verify-full',
-      ],
-    ],
+    },
     bad: [
       'db.lan/pool',
       'mysql://db.lan/pool',
@@ -211,51 +182,50 @@ const KINDS: {
   },
   {
     names: ['ALLOWED_HOSTS'],
-    good: [
-      ['gpu.lan, [fd00::2]', ['gpu.lan', '[fd00::2]']],
-      [',', []],
-    ],
+    good: { 'gpu.lan, [fd00::2]': ['gpu.lan', '[fd00::2]'], ',': [] },
     bad: ['http://gpu.lan', 'gpu lan', '*'],
     allowed: /host names, separated by commas/,
   },
   {
     names: ['HOSTED_A_MODELS', 'HOSTED_B_MODELS', 'HOSTED_C_MODELS', 'ONDEMAND_MODELS'],
-    good: [['gpt-4o, org/llama:8b', ['gpt-4o', 'org/llama:8b']]],
+    good: { 'gpt-4o, org/llama:8b': ['gpt-4o', 'org/llama:8b'] },
     bad: ['a b', 'a=b', 'x'.repeat(201)],
     allowed: /model IDs/,
   },
   {
     names: ['MODEL_ALIASES'],
-    good: [
-      ['fast=llama-3.1-8b, smart=org/gpt:4o', ['fast=llama-3.1-8b', 'smart=org/gpt:4o']],
-      ['claude-*haiku*=qwen3-4b, *=qwen3', ['claude-*haiku*=qwen3-4b', '*=qwen3']],
-    ],
+    good: {
+      'fast=llama-3.1-8b, smart=org/gpt:4o': ['fast=llama-3.1-8b', 'smart=org/gpt:4o'],
+      'claude-*haiku*=qwen3-4b, *=qwen3': ['claude-*haiku*=qwen3-4b', '*=qwen3'],
+    },
     bad: ['fast', '=a', 'a=', 'a=b=c', 'a=b,a=c', 'a b=c', 'gpt-*=*'],
     allowed: /name=model/,
   },
   {
     names: ['OTHER_REGISTRY_URLS', 'POOL_ADDRESSES'],
-    good: [
-      [
-        'http://192.168.1.10:47900, https://gw.lan/',
-        ['http://192.168.1.10:47900', 'https://gw.lan/'],
+    good: {
+      'http://192.168.1.10:47900, https://gw.lan/': [
+        'http://192.168.1.10:47900',
+        'https://gw.lan/',
       ],
-    ],
+    },
     bad: ['gw.lan', 'ftp://gw.lan', 'http://gw.lan/path', 'http://a.lan,b.lan'],
     allowed: /addresses such as http:/,
   },
   {
     names: ['ALLOWED_ORIGINS'],
-    good: [
-      [
-        'https://chat.example.com,null,app://obsidian.md',
-        ['https://chat.example.com', 'null', 'app://obsidian.md'],
+    good: {
+      'https://chat.example.com,null,app://obsidian.md': [
+        'https://chat.example.com',
+        'null',
+        'app://obsidian.md',
       ],
-      [
-        'http://localhost:*,capacitor://*,file://',
-        ['http://localhost:*', 'capacitor://*', 'file://'],
+      'http://localhost:*,capacitor://*,file://': [
+        'http://localhost:*',
+        'capacitor://*',
+        'file://',
       ],
-    ],
+    },
     bad: [
       '*',
       'chat.example.com',
@@ -270,10 +240,7 @@ const KINDS: {
   },
   {
     names: each('HEADERS'),
-    good: [
-      ['{"X-Team":"blue"}', { 'X-Team': 'blue' }],
-      ['{}', {}],
-    ],
+    good: { '{"X-Team":"blue"}': { 'X-Team': 'blue' }, '{}': {} },
     bad: [
       'X-Team: blue',
       '["X-Team"]',
@@ -290,20 +257,13 @@ const KINDS: {
   },
   {
     names: ['AGENT_MAX_GPU_TEMPERATURE_C'],
-    good: [
-      ['30', 30],
-      ['120', 120],
-    ],
+    good: { '30': 30, '120': 120 },
     bad: ['29', '121', '80.5', 'hot'],
     allowed: /30 to 120/,
   },
   {
     names: ['AGENT_IDLE_UNLOAD_MIN'],
-    good: [
-      ['30', 30],
-      ['0.5', 0.5],
-      ['10080', 10_080],
-    ],
+    good: { '30': 30, '0.5': 0.5, '10080': 10_080 },
     bad: ['0', '-1', '10081', '30m', 'never'],
     allowed: /number of minutes above 0, up to 10080 \(a week\)/,
   },
@@ -329,7 +289,7 @@ const WORDS: readonly (readonly [names: string[], words: string])[] = [
 for (const [names, words] of WORDS)
   KINDS.push({
     names,
-    good: words.split(', ').map((word) => [word, word]),
+    good: Object.fromEntries(words.split(', ').map((word) => [word, word])),
     bad: [words, words.toUpperCase(), 'true', 'none_'],
     allowed: new RegExp(`one of ${words}$`),
   });
@@ -347,7 +307,7 @@ test('every variable has good and bad values in these tests', () => {
 test.each(KINDS.flatMap(({ names, good }) => names.map((name) => [name, good] as const)))(
   'the variable %s takes each kind of value that it may have',
   (name, good) => {
-    for (const [text, value] of good) {
+    for (const [text, value] of Object.entries(good)) {
       const result = loaded({ [name]: text });
       expect([text, valueOf(result, name)]).toEqual([text, value]);
       const path = ENTRIES.find(({ variable }) => variable === `INGLENOOK_${name}`)?.path ?? '';
