@@ -12,7 +12,7 @@ import { readSettings, writeSettings } from './settings-file.ts';
 /** `patched` means that the change is on disk and in force. */
 export type PatchResult =
   | { readonly kind: 'patched' }
-  | Extract<PatchPlan, { readonly kind: 'refused' }>
+  | Refusal
   /** It could not be written; nothing changed. */
   | { readonly kind: 'unwritten'; readonly message: string };
 
@@ -102,7 +102,7 @@ export function createLiveConfig(
       secretSaved = listener;
     },
     /** Why `patch` would refuse the tree now; null if it would not. */
-    check(tree: unknown): Extract<PatchPlan, { readonly kind: 'refused' }> | null {
+    check(tree: unknown): Refusal | null {
       const plan = planned(tree);
       return plan.kind === 'refused' ? plan : null;
     },
@@ -120,13 +120,15 @@ type PatchPlan =
       readonly changes: readonly SettingChange[];
       readonly config: Config;
     }
-  | {
-      readonly kind: 'refused';
-      readonly code: 'invalid_request' | 'set_by_environment';
-      readonly message: string;
-      /** The setting's path, or null if no single one is meant. */
-      readonly param: string | null;
-    };
+  | Refusal;
+
+interface Refusal {
+  readonly kind: 'refused';
+  readonly code: 'invalid_request' | 'set_by_environment';
+  readonly message: string;
+  /** The setting's path, or null if no single one is meant. */
+  readonly param: string | null;
+}
 
 /** Checks a tree of plain values against the table; a null value resets its setting to the default. */
 function planPatch(
@@ -217,7 +219,7 @@ function problemWith(
   entry: Entry,
   value: unknown,
   sources: ReadonlyMap<string, SettingSource>,
-): PatchPlan | null {
+): Refusal | null {
   const { path, setting } = entry;
   const held = heldByEnvironment(entry, sources);
   if (held !== null) return held;
@@ -228,7 +230,7 @@ function problemWith(
 function heldByEnvironment(
   { path, variable }: Entry,
   sources: ReadonlyMap<string, SettingSource>,
-): Extract<PatchPlan, { readonly kind: 'refused' }> | null {
+): Refusal | null {
   if (sources.get(path) !== 'env') return null;
   const message = `'${path}' is set by ${variable}; change it there and restart.`;
   return { kind: 'refused', code: 'set_by_environment', message, param: path };
@@ -240,7 +242,7 @@ function withChange(config: Config, { entry, value }: SettingChange): Config {
   return { ...config, [section]: { ...config[section], [entry.key]: settled } };
 }
 
-function invalid(message: string, param: string | null): PatchPlan {
+function invalid(message: string, param: string | null): Refusal {
   return { kind: 'refused', code: 'invalid_request', message, param };
 }
 

@@ -46,13 +46,12 @@ export function loadConfig(
   const sources = new Map<string, SettingSource>();
   const sections: Record<string, Record<string, unknown>> = {};
   for (const entry of ENTRIES) {
-    const settled = settle(entry, given.env, file);
-    if (settled.kind === 'bad') problems.push(settled.problem);
-    else {
-      (sections[entry.section] ??= {})[entry.key] = settled.value;
-      const isSealed = settled.source === 'file' && sealed.has(entry.path);
-      sources.set(entry.path, isSealed ? 'keychain' : settled.source);
-    }
+    const { section, key, path, variable } = entry;
+    const text = given.env[variable]?.trim() ?? '';
+    const { value, source, problem } = settle(entry, text, file[section]?.[key]);
+    if (problem !== null) problems.push(problem);
+    (sections[section] ??= {})[key] = value;
+    sources.set(path, source === 'file' && sealed.has(path) ? 'keychain' : source);
   }
   // Every key of the table was filled above, each with a value that its own schema accepted.
   const config = sections as unknown as Config;
@@ -76,29 +75,17 @@ export function loadSavedConfig(
   return { ...loaded, warnings: [...settings.warnings, ...loaded.warnings], lost };
 }
 
-type SettingResult =
-  | { readonly kind: 'good'; readonly value: unknown; readonly source: SettingSource }
-  | { readonly kind: 'bad'; readonly problem: string };
-
-function settle(
-  { section, key, variable, setting }: Entry,
-  env: Readonly<Record<string, string | undefined>>,
-  file: SettingsTree,
-): SettingResult {
-  const text = env[variable]?.trim();
-  if (text !== undefined && text !== '') {
-    const parsed = setting.kind.schema.safeParse(setting.kind.fromText(text));
-    if (parsed.success) return { kind: 'good', value: parsed.data, source: 'env' };
-    const shown = (setting.kind.shown ?? maskMistyped)(text);
-    return {
-      kind: 'bad',
-      problem: `${variable} is "${shown}" but must be ${setting.kind.allowed}`,
-    };
+/** Where the value of a setting comes from; `text` is that of its variable, and `stored` that of the file. */
+function settle({ variable, setting: { kind, fallback } }: Entry, text: string, stored: unknown) {
+  if (text !== '') {
+    const { success, data } = kind.schema.safeParse(kind.fromText(text));
+    const shown = (kind.shown ?? maskMistyped)(text);
+    const problem = `${variable} is "${shown}" but must be ${kind.allowed}`;
+    return { value: data, source: 'env', problem: success ? null : problem } as const;
   }
-  const stored = file[section]?.[key];
-  if (stored !== undefined && stored !== null)
-    return { kind: 'good', value: stored, source: 'file' };
-  return { kind: 'good', value: setting.fallback, source: 'default' };
+  const isStored = stored !== undefined && stored !== null;
+  const source = isStored ? 'file' : 'default';
+  return { value: isStored ? stored : fallback, source, problem: null } as const;
 }
 
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
@@ -206,25 +193,21 @@ function withSecretFiles(env: Variables): {
       problems.push(`${name} and ${fileName} are both set: leave one of them out`);
       continue;
     }
-    const found = secretIn(path);
-    if (found.kind === 'secret') read[name] = found.text;
-    else problems.push(`${fileName} is "${path}", ${found.why}`);
+    const { text, why } = secretIn(path);
+    if (why === null) read[name] = text;
+    else problems.push(`${fileName} is "${path}", ${why}`);
   }
   return { env: { ...env, ...read }, problems };
 }
 
-type SecretLookup =
-  | { readonly kind: 'secret'; readonly text: string }
-  | { readonly kind: 'none'; readonly why: string };
-
-function secretIn(path: string): SecretLookup {
+/** `why` is why there is none in the file; null if there is. */
+function secretIn(path: string): { readonly text: string; readonly why: string | null } {
   try {
     const text = readFileSync(path, 'utf8').trim();
-    if (text === '') return { kind: 'none', why: 'which is empty: write the secret into it' };
-    if (text.length > MAX_CHARS) return { kind: 'none', why: 'which is too long for a secret' };
-    return { kind: 'secret', text };
+    if (text === '') return { text, why: 'which is empty: write the secret into it' };
+    return { text, why: text.length > MAX_CHARS ? 'which is too long for a secret' : null };
   } catch (error) {
     const why = `which cannot be read (${codeOf(error) ?? 'unknown'}): it must be a file that this user may read`;
-    return { kind: 'none', why };
+    return { text: '', why };
   }
 }

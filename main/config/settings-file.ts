@@ -104,8 +104,8 @@ export function writeSettings(
 function textWith(path: string, changes: readonly SettingChange[]): string {
   const before = readJson(path);
   // Broken by hand while the app runs. Nothing in it is lost: the next start sets the file aside.
-  if (before.kind === 'unreadable') throw new Error(`${basename(path)}: ${before.problem}`);
-  let tree = before.kind === 'object' ? before.tree : {};
+  if (before.problem !== null) throw new Error(`${basename(path)}: ${before.problem}`);
+  let { tree } = before;
   for (const { entry, value } of changes) {
     // A value that is undefined is left out of JSON: the default holds again.
     tree = merge(tree, { [entry.section]: { [entry.key]: value } });
@@ -115,10 +115,9 @@ function textWith(path: string, changes: readonly SettingChange[]): string {
 
 function readOne(directory: string, name: string, nowMs: number): FileContents {
   const file = join(directory, name);
-  const read = readJson(file);
-  if (read.kind === 'absent') return { tree: {}, warnings: [] };
-  const problem = read.kind === 'unreadable' ? read.problem : firstProblem(read.tree);
-  if (problem === null) return { tree: read.kind === 'object' ? read.tree : {}, warnings: [] };
+  const { tree, problem: unreadable } = readJson(file);
+  const problem = unreadable ?? firstProblem(tree);
+  if (problem === null) return { tree, warnings: [] };
   const aside = asideName(name, nowMs);
   renameSync(file, join(directory, aside));
   return {
@@ -127,22 +126,20 @@ function readOne(directory: string, name: string, nowMs: number): FileContents {
   };
 }
 
-type ReadResult =
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unreadable'; readonly problem: string }
-  | { readonly kind: 'object'; readonly tree: SettingsTree };
-
-function readJson(file: string): ReadResult {
-  const text = readTextFile(file);
-  if (text === null) return { kind: 'absent' };
+/** `problem` is why the file cannot be read; null if it can, or is missing. */
+function readJson(file: string): {
+  readonly tree: SettingsTree;
+  readonly problem: string | null;
+} {
+  const text = readTextFile(file) ?? '{}';
   try {
     // Windows' editors begin a file with a byte order mark.
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    if (isTree(value)) return { kind: 'object', tree: value };
-    return { kind: 'unreadable', problem: 'it is not an object of sections' };
+    if (isTree(value)) return { tree: value, problem: null };
+    return { tree: {}, problem: 'it is not an object of sections' };
   } catch {
     // The parser's message would quote the file, and the file may hold keys.
-    return { kind: 'unreadable', problem: 'it is not valid JSON' };
+    return { tree: {}, problem: 'it is not valid JSON' };
   }
 }
 

@@ -67,14 +67,6 @@ test.each([
   },
 );
 
-test('the command "leave" says so if nothing runs and nothing was joined', async () => {
-  const result = await sayHere({ DATA_DIR: temporaryDirectory() }, 'leave');
-  expect(result).toMatchObject({
-    code: 0,
-    stdout: 'This machine has not joined another gateway.\n',
-  });
-});
-
 test.each<[NodeJS.Platform, Record<string, string>, string | undefined]>([
   ['darwin', {}, 'open'],
   ['win32', {}, 'rundll32'],
