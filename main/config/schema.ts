@@ -328,7 +328,8 @@ export const SETTINGS = {
     ),
     maxConcurrentRequests: setting(
       kinds.count,
-      5000,
+      // Below the connections that the server takes, so that a caller is told of the limit.
+      2000,
       'How many requests may run at the same time. Further ones get a 503 with Retry-After.',
     ),
     currency: setting(
