@@ -1,15 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createLoginItem } from '../../main/desktop/login-item.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { createFakeElectron } from './fake-electron.ts';
 
 let home = '';
-beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'inglenook-login-'));
-});
-afterEach(() => rmSync(home, { recursive: true }));
+beforeEach(() => void (home = temporaryDirectory()));
 
 const { app } = createFakeElectron().electron;
 const itemOf = (...deps: Parameters<typeof createLoginItem>) =>

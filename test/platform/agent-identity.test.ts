@@ -2,7 +2,6 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   parsePublicKey,
-  parseSignature,
   providerIdOf,
   publicKeyOf,
   signHealth,
@@ -39,7 +38,8 @@ test('a health proof holds for its key, nonce and id, and for no other', () => {
   expect(verifyHealth(other, proof)).toBe(false);
   expect(verifyHealth(key, { ...proof, nonce: '00fe' })).toBe(false);
   expect(verifyHealth(key, { ...proof, id: `prv_${'0'.repeat(32)}` })).toBe(false);
-  for (const bad of ['', 'x', signature.slice(4), `${signature} `, `A${signature.slice(1)}`]) {
+  const unpadded = signature.replaceAll('=', '');
+  for (const bad of ['', unpadded, signature.slice(4), `${signature} `, `A${signature.slice(1)}`]) {
     expect(verifyHealth(key, { ...proof, signature: bad })).toBe(false);
   }
 });
@@ -80,12 +80,4 @@ test('a public key that is not a point on the curve verifies nothing', () => {
   const key = keyOf(Buffer.from(`02${'00'.repeat(31)}`, 'hex').toString('base64url'));
   const signature = Buffer.alloc(64).toString('base64');
   expect(verifyHealth(key, { nonce: '00', id: RFC_ID, signature })).toBe(false);
-});
-
-test('a signature is 64 bytes in canonical base64', () => {
-  const text = Buffer.alloc(64, 7).toString('base64');
-  expect(parseSignature(text)?.length).toBe(64);
-  for (const bad of [text.slice(0, -1), text.replaceAll('=', ''), `${text}=`, ` ${text}`]) {
-    expect(parseSignature(bad)).toBeNull();
-  }
 });

@@ -1,9 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseVisible, visible } from '#shared/visible.ts';
-import { createLog, fileSink } from '../../main/platform/log.ts';
-import { temporaryDirectory } from '../support/gateway.ts';
 
 /** Clears a terminal, forges a line, and reads as `exe.gnp` turned round. */
 const NAME = 'tower\u001b[2J\nroot: ok\u202Egnp.exe\u0085\u2066';
@@ -22,17 +18,4 @@ test.each([
   ],
 ])('JSON for people is read with its hidden characters as their codes: %s', (_how, json) => {
   expect(parseVisible(json)).toEqual({ names: [SEEN], n: 1 });
-});
-
-test('the log holds no hidden character, and a line for each event', async () => {
-  const directory = temporaryDirectory();
-  const log = createLog({ level: 'info', format: 'json', write: fileSink(directory) });
-  log('info', 'first', { name: NAME });
-  log('info', 'second');
-  const path = join(directory, 'inglenook.log');
-  await expect.poll(() => readFileSync(path, { encoding: 'utf8', flag: 'a+' })).toContain('second');
-  const text = readFileSync(path, 'utf8');
-  expect(text.split('\n')).toHaveLength(3);
-  // JSON writes some of them as escapes of its own.
-  expect(text).toMatch(/"tower\\u001b\[2J\\nroot: ok⟨U\+202E⟩gnp\.exe⟨U\+0085⟩⟨U\+2066⟩"/);
 });

@@ -11,7 +11,7 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf, signHealth } from '../../main/platform/agent-identity.ts';
 import type { Clock } from '../../main/platform/clock.ts';
 import { newSecret } from '../../main/platform/secrets.ts';
-import type { StoredVerification } from '../../main/registry/store/store.ts';
+import { UNVERIFIED } from '../../main/registry/store/store.ts';
 import type { RunEdges } from '../../main/registry/verification/checks.ts';
 import type { VerificationSubject } from '../../main/registry/verifier-port.ts';
 import { recordOf } from './world.ts';
@@ -150,16 +150,6 @@ export const silence: Answer = () => {};
 /** Closes the connection without an answer. */
 export const hangUp: Answer = ({ socket }) => void socket.destroy();
 
-/** Before the first run. */
-export const UNTESTED: StoredVerification = {
-  state: 'pending',
-  checks: [],
-  lastCheckAt: null,
-  lastInferenceAt: null,
-  failedRuns: 0,
-  address: null,
-};
-
 /** The token that the gateway shows these providers. */
 export const GATEWAY_TOKEN = 'f'.repeat(64);
 
@@ -176,7 +166,7 @@ export function subjectOf(
     lastHeartbeatIp: '127.0.0.1',
     isOwn: false,
     isReachable: true,
-    verification: UNTESTED,
+    verification: UNVERIFIED,
     materialChanges: 1,
     ...changes,
   };
@@ -187,6 +177,16 @@ export function recordAt(port: number, changes: Partial<AgentRecord> = {}): Agen
   const record = recordOf({ agent_url: `http://agent.test:${port}` });
   const host = { ...record.host, hostname: 'tower.test', tailnet_hostname: 'tower.tail.test' };
   return { ...record, host, ...changes };
+}
+
+/** The same, of whose candidates the agent URL alone leads anywhere. */
+export function aloneAt(
+  provider: Pick<FakeProvider, 'id' | 'publicKey' | 'port'>,
+  agent_url = `http://agent.test:${provider.port}`,
+): VerificationSubject {
+  const record = recordAt(provider.port, { agent_url });
+  const host = { ...record.host, hostname: '', tailnet_hostname: null };
+  return subjectOf(provider, { record: { ...record, host } });
 }
 
 /** What a run of a fake provider needs; every name leads to this machine unless `names` says otherwise. */

@@ -8,7 +8,7 @@ import {
   VERIFICATION_STATES,
 } from '#shared/provider.ts';
 import type { Registry } from '../../main/registry/registry.ts';
-import type { StoredProvider } from '../../main/registry/store/store.ts';
+import { type StoredProvider, UNVERIFIED } from '../../main/registry/store/store.ts';
 import { createAgent, createTestStore, recordOf, startRegistry } from './world.ts';
 
 function listed(registry: Registry, query: Record<string, unknown> = {}): ProviderList {
@@ -36,14 +36,7 @@ function kept(
     lastHeartbeatAt: Date.UTC(2026, 0, 1) - silentMs,
     lastHeartbeatIp: '192.168.1.20',
     heartbeatCount: 1,
-    verification: {
-      state,
-      checks: [],
-      lastCheckAt: null,
-      lastInferenceAt: null,
-      failedRuns: 0,
-      address: 'http://192.168.1.20:3001',
-    },
+    verification: { ...UNVERIFIED, state, address: 'http://192.168.1.20:3001' },
   };
 }
 

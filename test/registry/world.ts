@@ -6,7 +6,12 @@ import { signatureHeaders } from '../../main/platform/http-signature.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createRegistry, type Registry, type RegistryDeps } from '../../main/registry/registry.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
-import type { Store, StoredState, WriteResult } from '../../main/registry/store/store.ts';
+import {
+  type Store,
+  type StoredState,
+  UNVERIFIED,
+  type WriteResult,
+} from '../../main/registry/store/store.ts';
 import { REGISTRY_TABLES, registryOperations } from '../../main/registry/store/tables.ts';
 import type { VerifierNews } from '../../main/registry/verifier-port.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
@@ -190,11 +195,10 @@ export function startRegistry(
       const subject = registry.verifierHost.subject(id);
       if (subject === null) throw new Error('no such subject');
       await registry.verifierHost.verificationDone(id, subject.materialChanges, {
+        ...UNVERIFIED,
         state: 'verified',
-        checks: [],
         lastCheckAt: clock.now(),
         lastInferenceAt: clock.now(),
-        failedRuns: 0,
         address,
       });
     },

@@ -4,9 +4,14 @@ import { type Log, silentLog } from '../../main/platform/log.ts';
 import { createRegistry, type Registry } from '../../main/registry/registry.ts';
 import type { DatabaseTimes } from '../../main/registry/store/postgres/connection.ts';
 import { openPostgresStore } from '../../main/registry/store/postgres/postgres-store.ts';
-import type { SharedStore, Store, StoredState } from '../../main/registry/store/store.ts';
+import {
+  type SharedStore,
+  type Store,
+  type StoredState,
+  UNVERIFIED,
+} from '../../main/registry/store/store.ts';
 import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
-import { NO_TRAFFIC } from '../registry/world.ts';
+import { NO_TRAFFIC, recordOf, type TestAgent } from '../registry/world.ts';
 
 /** For tests that take the database away: nobody has to wait for it as long as a gateway does. */
 export const IMPATIENT: DatabaseTimes = { answerMs: 1000, startMs: 1500 };
@@ -101,4 +106,32 @@ export async function startTwo(
     startPooledRegistry(url, 'gw_a', options),
     startPooledRegistry(url, 'gw_b', options),
   ]);
+}
+
+export async function tokenOf({ registry }: PooledRegistry): Promise<string> {
+  const made = await registry.newEnrollment('http://gateway:47900');
+  if (made.kind === 'refused') throw new Error(made.message);
+  return made.body.token;
+}
+
+export const beat = ({ registry }: PooledRegistry, agent: TestAgent, record: object = {}) =>
+  registry.handleHeartbeat(agent.heartbeat(recordOf(record)));
+
+export const VERIFIED = {
+  ...UNVERIFIED,
+  state: 'verified',
+  lastCheckAt: 1,
+  lastInferenceAt: 1,
+  address: 'http://192.168.1.20:3001',
+} as const;
+
+/** Lets a machine pass its verification; null if another gateway has the lease. */
+export async function verify({ registry }: PooledRegistry, id: string) {
+  const { verifierHost: host } = registry;
+  const release = await host.lease?.(id);
+  if (release === null) return null;
+  const { materialChanges = -1 } = host.subject(id) ?? {};
+  const recorded = await host.verificationDone(id, materialChanges, VERIFIED);
+  release?.();
+  return recorded.kind;
 }

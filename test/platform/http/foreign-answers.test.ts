@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type { HttpClient, TransportFailure } from '../../../main/platform/http/types.ts';
-import { startByteServer } from '../../support/byte-server.ts';
+import { startByteServer, trustOwnCertificate } from '../../support/byte-server.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
 
 const answer = (text: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
@@ -14,12 +11,7 @@ const TEN_MINUTES_MS = 600_000;
 let client: HttpClient;
 let clock: ManualClock;
 
-const before = getCACertificates('default');
-beforeAll(() => {
-  const own = readFileSync(join(import.meta.dirname, '../../support/tls/agent.cert.pem'), 'utf8');
-  setDefaultCACertificates([...before, own]);
-});
-afterAll(() => setDefaultCACertificates(before));
+trustOwnCertificate();
 beforeEach(() => {
   clock = createManualClock();
   client = createHttpClient({ clock });

@@ -1,43 +1,30 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../main/platform/clock.ts';
 import {
+  beat,
   IMPATIENT as times,
   type PooledRegistry,
   startPooledRegistry,
   startTwo,
+  tokenOf,
+  verify,
 } from '../../support/pooled.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
 import { document } from '../../support/store.ts';
-import { createAgent, recordOf, type TestAgent } from '../world.ts';
+import { createAgent, type TestAgent } from '../world.ts';
 
 const postgres = usePostgres();
 
-const beat = ({ registry }: PooledRegistry, agent: TestAgent, models = ['m']) =>
-  registry.handleHeartbeat(agent.heartbeat(recordOf({ models, current_model: models[0] ?? null })));
-
-async function verify({ registry }: PooledRegistry, id: string): Promise<string> {
-  const host = registry.verifierHost;
-  await host.lease?.(id);
-  const recorded = await host.verificationDone(id, host.subject(id)?.materialChanges ?? -1, {
-    state: 'verified',
-    checks: [],
-    lastCheckAt: 1,
-    lastInferenceAt: 1,
-    failedRuns: 0,
-    address: 'http://192.168.1.20:3001',
-  });
-  return recorded.kind;
-}
+const beatWith = (at: PooledRegistry, agent: TestAgent, models: readonly string[]) =>
+  beat(at, agent, { models, current_model: models[0] });
 
 /** A verified machine at two gateways. */
 async function scene() {
   const url = await postgres.database();
   const [a, b] = await startTwo(url, { times });
   const agent = createAgent(systemClock);
-  const made = await a.registry.newEnrollment('http://gateway:47900');
-  const token = made.kind === 'answered' ? made.body.token : '';
-  expect(await a.registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
-  await beat(a, agent);
+  await a.registry.handleEnroll(agent.enroll(await tokenOf(a)));
+  await beatWith(a, agent, ['m']);
   expect(await verify(a, agent.id)).toBe('recorded');
   await expect.poll(() => b.registry.targets().length).toBe(1);
   return { url, a, b, agent };
@@ -53,7 +40,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
     const { a, b, agent } = await scene();
     await postgres.kill();
     await expect.poll(() => problemsOf(a, b)).toEqual([true, true]);
-    expect(await beat(a, agent, ['m2', 'm'])).toMatchObject(UNWRITTEN);
+    expect(await beatWith(a, agent, ['m2', 'm'])).toMatchObject(UNWRITTEN);
     expect(a.registry.targets()).toMatchObject([{ id: agent.id, currentModel: 'm2' }]);
     expect(b.registry.targets()).toMatchObject([{ id: agent.id, currentModel: 'm' }]);
     expect(await b.registry.newEnrollment('http://x')).toMatchObject({
@@ -69,7 +56,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
     await postgres.start();
     await expect.poll(() => problemsOf(a, b)).toEqual([false, false]);
     // What changed during the outage has its new verification, although no later heartbeat shows the change.
-    expect(await beat(a, agent, ['m2', 'm'])).toMatchObject({ kind: 'answered' });
+    expect(await beatWith(a, agent, ['m2', 'm'])).toMatchObject({ kind: 'answered' });
     await expect
       .poll(() => b.registry.get(agent.id))
       .toMatchObject({ current_model: 'm2', verification: { status: 'pending' } });

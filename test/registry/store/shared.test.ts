@@ -1,38 +1,25 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { silentLog } from '../../../main/platform/log.ts';
-import type { StoredVerification } from '../../../main/registry/store/store.ts';
 import { createVerifier, type Verifier } from '../../../main/registry/verification/verifier.ts';
 import {
+  beat,
   openShared,
   type PooledRegistry,
   startPooledRegistry,
   startTwo,
+  tokenOf,
+  VERIFIED,
+  verify,
 } from '../../support/pooled.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
 import { keep, put, storedProvider } from '../../support/store.ts';
-import {
-  edgesFor,
-  type FakeProvider,
-  json,
-  recordAt,
-  startFakeProvider,
-  UNTESTED,
-} from '../fake-provider.ts';
+import { aloneAt, edgesFor, type FakeProvider, json, startFakeProvider } from '../fake-provider.ts';
 import { createAgent, recordOf, type TestAgent } from '../world.ts';
 
 const postgres = usePostgres();
 
 const twoGateways = async () => startTwo(await postgres.database());
-
-async function tokenOf({ registry }: PooledRegistry): Promise<string> {
-  const made = await registry.newEnrollment('http://gateway:47900');
-  if (made.kind === 'refused') throw new Error(made.message);
-  return made.body.token;
-}
-
-const beat = ({ registry }: PooledRegistry, agent: TestAgent, record: object = {}) =>
-  registry.handleHeartbeat(agent.heartbeat(recordOf(record)));
 
 /** A machine that has joined at one gateway and is known at the other. */
 async function joined(at: PooledRegistry, other: PooledRegistry): Promise<TestAgent> {
@@ -41,29 +28,6 @@ async function joined(at: PooledRegistry, other: PooledRegistry): Promise<TestAg
   expect(await beat(at, agent)).toMatchObject({ kind: 'answered' });
   await expect.poll(() => other.registry.get(agent.id)).not.toBeNull();
   return agent;
-}
-
-const VERIFIED: StoredVerification = {
-  state: 'verified',
-  checks: [],
-  lastCheckAt: 1,
-  lastInferenceAt: 1,
-  failedRuns: 0,
-  address: 'http://192.168.1.20:3001',
-};
-
-/** Null if another gateway has the lease. */
-async function verify({ registry }: PooledRegistry, id: string) {
-  const { verifierHost: host } = registry;
-  const release = await host.lease?.(id);
-  if (release === null) return null;
-  const recorded = await host.verificationDone(
-    id,
-    host.subject(id)?.materialChanges ?? -1,
-    VERIFIED,
-  );
-  release?.();
-  return recorded.kind;
 }
 
 const targetsAt = ({ registry }: PooledRegistry) => registry.targets().map(({ id }) => id);
@@ -238,18 +202,10 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
 });
 
 /** A machine that the pool knows and nobody has verified yet. */
-function known({ id, publicKey, port }: FakeProvider) {
-  const record = recordAt(port);
-  const host = { ...record.host, hostname: '', tailnet_hostname: null };
-  return put({
-    id,
-    publicKey,
-    sequence: 1,
-    record: { ...record, host },
-    lastHeartbeatAt: Date.now(),
-    lastHeartbeatIp: '127.0.0.1',
-    verification: UNTESTED,
-  });
+function known(provider: FakeProvider) {
+  const { id, publicKey, record, lastHeartbeatIp, verification } = aloneAt(provider);
+  const heard = { record, lastHeartbeatAt: Date.now(), lastHeartbeatIp };
+  return put({ id, publicKey, sequence: 1, ...heard, verification });
 }
 
 /** A gateway with the real verifier, which finds its machines at the ports of `providers`. */

@@ -4,6 +4,7 @@ import { systemClock } from '../../../main/platform/clock.ts';
 import { type InferencePlan, runChecks } from '../../../main/registry/verification/checks.ts';
 import type { Finding } from '../../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../../main/registry/verification/verdict.ts';
+import { UNVERIFIED } from '../../../main/registry/store/store.ts';
 import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
 import {
   type Answer,
@@ -16,25 +17,21 @@ import {
   recordAt,
   startFakeProvider,
   subjectOf,
-  UNTESTED,
 } from '../fake-provider.ts';
 
 const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
+
+const NEVER = new AbortController().signal;
 
 async function run(
   provider: FakeProvider,
   changes: Partial<VerificationSubject> = {},
   inference: InferencePlan = 'run',
 ): Promise<readonly Finding[]> {
-  const order = {
-    subject: subjectOf(provider, changes),
-    inference,
-    signal: new AbortController().signal,
-  };
+  const order = { subject: subjectOf(provider, changes), inference, signal: NEVER };
   return (await runChecks(order, edgesFor(provider, systemClock))) ?? [];
 }
 
-const NEVER = new AbortController().signal;
 const namesThat = (findings: readonly Finding[], passed: boolean) =>
   CHECK_NAMES.filter(
     (name) => findings.some(({ check }) => check.name === name && check.passed) === passed,
@@ -196,11 +193,7 @@ test('a signature of another key is a mismatch of identity', async () => {
   const stranger = await startFakeProvider();
   // The stranger holds the address and says the id of the one it plays.
   const swapped = { id: provider.id, publicKey: provider.publicKey, port: stranger.port };
-  const order = {
-    subject: subjectOf(swapped),
-    inference: 'run' as const,
-    signal: new AbortController().signal,
-  };
+  const order = { subject: subjectOf(swapped), inference: 'run', signal: NEVER } as const;
   const findings = (await runChecks(order, edgesFor(stranger, systemClock))) ?? [];
   expect(verdictOf(findings, true)).toEqual({ kind: 'identity_mismatch' });
 });
@@ -236,7 +229,7 @@ test('a light run asks for no completion and keeps the last inference result', a
   const provider = await startFakeProvider();
   const checks = (await run(provider)).map(({ check }) => check);
   const before = provider.calls.length;
-  const verification = { ...UNTESTED, state: 'verified', checks } as const;
+  const verification = { ...UNVERIFIED, state: 'verified', checks } as const;
   const findings = await run(provider, { verification }, 'carry');
   expect(provider.calls.slice(before).every(({ method }) => method === 'GET')).toBe(true);
   const kept = ({ name }: { name: string }) => name === INFERENCE || name === LATENCY;
@@ -257,7 +250,7 @@ test.each([
     const checks = (await run(provider)).map(({ check }) => check);
     const before = provider.calls.length;
     provider.says(said);
-    const verification = { ...UNTESTED, state: 'verified', checks } as const;
+    const verification = { ...UNVERIFIED, state: 'verified', checks } as const;
     const findings = await run(provider, { verification }, 'if_loaded');
     expect(provider.calls.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(
       posts,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { StoredVerification } from '../../../main/registry/store/store.ts';
+import { type StoredVerification, UNVERIFIED } from '../../../main/registry/store/store.ts';
 import {
   planOf,
   remembered,
@@ -9,17 +9,16 @@ import {
   withNews,
   withStart,
 } from '../../../main/registry/verification/schedule.ts';
-import { UNTESTED } from '../fake-provider.ts';
 
 const MINUTE = 60_000;
 const VERIFIED: StoredVerification = {
-  ...UNTESTED,
+  ...UNVERIFIED,
   state: 'verified',
   lastCheckAt: 0,
   lastInferenceAt: 0,
 };
 const failed = (failedRuns: number): StoredVerification => ({
-  ...UNTESTED,
+  ...UNVERIFIED,
   state: 'failed',
   failedRuns,
 });
@@ -72,13 +71,13 @@ describe('runs that come early', () => {
   test('news brings a run forward within 15 s after one that asked the engine for nothing, and 1 s after one that found none', () => {
     const untested = { ...RAN, testedTicks: null };
     const news = withNews(untested, ['material']);
-    for (const verification of [VERIFIED, UNTESTED, failed(1), failed(6)]) {
+    for (const verification of [VERIFIED, UNVERIFIED, failed(1), failed(6)]) {
       expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
       expect(plan(verification, news, 15_000).dueInMs).toBe(0);
     }
     expect(plan(failed(1), { ...news, hadEngine: false }, 400).dueInMs).toBe(600);
-    expect(plan(UNTESTED, untested).dueInMs).toBe(15_000);
-    expect(plan(UNTESTED, RAN).dueInMs).toBe(MINUTE);
+    expect(plan(UNVERIFIED, untested).dueInMs).toBe(15_000);
+    expect(plan(UNVERIFIED, RAN).dueInMs).toBe(MINUTE);
   });
 });
 
@@ -99,7 +98,7 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   inferenceJitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
 });
 const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
-  fc.constant(UNTESTED),
+  fc.constant(UNVERIFIED),
   fc.nat(2).map((failedRuns) => ({ ...VERIFIED, failedRuns })),
   fc.integer({ min: 1, max: 20 }).map(failed),
 );
@@ -137,16 +136,16 @@ test('a machine’s test inferences begin a minute apart and its runs 15 s, howe
   fc.assert(
     fc.property(life, (moments) => {
       const random = () => 0.5;
-      let memory = remembered(UNTESTED, { ticks: 0, wallMs: 0 }, random);
+      let memory = remembered(UNVERIFIED, { ticks: 0, wallMs: 0 }, random);
       let [now, ranAt, testedAt] = [0, -Infinity, -Infinity];
       for (const { quietMs, runMs, hasModel } of moments) {
         memory = withNews(memory, ['material']);
         now += quietMs;
-        now += plan(UNTESTED, memory, now).dueInMs;
+        now += plan(UNVERIFIED, memory, now).dueInMs;
         expect(now - ranAt).toBeGreaterThanOrEqual(15_000);
         ranAt = now;
         memory = withStart(memory, now);
-        const tested = hasModel && plan(UNTESTED, memory, now).inference === 'run';
+        const tested = hasModel && plan(UNVERIFIED, memory, now).inference === 'run';
         expect(now - testedAt).toBeGreaterThanOrEqual(tested ? MINUTE : 0);
         if (tested) testedAt = now;
         now += runMs;

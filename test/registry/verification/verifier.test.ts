@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../main/platform/log.ts';
-import type { StoredVerification } from '../../../main/registry/store/store.ts';
+import { type StoredVerification, UNVERIFIED } from '../../../main/registry/store/store.ts';
 import type { RunEdges } from '../../../main/registry/verification/checks.ts';
 import { createVerifier, type Verifier } from '../../../main/registry/verification/verifier.ts';
 import type {
@@ -10,14 +10,12 @@ import type {
 } from '../../../main/registry/verifier-port.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
 import {
+  aloneAt,
   edgesFor,
   type FakeProvider,
   json,
-  recordAt,
   silence,
   startFakeProvider,
-  subjectOf,
-  UNTESTED,
 } from '../fake-provider.ts';
 
 const MINUTE = 60_000;
@@ -98,12 +96,6 @@ function startWorld(providers: readonly FakeProvider[]): World {
     record: () => ({ kind: 'recorded' }),
   };
   return world;
-}
-
-function aloneAt(provider: FakeProvider): VerificationSubject {
-  const record = recordAt(provider.port);
-  const host = { ...record.host, hostname: '', tailnet_hostname: null };
-  return subjectOf(provider, { record: { ...record, host } });
 }
 
 const posts = ({ calls }: FakeProvider) => calls.filter(({ method }) => method === 'POST').length;
@@ -272,7 +264,7 @@ test('an engine that starts after its machine was found without one is verified 
   world.clock.advance(0);
   expect(await world.result(provider.id)).toMatchObject({ state: 'failed', failedRuns: 1 });
   expect(posts(provider)).toBe(0);
-  world.change(provider.id, { record, materialChanges: 2, verification: UNTESTED });
+  world.change(provider.id, { record, materialChanges: 2, verification: UNVERIFIED });
   world.providerChanged(provider.id, ['material', 'engineHealth']);
   world.clock.advance(1_000);
   expect(await world.result(provider.id, 2)).toMatchObject({ state: 'verified' });
@@ -319,7 +311,7 @@ test('another model soon after a test is checked within 15 s, used meanwhile, an
   world.change(provider.id, {
     record: { ...record, models, current_model: 'another' },
     materialChanges: 2,
-    verification: { ...UNTESTED, address },
+    verification: { ...UNVERIFIED, address },
   });
   world.providerChanged(provider.id, ['material']);
   world.clock.advance(15_000);

@@ -9,13 +9,13 @@ import { verdictOf } from '../../../main/registry/verification/verdict.ts';
 import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
 import { createManualClock } from '../../support/clock.ts';
 import {
+  aloneAt,
   type Answer,
   bytes,
   edgesFor,
   type FakeProvider,
   hangUp,
   json,
-  recordAt,
   silence,
   startFakeProvider,
   subjectOf,
@@ -27,37 +27,22 @@ const tls = (name: string) =>
 const KEY = tls('agent.key.pem');
 const CERT = tls('agent.cert.pem');
 
-/** Only the agent URL is a candidate that leads anywhere. */
-function alone(
-  provider: FakeProvider,
-  url = `http://agent.test:${provider.port}`,
-): VerificationSubject {
-  const record = recordAt(provider.port, { agent_url: url });
-  const host = { ...record.host, hostname: '', tailnet_hostname: null };
-  return subjectOf(provider, { record: { ...record, host } });
-}
-
 interface Setting {
   readonly clock?: Clock;
   readonly subject?: VerificationSubject;
   readonly edges?: Partial<RunEdges>;
-  readonly signal?: AbortSignal;
 }
 
 /** A run with the agent URL as its one candidate that is allowed. */
 async function run(
   provider: FakeProvider,
-  { clock = systemClock, subject = alone(provider), edges = {}, signal }: Setting = {},
+  { clock = systemClock, subject = aloneAt(provider), edges = {} }: Setting = {},
 ): Promise<readonly Finding[] | null> {
   const base = edgesFor(provider, clock);
   // Nobody listens on port 1, and it is not allowed.
   const rules = { ...base.rules, hostPort: 1 };
-  const order = {
-    subject,
-    inference: 'run' as const,
-    signal: signal ?? new AbortController().signal,
-  };
-  return runChecks(order, { ...base, rules, ...edges });
+  const { signal } = new AbortController();
+  return runChecks({ subject, inference: 'run', signal }, { ...base, rules, ...edges });
 }
 
 const health = (findings: readonly Finding[] | null) => findings?.[0]?.check;
@@ -163,14 +148,10 @@ test('a verification run is over after 60 s, whatever it meets', async () => {
   const provider = await startFakeProvider();
   provider.on('/v1/chat/completions', silence);
   provider.on('/v1/models', silence);
-  const base = edgesFor(provider, clock);
-  const order = {
-    subject: subjectOf(provider),
-    inference: 'run' as const,
-    signal: new AbortController().signal,
-  };
+  const { signal } = new AbortController();
+  const order = { subject: subjectOf(provider), inference: 'run', signal } as const;
   provider.on('/health', silence);
-  const running = runChecks(order, base);
+  const running = runChecks(order, edgesFor(provider, clock));
   const calls = await Promise.all([1, 2, 3, 4].map((n) => provider.call('/health', n)));
   clock.advance(4000);
   for (const call of calls) provider.healthy(call);
@@ -204,7 +185,7 @@ describe('addresses that an agent gives', () => {
     'an address that is %s is never connected to',
     async (_says, lastHeartbeatIp, addresses, why) => {
       const trap = await startFakeProvider();
-      const subject = { ...alone(trap), lastHeartbeatIp };
+      const subject = { ...aloneAt(trap), lastHeartbeatIp };
       const lookup = () => Promise.resolve(addresses);
       const findings = await run(trap, { subject, edges: { lookup } });
       expect(health(findings)?.error).toBe(`address not allowed: ${why}`);
@@ -244,7 +225,7 @@ describe('addresses that an agent gives', () => {
   test('an address on one of this process’s own ports is used for the gateway’s own agent alone', async () => {
     const provider = await startFakeProvider();
     const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: [provider.port] };
-    const own = { ...alone(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
+    const own = { ...aloneAt(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
     expect(health(await run(provider, { subject: own, edges: { rules } }))?.passed).toBe(true);
     const other = { ...own, isOwn: false };
     expect(health(await run(provider, { subject: other, edges: { rules } }))?.error).toBe(
@@ -255,7 +236,7 @@ describe('addresses that an agent gives', () => {
 
 describe('verification over TLS', () => {
   const at = (provider: FakeProvider, host = 'agent.test') => ({
-    subject: alone(provider, `https://${host}:${provider.port}`),
+    subject: aloneAt(provider, `https://${host}:${provider.port}`),
     edges: { ca: CERT },
   });
 
@@ -292,7 +273,7 @@ describe('verification over TLS', () => {
     const port = await listening(silent);
     const connected = new Promise<void>((resolve) => silent.once('connection', () => resolve()));
     const rules = { ports: [port], hostPort: 1, ownPorts: [] };
-    const subject = alone(provider, `https://agent.test:${port}`);
+    const subject = aloneAt(provider, `https://agent.test:${port}`);
     const running = run(provider, { clock, subject, edges: { rules } });
     await connected;
     clock.advance(3000);
