@@ -11,12 +11,7 @@ import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './listing.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, checkMessage, plainIp, readBody, unwritten } from './responses.ts';
-import {
-  type StoreChange,
-  type StoreRefusal,
-  UNVERIFIED,
-  type WriteResult,
-} from './store/store.ts';
+import { type StoreChange, UNVERIFIED, type WriteResult } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
   kind: 'refused',
@@ -102,7 +97,9 @@ export async function applyHeartbeat(
   if (stored.verification.state !== entry.stored.verification.state)
     events.push(eventChange(entry, clock.now(), ['verification', 'pending: it has changed']));
   const written = await writeHeartbeat(entry, isMaterial, events, parts);
-  if (written.kind === 'refused') return superseded(written);
+  // Another gateway has newer data of the machine.
+  if (written.kind === 'refused')
+    return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
   const news = hasReturned ? [...changed, 'returned' as const] : changed;
   if (news.length > 0) verifier.providerChanged(entry.id, news);
   if (written.kind === 'unwritten') return unwritten(written.message);
@@ -129,9 +126,4 @@ async function writeHeartbeat(
   if (part === 'changed') entry.isChangeUnwritten = written.kind === 'unwritten';
   if (written.kind === 'refused') void parts.store.shared?.refresh(entry.id);
   return written;
-}
-
-/** Another gateway has newer data of the machine. */
-function superseded(written: StoreRefusal): Refusal {
-  return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
 }

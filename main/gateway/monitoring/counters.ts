@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import {
   type AttemptRow,
-  OUTCOMES,
   type Outcome,
   type OutcomeCounts,
   type RequestRow,
@@ -18,29 +17,24 @@ import { createSeries, type Family, type Labels } from './exposition.ts';
 /** What happens is counted here, once: calls when they end, requests when they end. */
 export type Counters = ReturnType<typeof createCounters>;
 
-const count = z.int().nonnegative();
-const tally = z.object({ asked: count, answered: count, retries: count, polls: count });
+const count = z.int().nonnegative().default(0);
+const tally = z
+  .object({ asked: count, answered: count, retries: count, polls: count })
+  .prefault({});
 
 /** They survive restarts. */
 const totalsSchema = z.object({
   totalRequests: count,
   /** Requests whose answer came from another upstream than the first, as its header says. */
   fallbackCount: count,
-  ended: z.object({ 'first-choice': count, 'fell-back': count, failed: count }),
-  upstreams: z.object(mapUpstreams(() => tally)),
+  ended: z.object({ 'first-choice': count, 'fell-back': count, failed: count }).prefault({}),
+  upstreams: z.object(mapUpstreams(() => tally)).prefault({}),
 });
 
 type Totals = z.infer<typeof totalsSchema>;
 
-const zero = (): Totals => ({
-  totalRequests: 0,
-  fallbackCount: 0,
-  ended: Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Totals['ended'],
-  upstreams: mapUpstreams(() => ({ asked: 0, answered: 0, retries: 0, polls: 0 })),
-});
-
 export function createCounters() {
-  let totals = zero();
+  let totals = totalsSchema.parse({});
   const running = new Map<string, number>();
   const series = createSeries(FAMILIES);
   const [keyName, machineName] = [createNames(), createNames()];

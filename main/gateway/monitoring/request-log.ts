@@ -19,6 +19,7 @@ import type {
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
+import type { LiveFeed } from './live-feed.ts';
 import type { MoveTally } from './moves.ts';
 
 /** The rows of all running requests and of the latest ones that have ended. */
@@ -35,14 +36,6 @@ export interface RequestLogs {
   rows(): RequestRow[];
 }
 
-/** Receives the ids of rows that are to be sent to windows. */
-interface RowListener {
-  /** Whether there is a window. */
-  readonly isWatched: boolean;
-  requestChanged(id: string): void;
-  requestRemoved(id: string): void;
-}
-
 /** Receives the results of calls to machines, except refusals that say nothing about their health. */
 export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
 
@@ -54,7 +47,7 @@ interface RequestLogDeps {
   readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
-  readonly listener: RowListener;
+  readonly listener: Pick<LiveFeed, 'isWatched' | 'requestChanged' | 'requestRemoved'>;
   readonly usage: UsageRecorder;
   readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */

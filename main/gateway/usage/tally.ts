@@ -1,4 +1,4 @@
-import type { FigureName, UsageFigures } from '#shared/usage.ts';
+import { FIGURE_NAMES, type FigureName, type UsageFigures } from '#shared/usage.ts';
 
 /** What figures are counted for: a minute, and what was called during it. */
 export interface UsagePlace {
@@ -21,23 +21,9 @@ export interface Increment {
   readonly figures: Record<FigureName, number>;
 }
 
-export const NO_USAGE: UsageFigures = {
-  calls: 0,
-  fallbacks: 0,
-  failures: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedTokens: 0,
-  estimatedTokens: 0,
-  firstTokenMs: 0,
-  firstTokens: 0,
-  outputMs: 0,
-  timedTokens: 0,
-  spentNano: 0,
-  savedNano: 0,
-  energyMj: 0,
-  energyNano: 0,
-};
+export const NO_USAGE: UsageFigures = Object.fromEntries(
+  FIGURE_NAMES.map((name) => [name, 0]),
+) as Record<FigureName, number>;
 
 /** Of each figure, a whole number that is stored exactly. */
 export const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
