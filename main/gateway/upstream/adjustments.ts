@@ -19,15 +19,8 @@ import {
   withSignedCalls,
   withStrictTurns,
 } from '../protocols/turns.ts';
-import {
-  type RefusedField,
-  refusedFields,
-  withoutFields,
-  isTokenLimit,
-  type TokenLimit,
-  tokenLimitIn,
-  withTokenLimit,
-} from './refused-fields.ts';
+import { type RefusedField, refusedFields, withoutFields } from './refused-fields.ts';
+import { isTokenLimit, type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limits.ts';
 
 /** What is rewritten instead of left out; the general rule is in refused-fields.ts. */
 interface Rewrite<Name extends string> {
@@ -212,22 +205,21 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changes that would answer a refusal; none if it names nothing that can be changed. */
 export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
-  const { status, error, path, body, made } = refused;
-  const mayChange = ANSWERED_IN_WORDS.has(path) || path === EMBEDDINGS;
-  if (!mayChange || made.size >= MAX_CHANGES) return [];
+  const { status, path, body, made, headers } = refused;
+  const isOfWords = ANSWERED_IN_WORDS.has(path);
+  if ((!isOfWords && path !== EMBEDDINGS) || made.size >= MAX_CHANGES) return [];
   if (body.length > MAX_BYTES || isHeavyJson(body.toString('latin1'))) return [];
-  const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message.slice(0, MAX_TEXT)}`;
-  let members: readonly Member[] | null = null;
+  const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
+  const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = REWRITES.find(({ adjustment, asks, change, isSaidAs500 }) => {
     if (made.has(adjustment) || (status === 500 && isSaidAs500 !== true)) return false;
-    return asks.test(text) && change(body, (members ??= topLevelMembers(body))) !== null;
+    return asks.test(text) && change(body, topLevelMembers(body)) !== null;
   });
   if (rewritten !== undefined) return [rewritten.adjustment];
   if (status === 500) return [];
   const limit = tokenLimitIn(text, body, made);
   if (limit !== null) return [limit];
-  const left = [...refusedBetas(text, refused.headers), ...refusedFields(error, body)];
-  const isOfWords = path !== EMBEDDINGS;
+  const left = [...refusedBetas(text, headers), ...refusedFields(error, body)];
   return left.filter((each) => (isOfWords || HOW_WRITTEN.test(each)) && mayBeMade(each, refused));
 }
 
@@ -309,6 +301,10 @@ export function knownRefusals(known: Knowledge, model: string): ReadonlySet<Adju
   return own.length === 0 ? NONE : new Set(own.map((key) => key.slice(start.length) as Adjustment));
 }
 
+const PASSING: ReadonlySet<string> = new Set(
+  REWRITES.filter(({ isOfConversation }) => isOfConversation).map(({ adjustment }) => adjustment),
+);
+
 /** A request with these changes was answered. `hadUsage`: it was asked for its usage. */
 export function learnRefusals(
   known: Knowledge,
@@ -316,11 +312,9 @@ export function learnRefusals(
   { made, hadUsage }: { readonly made: ReadonlySet<Adjustment>; readonly hadUsage: boolean },
 ): void {
   if (hadUsage && known.get('tells', model) === null) known.set('tells', model, true);
-  const ofConversation = REWRITES.filter(({ isOfConversation }) => isOfConversation === true);
-  const passing = new Set<Adjustment>(ofConversation.map(({ adjustment }) => adjustment));
   for (const each of made) {
     const isNew = known.get('refuses', keyOf(model, each)) === null;
-    if (isNew && !passing.has(each) && !isTokenLimit(each))
+    if (isNew && !PASSING.has(each) && !isTokenLimit(each))
       known.set('refuses', keyOf(model, each), true);
   }
 }

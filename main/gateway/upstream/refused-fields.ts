@@ -1,4 +1,4 @@
-import { isObject, isTooDeep, listOf, memberOf, parseJson } from '../../platform/json.ts';
+import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import {
   type BodyChange,
   smallValueOf,
@@ -11,7 +11,7 @@ import { withThinkingOff } from '../protocols/messages/history.ts';
 import { editedObjects } from '../protocols/turns.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
-/* The general rule: a field that a refusal names, in whatever words, is left out; of a limit of tokens, another is asked for. */
+/* The general rule: a field that a refusal names, in whatever words, is left out. */
 
 /** `a`: a field of the request; `a.b`: `b` wherever it stands in `a`; with `="x"` only while it has this value. */
 export type RefusedField = `without ${string}`;
@@ -65,37 +65,29 @@ const SET_OFF =
   /["'`:=[]<>|<>["'`:=[]|<> is (no|un)|(parameters?|arguments?|fields?|propert(y|ies)|invalid|unknown|supplied|support(ed)?|permitted)\W{0,3}<>/i;
 /** The most names that are read of a refusal: the whole body is searched for each. */
 const MAX_NAMES = 32;
-/** What was refused stands at the start of a message. */
-const MAX_TEXT = 2000;
 
 /** The fields of `body` that a refusal names. */
 export function refusedFields(error: UpstreamError, body: Buffer): readonly RefusedField[] {
+  const { param, codes, message: text } = error;
   const members = topLevelMembers(body);
-  const text = error.message.slice(0, MAX_TEXT);
+  const inside = namesInside(parseJson(body.toString('utf8')));
   const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
-  const codes = error.codes.join(' ');
-  const { param } = error;
-  const fieldsIn = (sentence: string) =>
-    fieldsOf([...namesIn(sentence), param ?? ''], body, members);
+  const named = param ?? '';
   const ways = [
     OTHER_WORDS.flatMap(([words, fields]) => (words.test(text) ? fields : [])),
-    isRefused(`${codes} ${text}`) ? fieldsOf([param ?? ''], body, members) : [],
+    isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([named], inside) : [],
     text
       .split(/[.;] |\n|,? expected | known /)
       .filter(isRefused)
-      .flatMap(fieldsIn),
+      .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], inside)),
   ];
-  const inside = new Map<string, ReadonlySet<string>>();
   function has(field: string): boolean {
     const [holder = '', name] = field.split('.');
     if (name === undefined) return dropped(holder, ALL)(body, members) !== null;
-    const names = inside.get(holder) ?? namesInside(body, members, holder);
-    inside.set(holder, names);
-    return names.has(name);
+    return inside.get(holder)?.has(name) === true;
   }
-  const named = ways.map((fields) => [...new Set(fields)].filter(has));
-  const fields = named.find(({ length }) => length > 0) ?? [];
+  const fields = ways.map((way) => [...new Set(way)].filter(has)).find(isFilled) ?? [];
   // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
@@ -105,6 +97,8 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
 }
+
+const isFilled = ({ length }: readonly string[]): boolean => length > 0;
 
 function namesIn(sentence: string): readonly string[] {
   const found = [...sentence.matchAll(NAME)].filter(isSetOff);
@@ -122,26 +116,21 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
  * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
  * pydantic's may stand between them. The first may be missing: then it is another that is named, or any.
  */
-function fieldsOf(
-  names: readonly string[],
-  body: Buffer,
-  members: readonly Member[],
-): readonly string[] {
+function fieldsOf(names: readonly string[], inside: InnerNames): readonly string[] {
   const paths = names.map(partsOf);
   const allNamed = new Set(paths.flat());
   return paths.flatMap((parts) => {
     const last = parts.at(-1) ?? '';
-    const first = parts.find((part) => members.some(({ key }) => key === part));
+    const first = parts.find((part) => inside.has(part));
     if (first === last) return KEPT.test(last) ? [] : [last];
-    if (last === '') return [];
-    const isKept = KEPT_INSIDE.test(last);
-    const word = `"${last}"`;
-    const having = members.filter(({ start, end }) => body.subarray(start, end).includes(word));
-    const isFirst = ({ key }: Member) => (first === undefined ? allNamed.has(key) : key === first);
-    const named = having.filter(isFirst);
-    const holders = named.length > 0 || first !== undefined ? named : having;
-    const may = holders.filter(({ key }) => !isKept || key === 'reasoning');
-    return may.map(({ key }) => `${key}.${last}`);
+    const holders = [...inside.keys()].filter((holder) => inside.get(holder)?.has(last));
+    const named = holders.filter((key) =>
+      first === undefined ? allNamed.has(key) : key === first,
+    );
+    const isNamed = named.length > 0 || first !== undefined;
+    return (isNamed ? named : holders)
+      .filter((holder) => holder === 'reasoning' || !KEPT_INSIDE.test(last))
+      .map((holder) => `${holder}.${last}`);
   });
 }
 
@@ -208,28 +197,27 @@ function placeWithin(key: string, place: Place): Place | null {
   return key === 'content' ? 'said' : place;
 }
 
-/** What could be left out of a member: one pass, however many names a refusal has. */
-function namesInside(
-  bytes: Buffer,
-  members: readonly Member[],
-  holder: string,
-): ReadonlySet<string> {
-  const names = new Set<string>();
-  const gather = (value: unknown, place: Place = 'request'): void => {
-    if (typeof value !== 'object' || value === null) return;
-    for (const [key, inner] of Object.entries(value)) {
-      if (mayGo(key, place)) names.add(key);
-      const within = placeWithin(key, place);
-      if (within !== null) gather(inner, within);
-    }
-  };
-  const list = members.find(({ key, last }) => key === holder && last !== null);
-  const values =
-    list === undefined
-      ? [smallValueOf(bytes, members, holder)]
-      : listOf(parseJson(bytes.toString('utf8', list.start, list.end)));
-  for (const value of values) if (isObject(value) && !isTooDeep(value)) gather(value);
-  return names;
+/** By member of a request, the names inside of it that could be left out. */
+type InnerNames = ReadonlyMap<string, ReadonlySet<string>>;
+
+function namesInside(request: unknown): InnerNames {
+  const all = isObject(request) ? Object.entries(request) : [];
+  return new Map(
+    all.map(([key, value]) => {
+      const names = new Set<string>();
+      if (!isTooDeep(value)) gather(value, names);
+      return [key, names];
+    }),
+  );
+}
+
+function gather(value: unknown, names: Set<string>, place: Place = 'request'): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (mayGo(key, place)) names.add(key);
+    const within = placeWithin(key, place);
+    if (within !== null) gather(inner, names, within);
+  }
 }
 
 /** The value itself if none of the names is in it. */
@@ -307,92 +295,3 @@ const REWRITTEN: Readonly<Record<string, BodyChange>> = {
   thinking: withoutThinkingAtAll,
   tool_choice: withToolRequired,
 };
-
-/** A request that may have more tokens for its answer than a model can give, or fewer than it takes, is asked for others. */
-export type TokenLimit = `at_${'most' | 'least'}_${number}`;
-
-const FIELDS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
-
-/** How hosts and engines say how many they can give, whatever the prompt. */
-const MOST = [
-  // OpenAI; Groq, NVIDIA NIM and Cohere; Bedrock. Of a sum with the prompt's tokens it is another matter.
-  /(?<!\+ .?)\bmax(?:imum)?[ _](?:\w+_)?tokens\b.{0,80}?(?:<=|at most|or equal to|(?:not|cannot) be (?:greater|larger|more) than|limit of)\W{0,3}(\d{1,9})/i,
-  // DeepSeek (mnfst/llm-gateway#1177); DashScope.
-  /range of max_tokens (?:is|should be) \[1, ?(\d{1,9})\]/i,
-  // Anthropic.
-  /max_tokens: \d{1,9} > (\d{1,9}), which is the maximum/,
-];
-
-/** How they say that prompt and answer together are too long: the window, and the tokens of the prompt. */
-const WINDOW = [
-  // vLLM (farion1231/cc-switch#1022); OpenAI, vLLM before 0.7 and SGLang.
-  /context length is (\d{1,9}) tokens\b.{0,40}\brequest has (\d{1,9}) input tokens/,
-  /context length (?:is|of) (\d{1,9}) tokens\b.{0,80}?\b(\d{1,9}) (?:tokens from the input|in the) messages/,
-];
-/** Anthropic: the prompt, what was asked for, the window. */
-const SUM = /exceed context limit: (\d{1,9}) \+ \d{1,9} > (\d{1,9})/;
-
-/** Fewer are no answer: another upstream may have a larger window. */
-const LEAST_TOKENS = 4096;
-/** Of a small window. */
-const LEAST_SHARE = 1 / 4;
-
-/** OpenAI, for the one token with which apps ask whether a model is there (farion1231/cc-switch#7103). */
-const LEAST =
-  /\bmax_(?:\w+_)?tokens\b.{0,80}?(?:>=|at least|greater than or equal to)\W{0,3}(\d{1,9})/i;
-
-/** The limit that would answer a refusal of the one that `body` has; null if there is none, or it was tried. */
-export function tokenLimitIn(
-  text: string,
-  body: Buffer,
-  made: ReadonlySet<string>,
-): TokenLimit | null {
-  if ([...made].some(isTokenLimit)) return null;
-  const [, least] = LEAST.exec(text) ?? [];
-  const most = least === undefined ? mostIn(text) : null;
-  if (least === undefined && most === null) return null;
-  const limit =
-    least === undefined
-      ? (`at_most_${most ?? 0}` as const)
-      : (`at_least_${Number(least)}` as const);
-  return withTokenLimit(body, new Set([limit])) === body ? null : limit;
-}
-
-const LIMIT = /^at_(most|least)_(\d+)$/;
-
-export const isTokenLimit = (adjustment: string): boolean => LIMIT.test(adjustment);
-
-function mostIn(text: string): number | null {
-  for (const pattern of MOST) {
-    const [, most] = pattern.exec(text) ?? [];
-    if (most !== undefined) return Number(most);
-  }
-  const [, prompt, window] = SUM.exec(text) ?? [];
-  const sizes = prompt !== undefined && window !== undefined ? [window, prompt] : windowIn(text);
-  if (sizes === null) return null;
-  const [inAll = 0, read = 0] = sizes.map(Number);
-  const left = inAll - read;
-  return left >= Math.min(LEAST_TOKENS, inAll * LEAST_SHARE) ? left : null;
-}
-
-function windowIn(text: string): readonly string[] | null {
-  for (const pattern of WINDOW) {
-    const found = pattern.exec(text);
-    if (found !== null) return found.slice(1);
-  }
-  return null;
-}
-
-/** The body with the limit that is among the changes, where its own is beyond it. */
-export function withTokenLimit(body: Buffer, made: ReadonlySet<string>): Buffer {
-  const [, side, digits] = LIMIT.exec([...made].find(isTokenLimit) ?? '') ?? [];
-  if (side === undefined) return body;
-  const limit = Number(digits);
-  const members = topLevelMembers(body);
-  const beyond = FIELDS.filter((field) => {
-    const asked = smallValueOf(body, members, field);
-    return typeof asked === 'number' && (side === 'most' ? asked > limit : asked < limit);
-  });
-  if (beyond.length === 0) return body;
-  return withMembers(body, members, Object.fromEntries(beyond.map((field) => [field, `${limit}`])));
-}
