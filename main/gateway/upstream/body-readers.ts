@@ -26,6 +26,7 @@ import {
   eventsOf,
   type Framer,
   type Frames,
+  framesOf,
   hasData,
   isNamedError,
   MAX_EVENT_BYTES,
@@ -302,31 +303,36 @@ export function lastEvent(framer: Framer): Buffer[] {
   return isEvent ? [Buffer.concat([rest, Buffer.from('\n\n')])] : [];
 }
 
-/** Assembles a streamed answer for a caller that did not ask for a stream. Nothing reaches the caller before it is whole. */
+/**
+ * Assembles a streamed answer for a caller that did not ask for a stream. Nothing reaches the caller before it is whole.
+ * Up to its first content it is read as any stream.
+ */
 export function createAssemblingReader(
   format: StreamFormat,
   assembly: Assembly,
-  { followsToolResult }: Pick<ReadPlan, 'followsToolResult'>,
+  plan: Pick<ReadPlan, 'followsToolResult'>,
 ): BodyReader {
-  const { maxHeldBytes } = format;
-  const framer = createFramer();
+  const start = createStreamReader(format, { ...plan, mode: 'assemble' });
   const meter = new UsageMeter(false);
-  const empty = createEmptyAnswer();
   const isNotice = createNoticeFilter();
   const usual = assembly.addText === undefined ? null : createUsualText();
-  let content = false;
+  let framer: Framer | null = null;
   let output = 0;
   let bytes = 0;
-  let bytesBeforeContent = 0;
 
-  function read(events: readonly Buffer[]): Progress {
-    let progress = MORE;
-    for (const event of events) {
+  function begun(progress: Progress): Progress {
+    if (progress.kind !== 'commit') return progress;
+    ({ framer } = progress);
+    return read(progress.held);
+  }
+
+  function read(frames: Frames): Progress {
+    for (const event of eventsOf(meter.take(frames))) {
       const end = takeText(event) ? null : take(event);
-      if (end === NOTICE) progress = end;
-      else if (end !== null) return end;
+      if (end !== null) return end;
     }
-    if (!content) return progress;
+    if (!hasData(frames)) return COMMENTS;
+    if (output === 0) return MORE;
     return assembly.finished() ? FINISH : CONTENT;
   }
 
@@ -335,7 +341,6 @@ export function createAssemblingReader(
     const text = usual?.of(event) ?? null;
     if (text === null) return false;
     assembly.addText?.(text);
-    content = true;
     output += 1;
     return true;
   }
@@ -343,38 +348,19 @@ export function createAssemblingReader(
   /** Null: the answer goes on. */
   function take(event: Buffer): Progress | null {
     const each = judged(event, format, isNotice);
-    switch (each.kind) {
-      case 'chunk': {
-        const { chunk, piece } = each;
-        usual?.learn(event, chunk);
-        content ||= piece.kind === 'content';
-        if (piece.kind === 'content') output += 1;
-        assembly.add(chunk);
-        if (!content) empty.add(piece);
-        const problem = assembly.problem();
-        if (problem !== null) return bad(problem);
-        break;
-      }
-      case 'done':
-        return ended();
-      case 'notice':
-        return NOTICE;
-      case 'blank':
-      case 'unreadable':
-        break;
-      default:
-        return each;
-    }
-    if (!content) bytesBeforeContent += event.length;
-    return bytesBeforeContent > maxHeldBytes ? tooMuchHeld(maxHeldBytes) : null;
+    if (each.kind === 'bad' || each.kind === 'error') return each;
+    if (each.kind === 'done') return ended();
+    if (each.kind !== 'chunk') return null;
+    usual?.learn(event, each.chunk);
+    if (each.piece.kind === 'content') output += 1;
+    assembly.add(each.chunk);
+    const problem = assembly.problem();
+    return problem === null ? null : bad(problem);
   }
 
+  /** An answer that has begun without content was right without any. */
   function ended(): Progress {
-    if (!content) return faultOf(empty, followsToolResult, 'a stream without content') ?? whole();
-    return assembly.finished() ? whole() : bad(UNFINISHED);
-  }
-
-  function whole(): Progress {
+    if (output > 0 && !assembly.finished()) return bad(UNFINISHED);
     const body = assembly.result();
     if (body !== null) return { kind: 'whole', body, value: undefined, isAssembled: true };
     return bad(assembly.problem() ?? 'an answer that cannot be written');
@@ -384,16 +370,13 @@ export function createAssemblingReader(
     push(chunk) {
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) return bad(`an answer over ${MAX_ANSWER_BYTES} bytes`);
-      return readFrames(framer, chunk, (frames) => {
-        const progress = read(eventsOf(meter.take(frames)));
-        return progress.kind === 'more' && !hasData(frames) ? COMMENTS : progress;
-      });
+      return framer === null ? begun(start.push(chunk)) : readFrames(framer, chunk, read);
     },
     end() {
-      const last = read(lastEvent(framer));
+      const last = framer === null ? begun(start.end()) : read(framesOf(lastEvent(framer)));
       return last.kind === 'more' ? ended() : last;
     },
-    spent: () => ({ told: meter.tokens(), output }),
+    spent: () => (framer === null ? start.spent() : { told: meter.tokens(), output }),
   };
 }
 
