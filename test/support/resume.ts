@@ -27,7 +27,7 @@ export function chunkOf(
 /** Reads what must be a transcript. */
 export async function transcriptOf(...sent: readonly string[]): Promise<Transcript> {
   const read = await readTranscript(sent.map((text) => Buffer.from(text)));
-  if (read.kind !== 'transcript') throw new Error(`not resumable: ${read.reason}`);
+  if (read === null) throw new Error('not resumable');
   return read;
 }
 

@@ -52,7 +52,7 @@ export async function resumeAnswer(
 ): Promise<ResumeResult> {
   walk.broken(source);
   const transcript = await readTranscript(sent);
-  if (transcript.kind !== 'transcript') return NOT_RESUMED;
+  if (transcript === null) return NOT_RESUMED;
   const requests = new Map<UpstreamCall, ResumeRequest | null>();
   const requestFor = (call: UpstreamCall) => {
     const request = requests.get(call) ?? resumeRequest(call, transcript, context, deps);

@@ -10,9 +10,10 @@ import {
   isNamedError,
 } from '../../protocols/sse.ts';
 import {
-  beyondText,
   contentOf,
   type Delta,
+  hasParts,
+  isBeyondText,
   keptOf,
   reasoningOf,
   type Transcript,
@@ -54,23 +55,26 @@ export function createSplice(transcript: Transcript, mode: SpliceMode) {
   };
 }
 
-/** The events that replace one of the second stream, or how that one differs. */
-function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | string {
+/** How the new answer differs from the one that it should be the rest of. */
+type Difference = string;
+
+/** The events that replace one of the second stream. */
+function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | Difference {
   const data = dataOf(event)?.trim() ?? '';
   if (data === '' || isNamedError(event)) return [event];
   const isEnd = data === '[DONE]';
   const value = isEnd ? null : parseJson(data);
   // The relay drops unreadable events too; missing text then shows as a difference.
   if (!isEnd && !isObject(value))
-    return isHeavyJson(data) ? 'the new answer has an event of too many values' : [];
+    return isHeavyJson(data) ? differs('has an event of too many values') : [];
   if (errorIn(value) !== null) return [event];
-  const spliced = isObject(value) ? chunks.take(value) : chunks.end();
-  if (spliced.kind === 'diverged') return spliced.detail;
+  const chunk = isObject(value) ? chunks.take(value) : chunks.end();
+  if (typeof chunk === 'string') return chunk;
   const end = isEnd ? [event] : [];
-  if (spliced.chunk === null) return end;
-  const json = writeJson(spliced.chunk);
+  if (chunk === null) return end;
+  const json = writeJson(chunk);
   return json === null
-    ? 'the new answer is nested too deep'
+    ? differs('is nested too deep')
     : [eventWith(isEnd ? NO_LINES : event, json), ...end];
 }
 
@@ -78,14 +82,9 @@ const NO_LINES = Buffer.alloc(0);
 
 type Chunk = Readonly<Record<string, unknown>>;
 
-type SplicedChunk =
-  /** Null: it contains nothing new. */
-  { readonly kind: 'chunk'; readonly chunk: Chunk | null } | Divergence;
-
 type ChunkSplice = ReturnType<typeof createChunkSplice>;
 
-const NOTHING: SplicedChunk = { kind: 'chunk', chunk: null };
-
+/** A chunk of null contains nothing new. */
 function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
   const text = createTextSplice(transcript, mode);
   let hasRole = transcript.hasRole;
@@ -96,39 +95,38 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
     return continuedUsage(usage, tokens.content + tokens.reasoning, mode.heldTokens);
   }
 
-  function takeChoice(choice: Chunk, rest: Chunk): SplicedChunk {
+  function takeChoice(choice: Chunk, rest: Chunk): Chunk | Difference | null {
     const { delta: given, ...others } = choice;
     const delta = isObject(given) ? given : {};
     const isLast = endOf(others['finish_reason']) !== null;
     const taken = text.take(delta, isLast);
-    if (taken.kind === 'diverged') return taken;
+    if (typeof taken === 'string') return taken;
 
     const kept = keptOf(delta, { ...taken, isRoleNew: !hasRole });
     if (typeof kept?.['role'] === 'string') hasRole = true;
-    if (kept === null && !isLast && !isObject(rest['usage'])) return NOTHING;
+    if (kept === null && !isLast && !isObject(rest['usage'])) return null;
     // Log probabilities are those of the whole delta.
     const isChanged = taken.content !== contentOf(delta) && 'logprobs' in others;
     const logprobs = isChanged ? { logprobs: null } : {};
-    const choices = [{ ...others, index: 0, ...logprobs, delta: kept ?? {} }];
-    return { kind: 'chunk', chunk: { ...rest, choices } };
+    return { ...rest, choices: [{ ...others, index: 0, ...logprobs, delta: kept ?? {} }] };
   }
 
   return {
-    take(chunk: Chunk): SplicedChunk {
+    take(chunk: Chunk): Chunk | Difference | null {
       const { choices, ...fields } = chunk;
       const usage = 'usage' in fields ? { usage: usageOf(fields['usage']) } : {};
       const rest = { ...transcript.head, ...withoutIdentity(fields), ...usage };
-      if (!Array.isArray(choices)) return { kind: 'chunk', chunk: rest };
-      if (choices.length === 0) return { kind: 'chunk', chunk: { ...rest, choices } };
+      if (!Array.isArray(choices)) return rest;
+      if (choices.length === 0) return { ...rest, choices };
       const choice = (choices as readonly unknown[]).find(isFirstChoice);
-      return choice === undefined ? NOTHING : takeChoice(choice, rest);
+      return choice === undefined ? null : takeChoice(choice, rest);
     },
-    end(): SplicedChunk {
+    end(): Chunk | Difference | null {
       const last = text.end();
-      if (last.kind === 'diverged') return last;
-      if (last.content === '') return NOTHING;
+      if (typeof last === 'string') return last;
+      if (last.content === '') return null;
       const choices = [{ index: 0, delta: { content: last.content }, finish_reason: null }];
-      return { kind: 'chunk', chunk: { ...transcript.head, choices } };
+      return { ...transcript.head, choices };
     },
   };
 }
@@ -148,78 +146,63 @@ export type SpliceMode =
   /** The same request again: the answer must begin with what was sent. */
   | { readonly kind: 'repeated' };
 
-interface Divergence {
-  readonly kind: 'diverged';
-  readonly detail: string;
-}
-
-interface NewParts {
-  readonly kind: 'new';
+/** What of a delta is new. */
+interface NewTexts {
   readonly content: string;
   readonly reasoning: string;
 }
 
-interface TextSplice {
-  /** `isLast`: the chunk has a finish reason. */
-  take(delta: Delta, isLast: boolean): NewParts | Divergence;
-  /** At the end of the stream: the text that was held back. */
-  end(): NewParts | Divergence;
-}
+const differs = (how: string): Difference => `the new answer ${how}`;
 
-const differs = (how: string): Divergence => ({
-  kind: 'diverged',
-  detail: `the new answer ${how}`,
-});
-
-function createTextSplice(transcript: Transcript, mode: SpliceMode): TextSplice {
+function createTextSplice(transcript: Transcript, mode: SpliceMode) {
   const { content, reasoning } = gatesFor(transcript, mode);
   const isPast = () => content.isPast() && reasoning.isPast();
   let said: 'nothing' | 'thoughts' | 'answer' = 'nothing';
 
-  function takeTexts(delta: Delta): Pick<NewParts, 'content' | 'reasoning'> | string {
+  function takeTexts(delta: Delta): NewTexts | Difference {
     const wasPast = content.isPast();
     const newReasoning = reasoning.take(reasoningOf(delta));
     const newContent = content.take(contentOf(delta));
     if (newReasoning === null || newContent === null)
-      return mode.kind === 'repeated' ? 'differs from what was sent' : 'repeats what was sent';
-    if (newReasoning !== '' && !wasPast) return 'reasons further than what was sent';
-    if (newContent !== '' && !isPast()) return 'reasons less than what was sent';
+      return differs(`${mode.kind === 'repeated' ? 'differs from' : 'repeats'} what was sent`);
+    if (newReasoning !== '' && !wasPast) return differs('reasons further than what was sent');
+    if (newContent !== '' && !isPast()) return differs('reasons less than what was sent');
     return { content: newContent, reasoning: newReasoning };
   }
 
-  function end(): NewParts | Divergence {
+  /** At the end of the stream: the text that was held back. */
+  function end(): NewTexts | Difference {
     if (!isPast()) return differs('ends before what was sent does');
     // An engine that takes the text for a thought, as SGLang did before sgl-project/sglang#17065.
     if (mode.kind === 'continued' && mode.part === 'text' && said === 'thoughts')
       return differs('reasons instead of continuing');
-    return { kind: 'new', content: content.release(), reasoning: '' };
+    return { content: content.release(), reasoning: '' };
   }
 
   return {
     end,
-    take(delta, isLast) {
-      const beyond = beyondText(delta);
+    /** `isLast`: the chunk has a finish reason. */
+    take(delta: Delta, isLast: boolean): NewTexts | Difference {
       // The caller was sent strings, and clients cannot append a list to a string.
-      if (beyond === 'content_parts') return differs('comes as a list of parts');
+      if (hasParts(delta)) return differs('comes as a list of parts');
       const texts = takeTexts(delta);
-      if (typeof texts === 'string') return differs(texts);
-      if (contentOf(delta) !== '' || beyond !== null) said = 'answer';
+      if (typeof texts === 'string') return texts;
+      const isBeyond = isBeyondText(delta);
+      if (contentOf(delta) !== '' || isBeyond) said = 'answer';
       else if (reasoningOf(delta) !== '' && said === 'nothing') said = 'thoughts';
-      if (!isLast && beyond === null) return { kind: 'new', ...texts };
-      const last = end();
-      return last.kind === 'diverged'
-        ? last
-        : { kind: 'new', ...texts, content: texts.content + last.content };
+      const last = isLast || isBeyond ? end() : NOTHING_MORE;
+      if (typeof last === 'string') return last;
+      return { ...texts, content: texts.content + last.content };
     },
   };
 }
 
-interface Gates {
-  readonly content: TextGate;
-  readonly reasoning: TextGate;
-}
+const NOTHING_MORE: NewTexts = { content: '', reasoning: '' };
 
-function gatesFor({ content, reasoning }: Transcript, mode: SpliceMode): Gates {
+function gatesFor(
+  { content, reasoning }: Transcript,
+  mode: SpliceMode,
+): Readonly<Record<keyof NewTexts, TextGate>> {
   if (mode.kind === 'repeated')
     return { content: createRepeatGate(content), reasoning: createRepeatGate(reasoning) };
   if (mode.part === 'thought')

@@ -2,15 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { isObject, listOf, parseJson } from '../../../platform/json.ts';
 import { endOf } from '../../protocols/chat/content.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
-import {
-  type BegunBlocks,
-  type BegunMessage,
-  createBegunMessage,
-} from '../../protocols/messages/events.ts';
+import { type BegunBlocks, createBegunMessage } from '../../protocols/messages/events.ts';
 import { createFramer, dataOf, eventsOf } from '../../protocols/sse.ts';
 
 export interface Transcript {
-  readonly kind: 'transcript';
   /** Identity fields, which all later chunks must repeat. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly content: string;
@@ -35,19 +30,6 @@ interface SentTokens {
   readonly reasoning: number;
 }
 
-interface NotResumable {
-  readonly kind: 'not_resumable';
-  readonly reason:
-    | BeyondText
-    /** No text was sent. */
-    | 'nothing'
-    | 'unreadable'
-    | 'several_choices'
-    | 'finished';
-}
-
-type Obstacle = NotResumable['reason'];
-
 /**
  * Fields that are the same in all chunks of an answer. Others (`timings`, `obfuscation`) are about one
  * chunk and must not be repeated in the next.
@@ -62,20 +44,6 @@ const IDENTITY_FIELDS = [
   'provider',
 ];
 
-interface Draft {
-  head: Record<string, unknown> | null;
-  content: string;
-  firstContent: string;
-  reasoning: string;
-  at: Transcript['at'];
-  hasRole: boolean;
-  contentEvents: number;
-  reasoningEvents: number;
-  /** Number of last events with white space only. */
-  blankEvents: number;
-  readonly message: BegunMessage;
-}
-
 /**
  * The two tags around a thought and the line break behind each, as Qwen3 writes them and llama.cpp keeps them to itself.
  * Others have fewer, but one too few would exceed the caller's limit.
@@ -87,24 +55,13 @@ const BYTES_AT_ONCE = 128 * 1024;
 
 /**
  * Reads the events that were sent, by the first upstream and by those that resumed: chunks of a chat completion, or the
- * events of a message. Gives way to the event loop.
+ * events of a message. Gives way to the event loop. Null if what they tell cannot be continued.
  */
-export async function readTranscript(sent: readonly Buffer[]): Promise<Transcript | NotResumable> {
+export async function readTranscript(sent: readonly Buffer[]): Promise<Transcript | null> {
   const framer = createFramer();
   const frames = framer.push(Buffer.concat(sent));
-  if (framer.pendingBytes > 0) return { kind: 'not_resumable', reason: 'unreadable' };
-  const draft: Draft = {
-    head: null,
-    content: '',
-    firstContent: '',
-    reasoning: '',
-    at: 'text',
-    hasRole: false,
-    contentEvents: 0,
-    reasoningEvents: 0,
-    blankEvents: 0,
-    message: createBegunMessage(),
-  };
+  if (framer.pendingBytes > 0) return null;
+  const draft = new Draft();
   let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
     bytes += event.length;
@@ -112,34 +69,84 @@ export async function readTranscript(sent: readonly Buffer[]): Promise<Transcrip
       await setImmediate();
       bytes = event.length;
     }
-    const reason = addEvent(draft, event);
-    if (reason !== null) return { kind: 'not_resumable', reason };
+    if (!draft.add(event)) return null;
   }
-  return transcriptOf(draft);
+  return draft.transcript();
 }
 
-function transcriptOf(draft: Draft): Transcript | NotResumable {
-  const { head, content, firstContent, reasoning, at, hasRole, message } = draft;
-  if (head === null || content + reasoning === '')
-    return { kind: 'not_resumable', reason: 'nothing' };
-  const isOpen = at === 'reasoning' && content === '';
-  const tags = isOpen ? THOUGHT_TAGS / 2 : THOUGHT_TAGS;
-  const tokens = {
-    content: draft.contentEvents,
-    reasoning: reasoning === '' ? 0 : draft.reasoningEvents + tags,
-  };
-  const blocks = message.blocks();
-  return {
-    kind: 'transcript',
-    head,
-    content,
-    firstContent,
-    reasoning,
-    at,
-    hasRole,
-    tokens,
-    blocks,
-  };
+/** What was read of the events so far. Its methods return false for what cannot be continued. */
+class Draft {
+  #head: Record<string, unknown> | null = null;
+  #content = '';
+  #firstContent = '';
+  #reasoning = '';
+  #at: Transcript['at'] = 'text';
+  #hasRole = false;
+  readonly #events = { text: 0, reasoning: 0 };
+  /** Number of last events with white space only. */
+  #blankEvents = 0;
+  readonly #message = createBegunMessage();
+
+  add(event: Buffer): boolean {
+    const data = dataOf(event)?.trim() ?? '';
+    if (data === '') return true;
+    const value = data === '[DONE]' ? null : parseJson(data);
+    if (!isObject(value) || errorIn(value) !== null) return false;
+    if (typeof value['type'] !== 'string') return this.#addChunk(value);
+    const delta = this.#message.read(value);
+    this.#head ??= {};
+    return delta !== 'end' && (delta === null || this.#addDelta(delta));
+  }
+
+  #addChunk(chunk: Readonly<Record<string, unknown>>): boolean {
+    const [choice, second] = listOf(chunk['choices']);
+    if (choice === undefined) return true;
+    // Not before: Azure begins with a chunk without choices, and with an empty id.
+    this.#head ??= identityOf(chunk);
+    if (!isObject(choice) || second !== undefined) return false;
+    const { index, finish_reason: finishReason, delta } = choice;
+    if ((index ?? 0) !== 0 || endOf(finishReason) !== null) return false;
+    return !isObject(delta) || this.#addDelta(delta);
+  }
+
+  #addDelta(delta: Delta): boolean {
+    if (isBeyondText(delta)) return false;
+    const content = contentOf(delta);
+    const reasoning = reasoningOf(delta);
+    if (typeof delta['role'] === 'string') this.#hasRole = true;
+    if (content !== '' || reasoning !== '') {
+      this.#blankEvents += 1;
+      this.#at = content === '' ? 'reasoning' : 'text';
+    }
+    if ((content + reasoning).trim() !== '') {
+      this.#events[this.#at] += this.#blankEvents;
+      this.#blankEvents = 0;
+    }
+    if (this.#content === '') this.#firstContent = content;
+    this.#content += content;
+    this.#reasoning += reasoning;
+    return true;
+  }
+
+  transcript(): Transcript | null {
+    const [head, content, reasoning] = [this.#head, this.#content, this.#reasoning];
+    if (head === null || content + reasoning === '') return null;
+    const isOpen = this.#at === 'reasoning' && content === '';
+    const tags = isOpen ? THOUGHT_TAGS / 2 : THOUGHT_TAGS;
+    return {
+      head,
+      content,
+      firstContent: this.#firstContent,
+      reasoning,
+      at: this.#at,
+      hasRole: this.#hasRole,
+      tokens: {
+        content: this.#events.text,
+        reasoning: reasoning === '' ? 0 : this.#events.reasoning + tags,
+      },
+      blocks: this.#message.blocks(),
+    };
+  }
 }
 
 export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -152,62 +159,8 @@ function identityOf(chunk: Readonly<Record<string, unknown>>): Record<string, un
   return Object.fromEntries(Object.entries(chunk).filter(([key]) => IDENTITY_FIELDS.includes(key)));
 }
 
-function addEvent(draft: Draft, event: Buffer): Obstacle | null {
-  const data = dataOf(event)?.trim() ?? '';
-  if (data === '') return null;
-  if (data === '[DONE]') return 'finished';
-  const value = parseJson(data);
-  if (!isObject(value) || errorIn(value) !== null) return 'unreadable';
-  if (typeof value['type'] !== 'string') return addChunk(draft, value);
-  const delta = draft.message.read(value);
-  if (delta === 'end') return 'finished';
-  draft.head ??= {};
-  return delta === null ? null : addDelta(draft, delta);
-}
-
-function addChunk(draft: Draft, chunk: Readonly<Record<string, unknown>>): Obstacle | null {
-  const { choices } = chunk;
-  if (!Array.isArray(choices) || choices.length === 0) return null;
-  if (choices.length > 1) return 'several_choices';
-  // Not before: Azure begins with a chunk without choices, and with an empty id.
-  draft.head ??= identityOf(chunk);
-  const [choice] = choices as readonly unknown[];
-  return isObject(choice) ? addChoice(draft, choice) : 'unreadable';
-}
-
-function addChoice(draft: Draft, choice: Readonly<Record<string, unknown>>): Obstacle | null {
-  const { index, finish_reason: finishReason, delta } = choice;
-  if (typeof index === 'number' && index !== 0) return 'several_choices';
-  if (endOf(finishReason) !== null) return 'finished';
-  return isObject(delta) ? addDelta(draft, delta) : null;
-}
-
-function addDelta(draft: Draft, delta: Delta): Obstacle | null {
-  const beyond = beyondText(delta);
-  if (beyond !== null) return beyond;
-  const content = contentOf(delta);
-  const reasoning = reasoningOf(delta);
-  if (typeof delta['role'] === 'string') draft.hasRole = true;
-  if (content !== '' || reasoning !== '') {
-    draft.blankEvents += 1;
-    draft.at = content === '' ? 'reasoning' : 'text';
-  }
-  if ((content + reasoning).trim() !== '') {
-    if (draft.at === 'reasoning') draft.reasoningEvents += draft.blankEvents;
-    else draft.contentEvents += draft.blankEvents;
-    draft.blankEvents = 0;
-  }
-  if (draft.content === '') draft.firstContent = content;
-  draft.content += content;
-  draft.reasoning += reasoning;
-  return null;
-}
-
 /** The `delta` of a chunk's choice. */
 export type Delta = Readonly<Record<string, unknown>>;
-
-/** Content of a delta that is no text, and cannot be resumed from its middle. */
-type BeyondText = 'tool_calls' | 'function_call' | 'refusal' | 'audio' | 'content_parts';
 
 /** The text of a delta; empty without one. */
 export function contentOf(delta: Delta): string {
@@ -225,15 +178,20 @@ export function reasoningOf(delta: Delta): string {
   return typeof told === 'string' ? told : '';
 }
 
-/** Null if a delta has text only. */
-export function beyondText(delta: Delta): BeyondText | null {
-  const { tool_calls: calls, function_call: call, refusal, audio, content } = delta;
-  if (listOf(calls).length > 0) return 'tool_calls';
-  if (isObject(call)) return 'function_call';
-  if (typeof refusal === 'string' && refusal !== '') return 'refusal';
-  if (isObject(audio)) return 'audio';
-  return Array.isArray(content) && content.length > 0 ? 'content_parts' : null;
+/** Whether a delta has content that is no text, and cannot be resumed from its middle. */
+export function isBeyondText(delta: Delta): boolean {
+  const { tool_calls: calls, function_call: call, refusal, audio } = delta;
+  return (
+    listOf(calls).length > 0 ||
+    isObject(call) ||
+    (typeof refusal === 'string' && refusal !== '') ||
+    isObject(audio) ||
+    hasParts(delta)
+  );
 }
+
+/** Whether the text comes as a list of parts. */
+export const hasParts = ({ content }: Delta): boolean => listOf(content).length > 0;
 
 interface DeltaParts {
   readonly content: string;
