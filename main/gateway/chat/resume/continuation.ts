@@ -59,9 +59,13 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   if (begun === null) return null;
   const { thought, ...continuation } = begun;
   const { tokens } = transcript;
-  const text = begun.part === 'text' ? begun.partial : '';
-  const fields = partialFields(continuing.prefill, { text, thought });
-  const values: Record<string, string> = {
+  const fields = {
+    content: JSON.stringify(begun.part === 'text' ? begun.partial : ''),
+    // Without its thought, a model's text may take another course.
+    ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
+    ...(continuing.prefill === 'prefix' && { prefix: 'true' }),
+  };
+  const values: Record<string, string | Buffer> = {
     messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
     ...tokenLimits(request, tokens.content + tokens.reasoning),
     ...(continuing.prefill === 'continue_final_message' && CONTINUE_FLAGS),
@@ -160,44 +164,30 @@ function withoutBlanks(text: string): { readonly partial: string; readonly blank
     : { partial, blanks: text.slice(partial.length) };
 }
 
-/** Fields of the message that is to be continued, as JSON. Without its thought, a model's text may take another course. */
-function partialFields(
-  prefill: Continuing['prefill'],
-  { text, thought }: { readonly text: string; readonly thought: string },
-): Readonly<Record<string, string>> {
-  return {
-    content: JSON.stringify(text),
-    ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
-    ...(prefill === 'prefix' && { prefix: 'true' }),
-  };
-}
+const ASSISTANT = Buffer.from('{"role":"assistant"}');
 
-/** The `messages` with the partial answer as their last. */
+/** The `messages` with the partial answer, of these fields, as their last: the caller's own prefill grown, or one more. */
 function withPartial(
   bytes: Buffer,
   { messages, last }: { readonly messages: Span; readonly last: Span },
   { fields, isOwn }: { readonly fields: Readonly<Record<string, string>>; readonly isOwn: boolean },
-): string {
-  const before = (end: number) => bytes.toString('utf8', messages.start, end);
-  const after = bytes.toString('utf8', last.end, messages.end);
-  if (isOwn) {
-    const message = bytes.subarray(last.start, last.end);
-    return before(last.start) + withMembers(message, topLevelMembers(message), fields) + after;
-  }
-  const members = Object.entries({ role: '"assistant"', ...fields });
-  const message = members.map(([key, value]) => `"${key}":${value}`).join(',');
-  return `${before(last.end)},{${message}}${after}`;
+): Buffer {
+  const message = isOwn ? bytes.subarray(last.start, last.end) : ASSISTANT;
+  return Buffer.concat([
+    bytes.subarray(messages.start, isOwn ? last.start : last.end),
+    Buffer.from(isOwn ? '' : ','),
+    withMembers(message, topLevelMembers(message), fields),
+    bytes.subarray(last.end, messages.end),
+  ]);
 }
 
 /** Sent tokens count towards the caller's limit; at least one must be left to request. */
 function tokenLimits({ bytes, members }: Body, sentTokens: number): Record<string, string> {
   const limits = TOKEN_LIMITS.flatMap((field) => {
     const limit = smallValueOf(bytes, members, field);
-    return typeof limit === 'number' ? [[field, limit] as const] : [];
+    return typeof limit === 'number' ? [[field, `${Math.max(1, limit - sentTokens)}`]] : [];
   });
-  return Object.fromEntries(
-    limits.map(([field, limit]) => [field, String(Math.max(1, limit - sentTokens))]),
-  );
+  return Object.fromEntries(limits) as Record<string, string>;
 }
 
 /** Whether the same request should give the same text again: temperature 0, or a seed. */
