@@ -172,7 +172,7 @@ async function answer(
   };
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
-  return answerChat(routed, res, { base, context, early, items, deps });
+  return answerChat(routed, { res, base, context, early, items, deps });
 }
 
 /** The chat form of a large body is one more copy, kept as long as the body itself. */

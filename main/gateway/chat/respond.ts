@@ -4,7 +4,7 @@ import type { FailureReason } from '#shared/reasons.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { errorShapeFor, type ErrorShape, sendError } from '../http/errors.ts';
-import { type EarlyAnswer, EVENT_STREAM, gatewayHeaders } from './early-answer.ts';
+import { EVENT_STREAM, gatewayHeaders } from './early-answer.ts';
 import type { CallAnswer } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { fallbackReason } from '../routing/outcomes.ts';
@@ -12,40 +12,31 @@ import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
 import type { JsonAnswer, BytesAnswer } from '../upstream/exchange.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import type { ItemMemory } from '../protocols/responses/history.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse, type PassedOn, TOO_LONG } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
-import { keepItems, record, relayToEnd, repairedHeader } from './stream.ts';
+import { type CallerContext, keepItems, record, relayToEnd, repairedHeader } from './stream.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DroppedFields } from '../protocols/translation/translation.ts';
-interface AnswerContext {
+interface AnswerContext extends CallerContext {
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
-  readonly context: RoutedRequest;
-  readonly early: EarlyAnswer;
-  /** Of the caller's key. */
-  readonly items: ItemMemory;
   readonly deps: ResumeDeps & { readonly noteDropped: DropLogger };
 }
 
 /** Sends the result of routing; resolves when all of it is sent or the caller is gone. */
-export function answerChat(
-  routed: RouteResult,
-  res: ServerResponse,
-  context: AnswerContext,
-): Promise<void> {
+export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void> {
   switch (routed.kind) {
     case 'cancelled':
-      context.context.observer.ended('cancelled');
+      to.context.observer.ended('cancelled');
       return Promise.resolve();
     case 'unanswered':
-      sendFinalResponse(routed, res, context);
+      sendFinalResponse(routed, to);
       return Promise.resolve();
     case 'answered':
-      return sendAnswer(routed, res, context);
+      return sendAnswer(routed, to);
   }
 }
 
@@ -54,8 +45,7 @@ export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null
 
 function sendFinalResponse(
   { outcomes }: Extract<RouteResult, { readonly kind: 'unanswered' }>,
-  res: ServerResponse,
-  { base, context, early }: AnswerContext,
+  { res, base, context, early }: AnswerContext,
 ): void {
   const final = finalResponse(context.call, outcomes);
   const reason = fallbackReason(
@@ -148,9 +138,9 @@ function withJson(passed: PassedError, error: object): PassedError {
 
 function sendAnswer(
   { answer, walk, outcomes }: Extract<RouteResult, { readonly kind: 'answered' }>,
-  res: ServerResponse,
-  { base, context, early, items, deps }: AnswerContext,
+  to: AnswerContext,
 ): Promise<void> {
+  const { base, context, early, items, deps } = to;
   const { call, seen } = answer;
   const { endpoint } = call;
   const reason = fallbackReason(outcomes, 'answer');
@@ -164,30 +154,30 @@ function sendAnswer(
   };
   if (dropped !== undefined) deps.noteDropped(dropped, context.call.request.endpoint.upstreamPath);
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
-  if (seen.kind === 'answer') {
-    context.observer.answering(head);
-    sendWhole(seen, answer, { headers, context, early });
-    if (call.translator === null && endpoint.itemsOf !== undefined)
-      keepItems(seen.body.toString('utf8'), call.request, endpoint, items);
-    return Promise.resolve();
+  switch (seen.kind) {
+    case 'answer':
+      context.observer.answering(head);
+      sendWhole(seen, answer, headers, to);
+      if (call.translator === null && endpoint.itemsOf !== undefined)
+        keepItems(seen.body.toString('utf8'), call.request, endpoint, items);
+      return Promise.resolve();
+    case 'bytes':
+      context.observer.answering(head);
+      return endedWith(sendBytes(seen, answer, walk, headers, to), context);
+    case 'stream': {
+      early.head(headers);
+      const relayed = relayToEnd({ ...answer, seen }, walk, to);
+      context.observer.answering(head);
+      return endedWith(relayed, context);
+    }
   }
-  if (seen.kind === 'bytes') {
-    context.observer.answering(head);
-    const sent = sendBytes(seen, answer, walk, res, { headers, context, deps });
-    return endedWith(sent, context);
-  }
-  const format = endpoint.answer.stream;
-  if (format === null) throw new Error('a stream of an endpoint without streams');
-  early.head(headers);
-  const relayed = relayToEnd(seen, answer, walk, { format, res, context, early, items, deps });
-  context.observer.answering(head);
-  return endedWith(relayed, context);
 }
 
 function sendWhole(
   { body, contentAt, repairedCalls }: JsonAnswer,
   { call, attempt }: CallAnswer,
-  { headers: common, context, early }: Pick<AnswerContext, 'context' | 'early'> & HasHeaders,
+  common: OutgoingHttpHeaders,
+  { context, early }: AnswerContext,
 ): void {
   const headers = { ...common, ...repairedHeader(repairedCalls) };
   attempt.repairedCalls = repairedCalls;
@@ -205,21 +195,13 @@ function sendWhole(
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-interface HasHeaders {
-  readonly headers: OutgoingHttpHeaders;
-}
-
 /** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function sendBytes(
   seen: BytesAnswer,
   { attempt, turn }: CallAnswer,
   walk: Walk,
-  res: ServerResponse,
-  {
-    headers,
-    context: { config, signal },
-    deps: { clock },
-  }: Pick<AnswerContext, 'context' | 'deps'> & HasHeaders,
+  headers: OutgoingHttpHeaders,
+  { res, context: { config, signal }, deps: { clock } }: AnswerContext,
 ): Promise<RelayEnd['kind']> {
   const { 'content-length': length, 'content-encoding': coding } = seen.headers;
   const own = { 'content-type': bytesType(seen.headers), ...STREAM_HEAD };

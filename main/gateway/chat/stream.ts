@@ -23,14 +23,19 @@ import type { EarlyAnswer } from './early-answer.ts';
 import { createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
-/** What the parts of one answer share, whichever upstream they come from. */
-interface StreamContext {
-  readonly format: StreamFormat;
+/** Who is answered, and for which request. */
+export interface CallerContext {
   readonly res: ServerResponse;
   readonly context: RoutedRequest;
   readonly early: EarlyAnswer;
+  /** Of the caller's key. */
   readonly items: ItemMemory;
   readonly deps: ResumeDeps;
+}
+
+/** What the parts of one answer share, whichever upstream they come from. */
+interface StreamContext extends CallerContext {
+  readonly format: StreamFormat;
   /** As it was asked for: of a translated answer the chat form. */
   readonly request: ChatRequest;
   /** Null if the events are in the caller's protocol. */
@@ -39,23 +44,26 @@ interface StreamContext {
   readonly sent: SentBytes | null;
 }
 
+type StreamCall = CallAnswer & { readonly seen: StreamAnswer };
+
 /**
  * Relays a committed answer to its end. If it breaks off, a remaining candidate resumes it in the same
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
 export function relayToEnd(
-  seen: StreamAnswer,
-  { call, attempt, hidesUsage, turn }: CallAnswer,
+  answer: StreamCall,
   walk: Walk,
-  shared: Omit<StreamContext, 'request' | 'translator' | 'sent'>,
+  to: CallerContext,
 ): Promise<RelayEnd['kind']> {
-  const { request } = call;
-  const translator = shared.early.translator(call.translator?.createStream() ?? null);
-  const sent = mayResume(request, walk, shared.context) ? createSentBytes() : null;
-  const stream = { ...shared, request, translator, sent };
-  const first = relayStream({ call, seen, attempt, hidesUsage, splice: null }, stream);
+  const { request, translator: ofCall, endpoint } = answer.call;
+  const format = endpoint.answer.stream;
+  if (format === null) throw new Error('a stream of an endpoint without streams');
+  const translator = to.early.translator(ofCall?.createStream() ?? null);
+  const sent = mayResume(request, walk, to.context) ? createSentBytes() : null;
+  const stream = { ...to, format, request, translator, sent };
+  const first = relayStream(answer, null, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
-  return resumeUntilEnded(first, turn, walk, stream);
+  return resumeUntilEnded(first, answer.turn, walk, stream);
 }
 
 /** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
@@ -65,19 +73,8 @@ function mayResume(request: ChatRequest, walk: Walk, { config }: RoutedRequest):
 }
 
 function relayStream(
-  {
-    call,
-    seen,
-    attempt,
-    hidesUsage,
-    splice,
-  }: {
-    readonly call: UpstreamCall;
-    readonly seen: StreamAnswer;
-    readonly attempt: Attempt;
-    readonly hidesUsage: boolean;
-    readonly splice: Splice | null;
-  },
+  { call, seen, attempt, hidesUsage }: StreamCall,
+  splice: Splice | null,
   { format, res, context, items, deps, request, translator, sent }: StreamContext,
 ): Promise<RelayEnd> {
   const {
@@ -110,7 +107,7 @@ function relayStream(
     const told = kind === 'complete' ? credible(spent.told, promptBytes) : null;
     return told?.estimated === false ? told : tokensOfPart(spent, { endpoint, promptBytes });
   };
-  return recorded(relayed, attempt, { used, call, context, deps });
+  return recorded(relayed, attempt, used, { call, context, deps });
 }
 
 /** Its headers are sent before it is known. */
@@ -140,19 +137,12 @@ export function keepItems(
 async function recorded(
   relayed: Promise<RelayEnd>,
   attempt: Attempt,
-  {
-    used,
-    call,
-    context,
-    deps: { clock },
-  }: Pick<StreamContext, 'context' | 'deps'> & {
-    readonly used: (end: RelayEnd) => Tokens | null;
-    readonly call: UpstreamCall;
-  },
+  used: (end: RelayEnd) => Tokens | null,
+  { call, context, deps }: Pick<CallerContext, 'context' | 'deps'> & Pick<CallAnswer, 'call'>,
 ): Promise<RelayEnd> {
   const end = withErrorMasked(await relayed, call);
   attempt.used(used(end));
-  const failure = failureIn(end, call, clock.now());
+  const failure = failureIn(end, call, deps.clock.now());
   record(end, attempt, failure);
   if (failure !== null) attempt.exclude(failure, context.epoch);
   return end;
@@ -246,7 +236,7 @@ function translatorOfRest({
 
 function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd> | RelayEnd {
   const { seen, attempt } = next;
-  if (seen.kind === 'stream') return relayStream({ ...next, seen }, stream);
+  if (seen.kind === 'stream') return relayStream({ ...next, seen }, next.splice, stream);
   if (seen.kind === 'bytes') seen.exchange.abort();
   const end: RelayEnd = { kind: 'diverged', detail: 'an answer without events' };
   record(end, attempt);
