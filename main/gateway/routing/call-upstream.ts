@@ -11,7 +11,6 @@ import {
   PendingCall,
   type CallResult,
   tokensUsed,
-  withoutSecrets,
 } from '../upstream/exchange.ts';
 import { type Adjustment, knownRefusals, REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -266,7 +265,7 @@ function conclude(
   const { call, changes } = pending.plan;
   const cut = attempt.used(tokensUsed(answer, pending));
   const whole = cut === 'again' ? withoutCut(answer, call) : answer;
-  const seen = inCallersProtocol(withoutSecrets(whole, call.secrets), call);
+  const seen = inCallersProtocol(whole, call);
   switch (seen.kind) {
     case 'stream':
     case 'bytes':

@@ -89,6 +89,9 @@ export interface JsonAnswer {
   readonly value: unknown;
 }
 
+/** What is known of it before the rest is handed over. */
+type Begun<Answer> = Omit<Answer, 'headers' | 'exchange' | 'handOver'>;
+
 export type UpstreamAnswer = StreamAnswer | BytesAnswer | JsonAnswer;
 
 export type CallResult = UpstreamAnswer | NoAnswer | { readonly kind: 'cancelled' };
@@ -218,51 +221,41 @@ export class PendingCall implements ResponseListener {
   }
 
   #onProgress(progress: Progress): void {
-    const headers = this.#headers;
     switch (progress.kind) {
       case 'more':
         break;
       case 'commit':
-        this.#commit(progress);
+        this.#passOn({ kind: 'stream', contentAt: this.#lastDataAt, start: progress });
         break;
       case 'bytes':
-        this.#passOn(progress.first);
+        this.#passOn({ ...progress, contentAt: null });
         break;
       case 'whole':
-        if (this.#status >= 300) {
-          this.#settle({ kind: 'status', status: this.#status, headers, body: progress.body });
-        } else {
-          const contentAt = this.#contentAt;
-          const { value } = progress;
-          const { request, rescue } = this.plan.call;
-          const told = request.asAsked?.(progress.body) ?? progress.body;
-          const { body, calls = 0 } = rescue?.whole(told) ?? { body: told };
-          this.#settle({ kind: 'answer', headers, contentAt, body, value, repairedCalls: calls });
-        }
+        this.#settle(this.#whole(progress));
         break;
       case 'bad':
-        this.#abort({ kind: 'bad', detail: progress.detail });
+        this.#abort(progress);
         break;
       case 'error':
-        this.#abort({ kind: 'error_answer', error: progress.error, headers });
+        this.#abort({ kind: 'error_answer', error: progress.error, headers: this.#headers });
         break;
     }
   }
 
-  #commit(start: CommittedStart): void {
-    const exchange = this.#exchange;
-    if (exchange === null) return;
-    const handOver = bufferEvents(exchange);
-    const contentAt = this.#lastDataAt;
-    this.#settle({ kind: 'stream', headers: this.#headers, contentAt, start, exchange, handOver });
+  #whole({ body, value }: Extract<Progress, { readonly kind: 'whole' }>): CallResult {
+    const [status, headers, contentAt] = [this.#status, this.#headers, this.#contentAt];
+    if (status >= 300) return { kind: 'status', status, headers, body };
+    const { request, rescue } = this.plan.call;
+    const told = request.asAsked?.(body) ?? body;
+    const { body: rescued, calls = 0 } = rescue?.whole(told) ?? { body: told };
+    return { kind: 'answer', headers, contentAt, body: rescued, value, repairedCalls: calls };
   }
 
-  #passOn(first: Buffer): void {
+  #passOn(answer: Begun<StreamAnswer> | Begun<BytesAnswer>): void {
     const exchange = this.#exchange;
     if (exchange === null) return;
     const handOver = bufferEvents(exchange);
-    const headers = this.#headers;
-    this.#settle({ kind: 'bytes', headers, contentAt: null, first, exchange, handOver });
+    this.#settle({ ...answer, headers: this.#headers, exchange, handOver });
   }
 
   #onNotice(): void {
@@ -317,12 +310,12 @@ export class PendingCall implements ResponseListener {
   #settle(seen: CallResult): void {
     this.#cancelTimer();
     this.plan.signal.removeEventListener('abort', this.#onCancel);
-    this.#resolve(seen);
+    this.#resolve(withoutSecrets(seen, this.plan.call.secrets));
   }
 }
 
 /** What an upstream answered, with `[secret]` in place of each of its own secrets if it is an error. */
-export function withoutSecrets(seen: CallResult, secrets: OwnSecrets): CallResult {
+function withoutSecrets(seen: CallResult, secrets: OwnSecrets): CallResult {
   switch (seen.kind) {
     case 'status': {
       const headers = headersWithout(secrets, seen.headers);

@@ -1,14 +1,8 @@
-import { isObject, parseJson } from '../../platform/json.ts';
+import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import {
-  type JsonAnswer,
-  changesAfter,
-  PendingCall,
-  type CallResult,
-  withoutSecrets,
-} from './exchange.ts';
+import { type JsonAnswer, changesAfter, PendingCall, type CallResult } from './exchange.ts';
 import type { Memory } from '../memory/memory.ts';
 import { knownRefusals } from './adjustments.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
@@ -60,17 +54,14 @@ export async function testUpstream(
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
   const timeoutMs = Math.min(call.timeoutMs, maxMs);
-  const answer = await sendAdjusted(call, startedAt + timeoutMs, timeoutMs, deps);
-  const seen = withoutSecrets(answer, call.secrets);
+  const seen = await sendAdjusted(call, startedAt + timeoutMs, timeoutMs, deps);
   const totalMs = Math.round(clock.ticks() - startedAt);
   const { provider, model } = call;
-  if (seen.kind === 'answer') {
-    const result = answered(seen, call, { startedAt, totalMs });
-    return { result, isCompletion: true, failure: null, provider, model };
-  }
+  const about = { isCompletion: true, provider, model };
+  if (seen.kind === 'answer')
+    return { ...about, result: answered(seen, call, { startedAt, totalMs }), failure: null };
   const failure = refused(seen, call, clock.now());
-  const result: UpstreamTest = { ok: false, ...shown(failure), totalMs };
-  return { result, isCompletion: true, failure, provider, model };
+  return { ...about, result: { ok: false, ...shown(failure), totalMs }, failure };
 }
 
 async function sendAdjusted(
@@ -112,29 +103,30 @@ function answered(
   { startedAt, totalMs }: { readonly startedAt: number; readonly totalMs: number },
 ): UpstreamTest {
   const answer = parseJson(body.toString());
-  const usage = isObject(answer) && isObject(answer['usage']) ? answer['usage'] : {};
-  const named = isObject(answer) ? answer['model'] : null;
-  const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
+  const count = (name: string) => {
+    const value = memberOf(answer, 'usage', name);
+    return Number.isSafeInteger(value) ? (value as number) : null;
+  };
   return {
     ok: true,
-    model: typeof named === 'string' && named !== '' ? named : model,
+    model: textOf(memberOf(answer, 'model')) ?? model,
     provider,
     ttftMs: contentAt === null ? null : Math.round(contentAt - startedAt),
     totalMs,
-    promptTokens: count(usage['prompt_tokens']),
-    completionTokens: count(usage['completion_tokens']),
+    promptTokens: count('prompt_tokens'),
+    completionTokens: count('completion_tokens'),
   };
 }
 
 function refused(
   seen: Exclude<CallResult, JsonAnswer>,
-  { upstream, endpoint }: UpstreamCall,
+  call: UpstreamCall,
   nowMs: number,
 ): Failure {
   if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
     throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
   }
-  return classify(seen, { upstream, endpoint }, nowMs);
+  return classify(seen, call, nowMs);
 }
 
 function shown({ reason, detail, said }: Failure) {
