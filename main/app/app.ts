@@ -114,7 +114,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     otherPorts: () => gateway.ports(),
     cuts: () => gateway.cuts(),
     directInFlight: () =>
-      engine.target() === null ? 0 : gateway.traffic('local').concurrentRequests,
+      engine.current() === null ? 0 : gateway.traffic('local').concurrentRequests,
     isFixed: (path) => loaded.sources.get(path) === 'env',
     hostActivity: edges.hostActivity ?? UNKNOWN_HOST_ACTIVITY,
     startHelper: edges.startHelper,
@@ -252,7 +252,8 @@ function localOf(
 ): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed' | 'engineAt' | 'enginesChanged'> {
   return {
     engineAt(provider) {
-      const found = provider === null ? engine.at() : (agent?.engineOf(provider) ?? null);
+      const found =
+        provider === null ? (engine.current()?.at() ?? null) : (agent?.engineOf(provider) ?? null);
       if (found === null) return null;
       const memoryBytes = isOnThisMachine(found.address.origin)
         ? gpuMemory(agent?.gpus() ?? [])
@@ -260,18 +261,18 @@ function localOf(
       return { ...found, memoryBytes };
     },
     async enginesChanged() {
-      await Promise.all([engine.refresh(), agent?.readEngines()]);
+      await Promise.all([engine.current()?.refresh(), agent?.readEngines()]);
     },
     pickLocal() {
-      const target = engine.target();
+      const target = engine.current()?.target() ?? null;
       if (target === null) return pick();
       // A request would load again what its owner has unloaded.
       if (agent?.holdsBack(target.baseAddress.origin) === true)
         return { kind: 'none', reason: 'paused' };
       return { kind: 'target', target };
     },
-    identifyLocal: (failedAt) => engine.identified(failedAt),
-    localUsed: (model) => engine.used(model),
+    identifyLocal: (failedAt) => engine.current()?.identified(failedAt) ?? null,
+    localUsed: (model) => engine.current()?.used(model),
   };
 }
 

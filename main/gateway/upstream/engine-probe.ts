@@ -105,6 +105,7 @@ function createLocalEngine(
   return {
     /** The engine as a target; it has no models until the first list has arrived. */
     target: (): LocalTarget => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
+    /** A model of it has answered. */
     used(name: string) {
       const { facts = [], models } = known;
       const model = models === null ? name : (listedName(models, name) ?? name);
@@ -117,15 +118,21 @@ function createLocalEngine(
       isOutdated = true;
       void refresh();
     },
+    /** Reads its models now. */
     refresh,
-    /** Null while it is not known to be an engine. */
-    kind: reader.kind,
-    address: reader.address,
-    start: () => void refresh(),
+    /** What it is and where; null while that is unknown. */
+    at() {
+      const kind = reader.kind();
+      return kind === null ? null : { kind, address: reader.address };
+    },
     stop() {
       stopped = true;
       cancelTimer();
     },
+    /**
+     * Ends once the engine is known, or has been waited for a second; null if it has been known since its last failure
+     * (in milliseconds since the epoch).
+     */
     identified(failedAt: number | null): Promise<void> | null {
       const isKnown = identifiedAt !== null && identifiedAt >= (failedAt ?? 0);
       return isKnown || edges.clock.ticks() < silentUntil ? null : waitForList();
@@ -147,26 +154,11 @@ export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngine
   let engine: LocalEngine | null = null;
   return {
     /** Null while none is set. */
-    target: (): LocalTarget | null => engine?.target() ?? null,
-    /** A model of it has answered. */
-    used: (model: string) => engine?.used(model),
-    /**
-     * Ends once the engine is known, or has been waited for a second; null if it has been known since its last failure
-     * (in milliseconds since the epoch).
-     */
-    identified: (failedAt: number | null): Promise<void> | null =>
-      engine?.identified(failedAt) ?? null,
-    /** What it is and where; null while that is unknown. */
-    at() {
-      const kind = engine?.kind() ?? null;
-      return engine === null || kind === null ? null : { kind, address: engine.address };
-    },
-    /** Reads its models now. */
-    refresh: (): Promise<void> => engine?.refresh() ?? Promise.resolve(),
+    current: () => engine,
     set(baseUrl: string | null) {
       engine?.stop();
       engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);
-      engine?.start();
+      void engine?.refresh();
     },
   };
 }
