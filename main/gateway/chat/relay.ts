@@ -70,8 +70,17 @@ interface RelayPlan extends FlowPlan {
 /** Between two reports of the events that were sent. */
 const REPORT_MS = 250;
 
+/** What is made of an answer on its way. */
+interface FlowReader {
+  take(chunk: Buffer): void;
+  /** The upstream has ended it. */
+  ended(): void;
+  /** It broke off, or was silent for the idle limit, and its call is aborted. */
+  broke(detail: string, code: UpstreamErrorCode): void;
+}
+
 /** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
-class Flow {
+class Flow implements ResponseListener {
   /** In clock ticks. */
   lastDataAt: number;
   isOver = false;
@@ -80,7 +89,7 @@ class Flow {
   /** Kept here because the response drops its reference when it ends. */
   readonly #socket: Socket | null;
   readonly #plan: FlowPlan;
-  readonly #onSilence: (detail: string) => void;
+  readonly #reader: FlowReader;
   readonly #resolve: (end: RelayEnd) => void;
   #cancelTimer: () => void = () => {};
   #idleTimeoutMs: number;
@@ -91,30 +100,55 @@ class Flow {
     exchange: Exchange,
     res: ServerResponse,
     plan: FlowPlan,
-    /** `silence`: called when the upstream has sent nothing for the idle limit; its call is aborted. */
-    on: {
-      readonly silence: (detail: string) => void;
-      readonly end: (end: RelayEnd) => void;
-    },
+    reader: FlowReader,
+    resolve: (end: RelayEnd) => void,
   ) {
     this.#exchange = exchange;
     this.#res = res;
     this.#socket = res.socket;
     this.#plan = plan;
-    this.#onSilence = on.silence;
-    this.#resolve = on.end;
+    this.#reader = reader;
+    this.#resolve = resolve;
     this.#idleTimeoutMs = plan.idleTimeoutMs;
     this.lastDataAt = plan.clock.ticks();
   }
 
-  begin(): void {
+  /** Goes on behind what `first` takes, because the caller is waiting for that. */
+  begin(handOver: StreamAnswer['handOver'], first: () => void): void {
     const { signal, clock } = this.#plan;
+    if (signal.aborted) {
+      this.#cancel();
+      return;
+    }
+    first();
+    if (this.isOver) {
+      // The exchange may have ended within the same read; its current listener handles that end.
+      handOver(this.#exchange.listener);
+      return;
+    }
     // What came first may have been the finish already.
     this.#cancelTimer();
     this.#cancelTimer = clock.after(this.#idleTimeoutMs, this.#onTime);
-    signal.addEventListener('abort', this.cancel);
+    signal.addEventListener('abort', this.#cancel);
     this.#res.on('drain', this.#onDrain);
     this.#socket?.on('drain', this.#onDrain);
+    handOver(this);
+  }
+
+  onHead(): void {
+    // There is one head, and it came before the first content.
+  }
+
+  onData(chunk: Buffer): void {
+    if (!this.isOver) this.#reader.take(chunk);
+  }
+
+  onEnd(): void {
+    if (!this.isOver) this.#reader.ended();
+  }
+
+  onFailure({ detail }: TransportFailure): void {
+    if (!this.isOver) this.#reader.broke(detail, 'upstream_bad_response');
   }
 
   came(): void {
@@ -134,21 +168,21 @@ class Flow {
     this.#exchange.pause();
   }
 
-  readonly cancel = (): void => {
-    this.#exchange.abort();
-    this.finish({ kind: 'cancelled' });
-  };
-
   finish(end: RelayEnd): void {
     if (this.isOver) return;
     this.isOver = true;
     this.#cancelTimer();
-    this.#plan.signal.removeEventListener('abort', this.cancel);
+    this.#plan.signal.removeEventListener('abort', this.#cancel);
     this.#res.off('drain', this.#onDrain);
     this.#socket?.off('drain', this.#onDrain);
     if (end.kind === 'complete') this.#res.end();
     this.#resolve(end);
   }
+
+  readonly #cancel = (): void => {
+    this.#exchange.abort();
+    this.finish({ kind: 'cancelled' });
+  };
 
   readonly #onDrain = (): void => {
     if (!this.#isHeldUp) return;
@@ -167,7 +201,7 @@ class Flow {
       return;
     }
     this.#exchange.abort();
-    this.#onSilence(`silent for ${idleTimeoutMs} ms`);
+    this.#reader.broke(`silent for ${idleTimeoutMs} ms`, 'upstream_timeout');
   };
 }
 
@@ -182,7 +216,7 @@ export function relay(seen: StreamAnswer, res: ServerResponse, plan: RelayPlan):
   });
 }
 
-class Relay implements ResponseListener {
+class Relay implements FlowReader {
   readonly #exchange: Exchange;
   readonly #framer: Framer;
   readonly #res: ServerResponse;
@@ -210,31 +244,16 @@ class Relay implements ResponseListener {
     this.#res = res;
     this.#plan = plan;
     this.#watch = plan.format.createWatch(plan.choices);
-    this.#flow = new Flow(exchange, res, plan, {
-      silence: (detail) => this.#endWithoutDone(detail, 'upstream_timeout'),
-      end: (end) => {
-        this.#cancelReport();
-        this.#report();
-        resolve(end);
-      },
+    this.#flow = new Flow(exchange, res, plan, this, (end) => {
+      this.#cancelReport();
+      this.#report();
+      resolve(end);
     });
     this.#flow.lastDataAt = contentAt;
   }
 
   begin({ start, handOver }: StreamAnswer): void {
-    if (this.#plan.signal.aborted) {
-      this.#flow.cancel();
-      return;
-    }
-    // First, because the caller is waiting for it.
-    this.#open(start);
-    if (this.#flow.isOver) {
-      // The exchange may have ended within the same read; its current listener handles that end.
-      handOver(this.#exchange.listener);
-      return;
-    }
-    this.#flow.begin();
-    handOver(this);
+    this.#flow.begin(handOver, () => this.#open(start));
   }
 
   /** Sends head and first events at once in one packet: a head alone would wait for the end of the turn. */
@@ -246,30 +265,23 @@ class Relay implements ResponseListener {
     socket?.uncork();
   }
 
-  onHead(): void {
-    // There is one head, and it came before the commit.
-  }
-
-  onData(chunk: Buffer): void {
-    if (this.#flow.isOver) return;
+  take(chunk: Buffer): void {
     const frames = this.#framer.push(chunk);
     if (frames === null || hasData(frames)) this.#flow.came();
     if (frames !== null) this.#take(frames);
-    if (this.#framer.pendingBytes > MAX_EVENT_BYTES) {
-      this.#exchange.abort();
-      this.#break('upstream_bad_response', 'an event is too large');
-    }
+    if (this.#framer.pendingBytes > MAX_EVENT_BYTES) this.#reject('an event is too large');
   }
 
-  onEnd(): void {
-    if (this.#flow.isOver) return;
+  ended(): void {
     const rest = lastEvent(this.#framer).filter(isReadable);
     if (rest.length > 0) this.#take(framesOf(rest));
-    if (!this.#flow.isOver) this.#endWithoutDone(UNFINISHED);
+    if (!this.#flow.isOver) this.broke(UNFINISHED, 'upstream_bad_response');
   }
 
-  onFailure(failure: TransportFailure): void {
-    if (!this.#flow.isOver) this.#endWithoutDone(failure.detail);
+  /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
+  broke(detail: string, code: UpstreamErrorCode): void {
+    if (this.#watch.isFinished) this.#complete(DONE_EVENT);
+    else this.#flow.finish({ kind: 'broken', code, detail, error: null });
   }
 
   #take(all: Frames, chunks?: readonly unknown[]): void {
@@ -290,8 +302,7 @@ class Relay implements ResponseListener {
     const isTaken = frames.ends.length === 0 || this.#send(frames);
     if (!isTaken && sight.kind === 'going') this.#flow.pause();
     if (this.#plan.translator?.ended() === 'failed') {
-      this.#exchange.abort();
-      this.#break('upstream_bad_response', UNTRANSLATABLE);
+      this.#reject(UNTRANSLATABLE);
       return;
     }
     switch (sight.kind) {
@@ -305,12 +316,13 @@ class Relay implements ResponseListener {
         this.#complete(null);
         break;
       case 'unfinished':
-        this.#exchange.abort();
-        this.#break('upstream_bad_response', UNFINISHED);
+        this.#reject(UNFINISHED);
         break;
-      case 'error':
+      case 'error': {
+        const [code, detail] = ['upstream_error', 'the upstream reported an error'] as const;
         this.#exchange.abort();
-        this.#break('upstream_error', 'the upstream reported an error', sight.error);
+        this.#flow.finish({ kind: 'broken', code, detail, error: sight.error });
+      }
     }
   }
 
@@ -346,31 +358,27 @@ class Relay implements ResponseListener {
     return splice === null && mayTell ? meter.take(frames) : frames;
   }
 
-  /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
-  #endWithoutDone(detail: string, code: UpstreamErrorCode = 'upstream_bad_response'): void {
-    if (this.#watch.isFinished) this.#complete(DONE_EVENT);
-    else this.#break(code, detail);
-  }
-
   /** `missing`: what the upstream left out of its last events. */
   #complete(missing: string | null): void {
     const { translator } = this.#plan;
-    if (translator === null) {
-      if (missing !== null) this.#res.write(missing);
-      this.#flow.finish({ kind: 'complete' });
-    } else this.#endTranslated(translator);
+    const last = translator === null ? missing : translator.end();
+    if (last !== null) this.#res.write(last);
+    if ((translator?.ended() ?? 'complete') === 'complete') this.#flow.finish({ kind: 'complete' });
+    else this.#flow.finish(bad(UNTRANSLATABLE));
   }
 
-  #endTranslated(translator: StreamTranslator): void {
-    this.#res.write(translator.end());
-    if (translator.ended() === 'complete') this.#flow.finish({ kind: 'complete' });
-    else this.#break('upstream_bad_response', UNTRANSLATABLE);
-  }
-
-  #break(code: UpstreamErrorCode, detail: string, error: UpstreamError | null = null): void {
-    this.#flow.finish({ kind: 'broken', code, detail, error });
+  #reject(detail: string): void {
+    this.#exchange.abort();
+    this.#flow.finish(bad(detail));
   }
 }
+
+const bad = (detail: string): RelayEnd => ({
+  kind: 'broken',
+  code: 'upstream_bad_response',
+  detail,
+  error: null,
+});
 
 const UNTRANSLATABLE = 'it cannot be translated';
 
@@ -392,34 +400,19 @@ export function relayBytes(
   plan: FlowPlan,
 ): Promise<RelayEnd> {
   return new Promise((resolve) => {
-    const { exchange } = seen;
-    const broken = (code: UpstreamErrorCode, detail: string) => {
-      flow.finish({ kind: 'broken', code, detail, error: null });
-      res.destroy();
-    };
-    const silence = (detail: string) => broken('upstream_timeout', detail);
-    const flow = new Flow(exchange, res, plan, { silence, end: resolve });
-    const onData = (chunk: Buffer) => {
-      if (flow.isOver) return;
-      flow.came();
-      if (!res.write(chunk)) flow.pause();
-    };
-    if (plan.signal.aborted) {
-      flow.cancel();
-      return;
-    }
-    flow.begin();
-    onData(seen.first);
-    seen.handOver({
-      onHead() {
-        // There is one head, and it came before the first bytes.
+    const reader: FlowReader = {
+      take(chunk) {
+        flow.came();
+        if (!res.write(chunk)) flow.pause();
       },
-      onData,
-      onEnd: () => flow.finish({ kind: 'complete' }),
-      onFailure({ detail }) {
-        if (!flow.isOver) broken('upstream_bad_response', detail);
+      ended: () => flow.finish({ kind: 'complete' }),
+      broke(detail, code) {
+        flow.finish({ kind: 'broken', code, detail, error: null });
+        res.destroy();
       },
-    });
+    };
+    const flow = new Flow(seen.exchange, res, plan, reader, resolve);
+    flow.begin(seen.handOver, () => reader.take(seen.first));
   });
 }
 

@@ -65,26 +65,43 @@ export interface CallFacts {
   readonly endpoint: Pick<ApiEndpoint, 'support'>;
 }
 
+/** How a failure counts in the circuit, and what its caller is told if no upstream answers; `as_is`: its own response. */
+type Effect = Pick<Failure, 'mark' | 'surfaced'>;
+
+const effect = (mark: Failure['mark'], status: number, code: SurfacedCode): Effect => ({
+  mark,
+  surfaced: { status, code },
+});
+
+const EFFECTS = {
+  unreachable: effect('failure', 502, 'upstream_unreachable'),
+  timeout: effect('failure', 504, 'upstream_timeout'),
+  bad_response: effect('failure', 502, 'upstream_bad_response'),
+  gateway_exhausted: effect('neutral', 503, 'overloaded'),
+  truncated: effect('neutral', 400, 'context_length_exceeded'),
+  quota: effect('neutral', 502, 'upstream_quota'),
+  model_not_found: effect('neutral', 404, 'model_not_found'),
+  credentials: effect('neutral', 502, 'upstream_credentials'),
+  busy: effect('neutral', 503, 'upstream_busy'),
+  rate_limited: effect('neutral', 429, 'upstream_rate_limited'),
+  unsupported: effect('neutral', 404, 'unsupported_endpoint'),
+} as const satisfies Partial<Record<FailureReason, Effect>>;
+
 /** See docs/reference/routing-rules.md#what-falls-back. */
 export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Failure {
   switch (seen.kind) {
     case 'unreachable':
-      return broken('unreachable', 502, 'upstream_unreachable', seen.detail);
+    case 'truncated':
+      return unanswered(seen.kind, seen.detail);
     case 'exhausted':
       return {
-        ...broken('gateway_exhausted', 503, 'overloaded', seen.detail),
-        mark: 'neutral',
+        ...unanswered('gateway_exhausted', seen.detail),
         retryAfterMs: EXHAUSTED_RETRY_MS,
       };
     case 'timeout':
-      return broken('timeout', 504, 'upstream_timeout', 'no answer in time');
-    case 'truncated':
-      return {
-        ...broken('truncated', 400, 'context_length_exceeded', seen.detail),
-        mark: 'neutral',
-      };
+      return unanswered('timeout', 'no answer in time');
     case 'bad':
-      return broken('bad_response', 502, 'upstream_bad_response', seen.detail);
+      return unanswered('bad_response', seen.detail);
     case 'status':
       return classifyStatus(seen, readErrorBody(seen.body), called, nowMs);
     case 'error_answer':
@@ -95,34 +112,25 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
 /** By then some running requests have ended and freed their descriptors. */
 const EXHAUSTED_RETRY_MS = 1000;
 
-function broken(
-  reason: FailureReason,
-  status: number,
-  code: SurfacedCode,
-  detail: string,
-): Failure {
-  const surfaced = { status, code };
-  return {
-    reason,
-    mark: 'failure',
-    surfaced,
-    fallBack: 'always',
-    response: null,
-    retryAfterMs: null,
-    detail,
-    said: '',
-  };
+function unanswered(reason: keyof typeof EFFECTS, detail: string, said = ''): Failure {
+  const told = { response: null, retryAfterMs: null, detail, said };
+  return { reason, ...EFFECTS[reason], fallBack: 'always', ...told };
 }
 
-const EXPLAINED: ReadonlySet<FailureReason> = new Set([
-  'busy',
-  'rate_limited',
-  'quota',
+/** These are about one prompt or one request: another caller's may be accepted. */
+const ABOUT_THE_REQUEST = [
   'context_length',
   'request_too_large',
   'unsupported_input',
   'unsupported_feature',
   'moderation',
+] as const;
+
+const EXPLAINED: ReadonlySet<FailureReason> = new Set([
+  ...ABOUT_THE_REQUEST,
+  'busy',
+  'rate_limited',
+  'quota',
 ]);
 
 /** A 4xx that may be the caller's fault or the machine's. */
@@ -150,49 +158,24 @@ interface Judgement extends Pick<Failure, 'mark' | 'surfaced' | 'fallBack'> {
   readonly reason: FailureReason | null;
 }
 
-function replaced(
-  reason: FailureReason | null,
-  mark: Failure['mark'],
-  status: number,
-  code: UpstreamErrorCode,
-): Judgement {
-  return { reason, mark, surfaced: { status, code }, fallBack: 'always' };
-}
+const replaced = (reason: keyof typeof EFFECTS): Judgement => ({
+  reason,
+  ...EFFECTS[reason],
+  fallBack: 'always',
+});
+
+const byStatus = (...told: Parameters<typeof effect>): Judgement => ({
+  reason: null,
+  ...effect(...told),
+  fallBack: 'always',
+});
 
 function passed(reason: FailureReason | null, fallBack: FallBack): Judgement {
   return { reason, mark: 'neutral', surfaced: 'as_is', fallBack };
 }
 
-const QUOTA = replaced('quota', 'neutral', 502, 'upstream_quota');
-const OWN_KEY = passed(null, 'never');
-const NO_MODEL = replaced('model_not_found', 'neutral', 404, 'model_not_found');
-const CREDENTIALS = replaced('credentials', 'neutral', 502, 'upstream_credentials');
-const FULL = replaced('busy', 'neutral', 503, 'upstream_busy');
-const RATE_LIMITED = replaced('rate_limited', 'neutral', 429, 'upstream_rate_limited');
-const TIMED_OUT = replaced('timeout', 'failure', 504, 'upstream_timeout');
-const IN_CONFLICT = replaced(null, 'neutral', 503, 'upstream_unavailable');
-const UNSUPPORTED = replaced('unsupported', 'neutral', 404, 'unsupported_endpoint');
 const ELSEWHERE = passed(null, 'always');
-const UNEXPLAINED = passed(null, 'once');
-const ENGINE_GONE = replaced('unreachable', 'failure', 502, 'upstream_unreachable');
-const UNAVAILABLE = replaced(null, 'failure', 503, 'upstream_unavailable');
-const BROKEN = replaced(null, 'failure', 502, 'upstream_error');
-const CRASHED = replaced('bad_response', 'failure', 502, 'upstream_bad_response');
-const MISCONFIGURED = replaced(null, 'failure', 502, 'upstream_misconfigured');
-
-/** These are about one prompt, one request or one model: another caller's may be accepted. */
-const ABOUT_THE_REQUEST: ReadonlyMap<Meaning | null, Judgement> = new Map(
-  (
-    [
-      'context_length',
-      'request_too_large',
-      'unsupported_input',
-      'unsupported_feature',
-      'moderation',
-    ] as const
-  ).map((meaning) => [meaning, passed(meaning, 'always')]),
-);
-const TOO_LARGE = passed('request_too_large', 'always');
+const BROKEN = byStatus('failure', 502, 'upstream_error');
 
 /** A busy hosted API is rate limiting or broken; a busy engine of one's own is full or starting. */
 const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
@@ -200,21 +183,21 @@ const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
 
 /** As in docs/reference/routing-rules.md#what-falls-back; the first that says something counts. */
 function judge(facts: ErrorFacts): Judgement {
+  if (facts.meaning === 'crashed') return replaced('bad_response');
   return (
-    (facts.meaning === 'crashed' ? CRASHED : null) ??
     ofAccount(facts) ??
     ofRequest(facts) ??
     ofKey(facts) ??
     ofLoad(facts) ??
     ofStatus(facts) ??
-    MISCONFIGURED
+    byStatus('failure', 502, 'upstream_misconfigured')
   );
 }
 
 function ofAccount(facts: ErrorFacts): Judgement | null {
   const { status, meaning, upstream, agentRefusedUs, error } = facts;
-  if (meaning === 'quota' || (status === 402 && !ABOUT_THE_REQUEST.has(meaning)))
-    return facts.hasCallersKey ? ELSEWHERE : QUOTA;
+  if (meaning === 'quota' || (status === 402 && aboutRequest(meaning) === null))
+    return facts.hasCallersKey ? ELSEWHERE : replaced('quota');
   // Ollama, for a model of its cloud that its owner has no plan for or did not sign in for: no matter of the caller's.
   if (status === 403 && meaning === 'model_not_found') return null;
   if (error.codes.includes('signin_url')) return null;
@@ -222,28 +205,34 @@ function ofAccount(facts: ErrorFacts): Judgement | null {
   // The caller's own credential: falling back would spend our keys for a stranger.
   const isRefused =
     status === 401 || status === 403 || (status === 400 && meaning === 'credentials');
-  return isRefused ? OWN_KEY : null;
+  return isRefused ? passed(null, 'never') : null;
+}
+
+/** Null if the meaning is about something else. */
+function aboutRequest(meaning: Meaning | null): Judgement | null {
+  const about = ABOUT_THE_REQUEST.find((each) => each === meaning);
+  return about === undefined ? null : passed(about, 'always');
 }
 
 function ofRequest({ status, meaning, error }: ErrorFacts): Judgement | null {
-  if (status === 413) return ABOUT_THE_REQUEST.get(meaning) ?? TOO_LARGE;
+  if (status === 413) return aboutRequest(meaning) ?? passed('request_too_large', 'always');
   if (status === 401 && meaning !== 'model_not_found') return null;
   // Bedrock says "too many tokens, please wait" for a rate limit.
   const isThrottled = status === 429 && meaning !== 'request_too_large';
-  const about = isThrottled ? undefined : ABOUT_THE_REQUEST.get(meaning);
-  if (about !== undefined) return about;
-  if (meaning === 'model_not_found') return NO_MODEL;
+  const about = isThrottled ? null : aboutRequest(meaning);
+  if (about !== null) return about;
+  if (meaning === 'model_not_found') return replaced('model_not_found');
   // 410: NVIDIA NIM, for a model that was retired (can1357/oh-my-pi#2299).
   const isMissing =
     (status === 404 || status === 410) && meaning !== 'no_endpoint' && meaning !== 'no_object';
-  return isMissing && saysModel(error) ? NO_MODEL : null;
+  return isMissing && saysModel(error) ? replaced('model_not_found') : null;
 }
 
 /** A wall in front of an API answers 403 with a page, for one prompt; a key may open some models only. */
 function ofKey({ status, meaning, isPage, error }: ErrorFacts): Judgement | null {
   const isRefused = status === 401 || (status === 403 && !isPage) || meaning === 'credentials';
-  if (isRefused && meaning === null && saysModel(error)) return NO_MODEL;
-  return isRefused ? CREDENTIALS : null;
+  if (isRefused && meaning === null && saysModel(error)) return replaced('model_not_found');
+  return isRefused ? replaced('credentials') : null;
 }
 
 function ofLoad(facts: ErrorFacts): Judgement | null {
@@ -251,36 +240,38 @@ function ofLoad(facts: ErrorFacts): Judgement | null {
   const isLoaded = (status === 429 || status === 503) && saysBusy(error);
   // SGLang's router, whose queue is full, says nothing; nor do the pages of nginx.
   const isBusy = meaning === 'full' || isLoaded || (status === 429 && error.message === '');
-  if (isBusy && isOwnMachine(facts)) return FULL;
+  if (isBusy && isOwnMachine(facts)) return replaced('busy');
   // Groq's flex tier has a status of its own, 498 (console.groq.com/docs/errors).
   if (status === 429 || status === 498 || meaning === 'rate_limited')
-    return facts.hasCallersKey ? ELSEWHERE : RATE_LIMITED;
+    return facts.hasCallersKey ? ELSEWHERE : replaced('rate_limited');
   return null;
 }
 
 function ofStatus(facts: ErrorFacts): Judgement | null {
   const { status, meaning, upstream } = facts;
   if (status >= 400 && status < 500) return ofClientStatus(facts);
-  if (lacksEndpoint(facts)) return UNSUPPORTED;
+  if (lacksEndpoint(facts)) return replaced('unsupported');
   // The agent answers, but its engine is down.
-  if (status === 502 && upstream === 'local' && meaning === 'engine_gone') return ENGINE_GONE;
-  if (status === 503) return UNAVAILABLE;
+  if (status === 502 && upstream === 'local' && meaning === 'engine_gone')
+    return replaced('unreachable');
+  if (status === 503) return byStatus('failure', 503, 'upstream_unavailable');
   return status >= 500 ? BROKEN : null;
 }
 
 function ofClientStatus(facts: ErrorFacts): Judgement | null {
   const { status, meaning, error } = facts;
-  if (status === 408) return TIMED_OUT;
+  if (status === 408) return replaced('timeout');
   // TGI, for whatever failed while it generated (router/src/server.rs); Bedrock's ModelErrorException.
   if (status === 424) return BROKEN;
-  if (status === 409 || status === 423 || status === 425) return IN_CONFLICT;
+  if (status === 409 || status === 423 || status === 425)
+    return byStatus('neutral', 503, 'upstream_unavailable');
   // A stored response, or a file: another upstream may have it, and the route is there.
   if (status === 404 && meaning === 'no_object') return ELSEWHERE;
-  if (lacksEndpoint(facts)) return UNSUPPORTED;
+  if (lacksEndpoint(facts)) return replaced('unsupported');
   // MLX-LM answers 404, and words alone, to whatever fails before the first token (ml-explore/mlx-lm, server.py).
   const isInWords = error.codes.length === 0 && error.message !== '';
   if (status === 404 && meaning !== 'no_endpoint' && isInWords) return ELSEWHERE;
-  return LEADS_NOWHERE.has(status) ? null : UNEXPLAINED;
+  return LEADS_NOWHERE.has(status) ? null : passed(null, 'once');
 }
 
 /**
@@ -405,16 +396,11 @@ function classifyErrorAnswer(
   const isBusy = isOwnMachine(called) && saysBusy(error);
   const status =
     meaning === null ? (told ?? (isBusy ? 503 : null)) : (error.status ?? STATUS_OF[meaning]);
-  if (status === null) {
-    const failure = broken('bad_response', 502, 'upstream_bad_response', BEHIND_200);
-    return { ...failure, said: error.message };
-  }
+  if (status === null) return unanswered('bad_response', 'an error behind a 200', error.message);
   const response = { ...writtenError(error, status, null), headers: { ...headers, ...JSON_TYPE } };
   const failure = classifyStatus(response, error, called, nowMs);
   return { ...failure, detail: `${failure.detail} behind a 200` };
 }
-
-const BEHIND_200 = 'an error behind a 200';
 
 /**
  * The wait that an upstream asks for, in milliseconds; null if it names none. Reads `retry-after-ms` (OpenAI's clients
