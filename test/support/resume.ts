@@ -40,7 +40,7 @@ export function spliced(
   for (const piece of pieces) {
     const out = splice.push(piece);
     if (out.kind === 'diverged') return { bytes, diverged: out.detail };
-    if (out.frames !== null) bytes += out.frames.bytes.toString('utf8');
+    bytes += out.frames.bytes.toString('utf8');
   }
   return { bytes, diverged: null };
 }

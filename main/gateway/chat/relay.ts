@@ -295,7 +295,7 @@ class Relay implements FlowReader {
     if (spliced.kind === 'diverged') {
       this.#exchange.abort();
       this.#flow.finish(spliced);
-    } else this.#forward(spliced.frames ?? NO_FRAMES, sight);
+    } else this.#forward(spliced.frames, sight);
   }
 
   #forward(frames: Frames, sight: Sight): void {
@@ -381,8 +381,6 @@ const bad = (detail: string): RelayEnd => ({
 });
 
 const UNTRANSLATABLE = 'it cannot be translated';
-
-const NO_FRAMES: Frames = { bytes: Buffer.alloc(0), ends: [] };
 
 /** The last event without a blank line after it is relayed only if it is complete. */
 function isReadable(event: Buffer): boolean {

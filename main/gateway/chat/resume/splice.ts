@@ -1,14 +1,6 @@
-import { isHeavyJson, isObject, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
+import { isObject, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
 import { endOf } from '../../protocols/chat/content.ts';
-import { errorIn } from '../../protocols/upstream-error.ts';
-import {
-  dataOf,
-  eventsOf,
-  eventWith,
-  type Frames,
-  framesOf,
-  isNamedError,
-} from '../../protocols/sse.ts';
+import { dataOf, eventsOf, eventWith, type Frames, framesOf } from '../../protocols/sse.ts';
 import {
   contentOf,
   type Delta,
@@ -30,14 +22,14 @@ import {
 } from './text-gates.ts';
 
 type SpliceResult =
-  | { readonly kind: 'frames'; readonly frames: Frames | null }
+  | { readonly kind: 'frames'; readonly frames: Frames }
   /** It is not the same answer; nothing of it may be sent. */
   | { readonly kind: 'diverged'; readonly detail: string };
 
 /** Turns the events of a second stream, a chat completion, into the rest of the first. */
 export type Splice = ReturnType<typeof createSplice>;
 
-/** Comments, errors and `[DONE]` pass unchanged: the relay inspects the result. */
+/** Comments and `[DONE]` pass unchanged. The relay has looked at the events before, and takes no errors from them. */
 export function createSplice(transcript: Transcript, mode: SpliceMode) {
   const chunks = createChunkSplice(transcript, mode);
   let diverged: SpliceResult | null = null;
@@ -50,7 +42,7 @@ export function createSplice(transcript: Transcript, mode: SpliceMode) {
         if (typeof spliced === 'string') diverged = { kind: 'diverged', detail: spliced };
         else out.push(...spliced);
       }
-      return diverged ?? { kind: 'frames', frames: out.length === 0 ? null : framesOf(out) };
+      return diverged ?? { kind: 'frames', frames: framesOf(out) };
     },
   };
 }
@@ -61,13 +53,11 @@ type Difference = string;
 /** The events that replace one of the second stream. */
 function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | Difference {
   const data = dataOf(event)?.trim() ?? '';
-  if (data === '' || isNamedError(event)) return [event];
+  if (data === '') return [event];
   const isEnd = data === '[DONE]';
   const value = isEnd ? null : parseJson(data);
-  // The relay drops unreadable events too; missing text then shows as a difference.
-  if (!isEnd && !isObject(value))
-    return isHeavyJson(data) ? differs('has an event of too many values') : [];
-  if (errorIn(value) !== null) return [event];
+  // The relay drops what is no JSON.
+  if (!isEnd && !isObject(value)) return differs('has an event of too many values');
   const chunk = isObject(value) ? chunks.take(value) : chunks.end();
   if (typeof chunk === 'string') return chunk;
   const end = isEnd ? [event] : [];
