@@ -19,7 +19,7 @@ import {
   sendError,
   sendErrorEarly,
 } from '../http/errors.ts';
-import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
+import { isOwnModel } from '../routing/candidates.ts';
 import type { RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemories, ItemMemory } from '../protocols/responses/history.ts';
@@ -100,6 +100,7 @@ async function answer(
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
+  const refused = { ...base, ...NOT_ROUTED };
   const { limit, share } = caller;
   const limits = { maxBytes: limit.maxBytes, share };
   const read =
@@ -107,9 +108,9 @@ async function answer(
     (await requestFrom(await readPlain(req, limits), req, caller.endpoint, limit));
   if (read === 'aborted') return;
   if ('error' in read) {
-    const headers = { ...base, ...NOT_ROUTED };
-    if (isRestShort(req, read)) sendError(res, read.error, headers);
-    else sendErrorEarly(req, res, read.error, { headers, clock: deps.clock, ...read.rest });
+    const early = { headers: refused, clock: deps.clock, ...read.rest };
+    if (isRestShort(req, read)) sendError(res, read.error, refused);
+    else sendErrorEarly(req, res, read.error, early);
     return;
   }
   const gone = new Cancellation();
@@ -117,8 +118,7 @@ async function answer(
     if (!res.writableFinished) gone.abort();
   });
   if (!caller.place.enter()) {
-    const { maxConcurrentRequests } = deps.config().gateway;
-    sendError(res, tooMany(maxConcurrentRequests), { ...base, ...NOT_ROUTED });
+    sendError(res, tooMany(deps.config().gateway.maxConcurrentRequests), refused);
     return;
   }
   const { authorization, keyName: key } = caller.identity;
@@ -133,19 +133,16 @@ async function answer(
   const picked = pickedModel(named, remotes);
   const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
-  const reserveCopy = () => share.takeCopy(request.bytes.length);
   const items = deps.items.of(key);
-  const facts = { items, nowMs: deps.clock.now() };
-  const chatForm = await formOf(request, reserveCopy, facts);
+  const chatForm = await formOf(request, share, { items, nowMs: deps.clock.now() });
   if (chatForm === 'no_room') {
-    sendError(res, OVERLOADED, { ...base, ...NOT_ROUTED });
+    sendError(res, OVERLOADED, refused);
     return;
   }
   // Nothing is awaited from here until the request counts.
   const reached = deps.keyLimits.reached(key);
   if (reached !== null) {
-    const headers = { ...base, ...NOT_ROUTED, ...NO_RETRY };
-    sendError(res, limitReached(reached, deps.clock.now()), headers);
+    sendError(res, limitReached(reached, deps.clock.now()), { ...refused, ...NO_RETRY });
     return;
   }
   const { headers } = req;
@@ -160,16 +157,12 @@ async function answer(
   const asked = { request, picked, headers, authorization, chatForm, volatileParts };
   const call = callOf(asked, config, items);
   const { keepAliveMs } = config.routing;
-  const plan = { id, request, base, keepAliveMs, clock: deps.clock };
-  const early = new EarlyAnswer(res, plan, observer);
-  const context: RoutedRequest = {
-    call,
-    config,
-    remotes,
-    epoch,
-    signal: gone,
-    observer: early,
-  };
+  const early = new EarlyAnswer(
+    res,
+    { id, request, base, keepAliveMs, clock: deps.clock },
+    observer,
+  );
+  const context = { call, config, remotes, epoch, signal: gone, observer: early };
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, { res, base, context, early, items, deps });
@@ -178,20 +171,17 @@ async function answer(
 /** The chat form of a large body is one more copy, kept as long as the body itself. */
 async function formOf(
   request: ChatRequest,
-  reserveCopy: () => boolean,
+  share: BodyShare,
   facts: ExchangeFacts,
 ): Promise<ChatCall['chatForm'] | 'no_room'> {
   const { bytes, endpoint } = request;
   if (endpoint.translation === undefined) return null;
   if (bytes.length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, facts);
-  return reserveCopy() ? chatFormInTurns(request, facts) : 'no_room';
+  return share.takeCopy(bytes.length) ? chatFormInTurns(request, facts) : 'no_room';
 }
 
 function callOf(
-  asked: Pick<
-    ChatCall,
-    'request' | 'picked' | 'headers' | 'authorization' | 'chatForm' | 'volatileParts'
-  >,
+  asked: Omit<ChatCall, 'zeroSpend' | 'native' | 'chain' | 'prefix'>,
   { routing }: Config,
   items: ItemMemory,
 ): ChatCall {
