@@ -3,12 +3,7 @@ import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
-import {
-  type BodyBudget,
-  type BodyRefusal,
-  type BodyShare,
-  readBody,
-} from '../../platform/http/bodies.ts';
+import { type BodyBudget, type BodyShare, readBody } from '../../platform/http/bodies.ts';
 import { decodedBody, isDecodable } from '../../platform/http/decoding.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
@@ -31,7 +26,6 @@ import {
   formRequest,
   isBadRequest,
   nativeForm,
-  type parseChatRequest,
   parseInTurns,
   withoutAlias,
 } from '../protocols/chat-request.ts';
@@ -73,6 +67,12 @@ interface Caller {
   readonly cors: OutgoingHttpHeaders;
 }
 
+interface AdmittedCaller extends Caller {
+  readonly share: BodyShare;
+  readonly place: Place;
+  readonly limit: Limit;
+}
+
 /** Answers a request to an endpoint; resolves when the answer is sent or the caller is gone. */
 export async function handleChat(
   req: IncomingMessage,
@@ -95,17 +95,13 @@ export async function handleChat(
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
-  caller: Caller & { readonly share: BodyShare; readonly place: Place; readonly limit: Limit },
+  caller: AdmittedCaller,
   deps: ChatDeps,
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
   const refused = { ...base, ...NOT_ROUTED };
-  const { limit, share } = caller;
-  const limits = { maxBytes: limit.maxBytes, share };
-  const read =
-    refusedAtHead(req, caller) ??
-    (await requestFrom(await readPlain(req, limits), req, caller.endpoint, limit));
+  const read = await readRequest(req, caller);
   if (read === 'aborted') return;
   if ('error' in read) {
     const early = { headers: refused, clock: deps.clock, ...read.rest };
@@ -134,7 +130,7 @@ async function answer(
   const volatileParts = fixVolatileParts(request);
   const from = callerOf(req, caller.identity);
   const items = deps.items.of(key);
-  const chatForm = await formOf(request, share, { items, nowMs: deps.clock.now() });
+  const chatForm = await formOf(request, caller.share, { items, nowMs: deps.clock.now() });
   if (chatForm === 'no_room') {
     sendError(res, OVERLOADED, refused);
     return;
@@ -208,57 +204,46 @@ interface Refusal {
   readonly rest?: RestOfBody;
 }
 
-/** Before any of the body is read; null if it may be read. */
-function refusedAtHead(
-  { headers }: IncomingMessage,
-  { endpoint, identity }: Caller,
-): Refusal | null {
+async function readRequest(
+  req: IncomingMessage,
+  caller: AdmittedCaller,
+): Promise<ChatRequest | Refusal | 'aborted'> {
+  const { endpoint, identity } = caller;
+  const { headers, socket } = req;
   if (!identity.reader) return { error: keyError(headers), rest: SHORT_REST };
   const type = headers['content-type'] ?? '';
-  const coding = codingOf({ headers });
-  const isReadable = coding === 'identity' || isDecodable(coding);
-  if (BODY_TYPES[endpoint.body].test(type) && isReadable) return null;
-  return { error: UNSUPPORTED_MEDIA[endpoint.body] };
-}
-
-const codingOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string =>
-  headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-
-/** As `readBody`, decoded: Codex sends zstd to what it takes for OpenAI (openai/codex#41662), pi gzip (badlogic/pi-mono#8517). */
-async function readPlain(req: IncomingMessage, limits: Parameters<typeof decodedBody>[2]) {
-  const body = await readBody(req, limits);
-  const coding = codingOf(req);
-  return typeof body !== 'string' && isDecodable(coding) ? decodedBody(body, coding, limits) : body;
-}
-
-async function requestFrom(
-  body: Awaited<ReturnType<typeof readPlain>>,
-  req: IncomingMessage,
-  endpoint: ApiEndpoint,
-  limit: Limit,
-): Promise<ReturnType<typeof judged>> {
-  if (body === 'aborted') return body;
-  if (body === 'undecodable') return { error: UNDECODABLE };
-  if (typeof body === 'string') return refusalOf(body, limit);
-  if (endpoint.body === 'multipart')
-    return formRequest(body, endpoint, req.headers['content-type'] ?? '');
-  return judged(await parseInTurns(body, endpoint), req);
-}
-
-function judged(
-  parsed: ReturnType<typeof parseChatRequest>,
-  { socket }: IncomingMessage,
-): ChatRequest | Refusal | 'aborted' {
+  if (!BODY_TYPES[endpoint.body].test(type)) return { error: UNSUPPORTED_MEDIA[endpoint.body] };
+  const body = await readPlain(req, caller);
+  if (!Buffer.isBuffer(body)) return body;
+  if (endpoint.body === 'multipart') return formRequest(body, endpoint, type);
+  const parsed = await parseInTurns(body, endpoint);
   // Nothing listens for the socket's close yet, and it may have closed while the body was read.
   if (socket.destroyed) return 'aborted';
   if (!isBadRequest(parsed)) return parsed;
   return { error: { status: 400, code: 'invalid_request', ...parsed } };
 }
 
-function refusalOf(refusal: BodyRefusal, limit: Limit): Refusal {
-  return refusal === 'too_large'
-    ? { error: tooLarge(limit) }
-    : { error: OVERLOADED, rest: SHORT_REST };
+/** The body, decoded: Codex sends zstd to what it takes for OpenAI (openai/codex#41662), pi gzip (badlogic/pi-mono#8517). */
+async function readPlain(
+  req: IncomingMessage,
+  { endpoint, share, limit }: AdmittedCaller,
+): Promise<Buffer | Refusal | 'aborted'> {
+  const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  const isPlain = coding === 'identity';
+  if (!isPlain && !isDecodable(coding)) return { error: UNSUPPORTED_MEDIA[endpoint.body] };
+  const limits = { maxBytes: limit.maxBytes, share };
+  const sent = await readBody(req, limits);
+  const body = isPlain || typeof sent === 'string' ? sent : await decodedBody(sent, coding, limits);
+  switch (body) {
+    case 'undecodable':
+      return { error: UNDECODABLE };
+    case 'too_large':
+      return { error: tooLarge(limit) };
+    case 'no_room':
+      return { error: OVERLOADED, rest: SHORT_REST };
+    default:
+      return body;
+  }
 }
 
 const BODY_TYPES = {

@@ -401,16 +401,15 @@ export function changesAfter(
 
 function adjustmentsFor(
   seen: CallResult,
-  { call: { endpoint, mode }, changes }: ExchangePlan,
+  { call: { endpoint, mode }, changes: made }: ExchangePlan,
   { body, headers }: PendingCall['request'],
 ): readonly Adjustment[] {
-  if (seen.kind !== 'status' || body === null) return [];
+  const isRefused = seen.kind === 'status' && (seen.status === 500 || isRefusal(seen));
+  if (!isRefused || body === null) return [];
   const { status } = seen;
-  if (status !== 500 && !REFUSAL_STATUSES.has(status)) return [];
-  const { stream } = endpoint.answer;
-  const mayBeWhole = mode === 'assemble' || (stream?.asEvents ?? null) !== null;
+  const mayBeWhole = mode === 'assemble' || (endpoint.answer.stream?.asEvents ?? null) !== null;
   const [error, path] = [readErrorBody(seen.body), endpoint.upstreamPath];
-  return adjustmentsAfter({ status, error, path, body, headers, made: changes, mayBeWhole });
+  return adjustmentsAfter({ status, error, path, body, headers, made, mayBeWhole });
 }
 
 function learn(seen: CallResult, { call, known, changes }: ExchangePlan): void {
@@ -420,12 +419,12 @@ function learn(seen: CallResult, { call, known, changes }: ExchangePlan): void {
   if (seen.kind === 'stream' || seen.kind === 'answer')
     learnRefusals(known, call.model, { made: changes, hadUsage });
   // Some models of NVIDIA NIM fall silent at the field (HKUDS/DeepTutor#420, earendil-works/pi#1528).
-  const isUnexplained =
-    seen.kind === 'status'
-      ? REFUSAL_STATUSES.has(seen.status)
-      : seen.kind === 'timeout' && seen.wasSilent;
+  const isUnexplained = isRefusal(seen) || (seen.kind === 'timeout' && seen.wasSilent);
   if (hadUsage && isUnexplained) suspectUsage(known, call.model);
 }
+
+const isRefusal = (seen: CallResult): boolean =>
+  seen.kind === 'status' && REFUSAL_STATUSES.has(seen.status);
 
 /** Whether a call was sent with a request for usage that its caller did not make. */
 export function hidesUsage(

@@ -290,32 +290,24 @@ export interface PrefillFacts {
 
 /** How an upstream can be asked to continue; null if it cannot or if that is unknown. */
 export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Continuing | null {
-  const byEngine = prefillOf(ownedBy);
-  const atHost = prefillAt(address);
+  const byEngine = ENGINES.has(ownedBy) ? 'continue_final_message' : 'none';
+  const atHost = HOSTS.find(([at]) => at.test(address))?.[1];
   const prefill = setting === 'auto' ? (atHost ?? byEngine) : setting;
   if (prefill === 'none') return null;
-  const isEngine = prefill === byEngine || (prefill === 'last-message' && ownedBy === 'llamacpp');
-  const takesThought = prefill === 'continue_final_message' || ownedBy === 'llamacpp';
-  const thoughts = { takesThought, continuesThought: ownedBy === 'llamacpp' };
+  const isLlama = ownedBy === 'llamacpp';
+  const takesThought = prefill === 'continue_final_message' || isLlama;
+  const thoughts = { takesThought, continuesThought: isLlama };
+  const isEngine = prefill === byEngine || (prefill === 'last-message' && isLlama);
   if (isEngine) return { prefill, echo: 'never', ...thoughts };
   const isMistral = prefill === 'prefix' && address.startsWith('api.mistral.ai/');
   return { prefill, echo: isMistral ? 'always' : 'maybe', ...thoughts };
 }
 
 /**
- * What an engine supports, by the `owned_by` of its `/v1/models` if that is its own name. No guess is made for
- * others: they may answer a last assistant message instead of continuing it.
+ * Engines by the `owned_by` of their `/v1/models`, if that is their own name. No guess is made for others: they may answer
+ * a last assistant message instead of continuing it.
  */
-export function prefillOf(ownedBy: string | null): Prefill {
-  switch (ownedBy) {
-    case 'vllm':
-    case 'sglang':
-    case 'llamacpp':
-      return 'continue_final_message';
-    default:
-      return 'none';
-  }
-}
+const ENGINES: ReadonlySet<string | null> = new Set(['vllm', 'sglang', 'llamacpp']);
 
 /** Services that document it. Where it depends on the model (OpenRouter), the owner has to set it. */
 const HOSTS: readonly (readonly [address: RegExp, prefill: Prefill])[] = [
@@ -326,8 +318,3 @@ const HOSTS: readonly (readonly [address: RegExp, prefill: Prefill])[] = [
   [/^[^/]+\.openai\.azure\.com\//, 'none'],
   [/^generativelanguage\.googleapis\.com\//, 'none'],
 ];
-
-/** What the service at an address (host and path) supports; null if unknown, so that its models are worth a query. */
-export function prefillAt(address: string): Prefill | null {
-  return HOSTS.find(([at]) => at.test(address))?.[1] ?? null;
-}
