@@ -23,6 +23,7 @@ import {
 } from '../protocols/sse.ts';
 import type { StreamFormat } from '../protocols/endpoint.ts';
 import type { Sight, StreamWatch } from '../protocols/stream-inspector.ts';
+import { errorWithout, type OwnSecrets } from '../upstream/shown-error.ts';
 import type { UsageMeter } from '../protocols/usage.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -52,11 +53,13 @@ interface FlowPlan {
 interface RelayPlan extends FlowPlan {
   readonly format: StreamFormat;
   readonly choices: number;
+  /** Of an error that the upstream reports, what its caller must not see. */
+  readonly secrets: OwnSecrets;
   /** Reads the usage that the upstream reports. */
   readonly meter: UsageMeter;
   readonly observer: Pick<AttemptObserver, 'relayed'>;
-  /** Called with the last event of a stream in which it has the whole answer; null: not wanted. */
-  readonly onLast: ((event: Buffer) => void) | null;
+  /** Called with the last event of a stream in which it has the whole answer. */
+  readonly onLast: (event: Buffer) => void;
   /** Collects the bytes sent; null if the answer could not be resumed. */
   readonly sent: SentBytes | null;
   /** Turns events into the caller's; null if they are in its protocol. */
@@ -310,7 +313,7 @@ class Relay implements FlowReader {
         if (this.#watch.isFinished) this.#flow.awaitEnd();
         break;
       case 'done':
-        if (sight.last !== null) this.#plan.onLast?.(sight.last);
+        if (sight.last !== null) this.#plan.onLast(sight.last);
         drain(this.#exchange, this.#plan.clock);
         this.#exchange.resume();
         this.#complete(null);
@@ -321,7 +324,8 @@ class Relay implements FlowReader {
       case 'error': {
         const [code, detail] = ['upstream_error', 'the upstream reported an error'] as const;
         this.#exchange.abort();
-        this.#flow.finish({ kind: 'broken', code, detail, error: sight.error });
+        const error = errorWithout(this.#plan.secrets, sight.error);
+        this.#flow.finish({ kind: 'broken', code, detail, error });
       }
     }
   }

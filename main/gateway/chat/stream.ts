@@ -10,13 +10,12 @@ import type { Turn, Walk } from '../routing/walk.ts';
 import type { StreamTranslator } from '../protocols/translation/translation.ts';
 import type { StreamAnswer } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import { errorWithout, shownWords } from '../upstream/shown-error.ts';
+import { shownWords } from '../upstream/shown-error.ts';
 import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import type { ItemMemory } from '../protocols/responses/history.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
-import { CHAT_STREAM } from '../protocols/chat/endpoint.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
 import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import type { EarlyAnswer } from './early-answer.ts';
@@ -85,18 +84,16 @@ function relayStream(
   const meter = new UsageMeter(hidesUsage);
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
-    // As this upstream speaks: the rest of an answer may come in another protocol than its beginning.
+    // As this upstream speaks: the rest of an answer comes as a chat completion, whatever it began as.
     format: endpoint.answer.stream ?? format,
     choices: request.choices,
     translator,
+    secrets: call.secrets,
     clock: deps.clock,
     signal: context.signal,
     meter,
     observer,
-    onLast:
-      endpoint.itemsOf === undefined
-        ? null
-        : (event) => keepItems(dataOf(event), request, endpoint, items),
+    onLast: (event) => keepItems(dataOf(event), request, endpoint, items),
     sent,
     splice,
     rescue: splice === null ? rescueFor(call, attempt, res) : asItIs,
@@ -140,17 +137,12 @@ async function recorded(
   used: (end: RelayEnd) => Tokens | null,
   { call, context, deps }: Pick<CallerContext, 'context' | 'deps'> & Pick<CallAnswer, 'call'>,
 ): Promise<RelayEnd> {
-  const end = withErrorMasked(await relayed, call);
+  const end = await relayed;
   attempt.used(used(end));
   const failure = failureIn(end, call, deps.clock.now());
   record(end, attempt, failure);
   if (failure !== null) attempt.exclude(failure, context.epoch);
   return end;
-}
-
-function withErrorMasked(end: RelayEnd, { secrets }: UpstreamCall): RelayEnd {
-  if (end.kind !== 'broken' || end.error === null) return end;
-  return { ...end, error: errorWithout(secrets, end.error) };
 }
 
 /** What an error within an answer says of the upstream: that its quota is used up, that it is busy; null for nothing. */
@@ -211,18 +203,13 @@ async function nextPart(
   const { res, context, deps } = stream;
   const isOver = translator !== null && translator.ended() !== 'no';
   const sent = isOver ? null : (stream.sent?.taken() ?? null);
-  if (sent === null) {
-    walk.broken(source);
-    return null;
-  }
   const next = await resumeAnswer({ source, walk, sent }, context, deps);
   if (next.kind !== 'answered') walk.close();
   if (next.kind === 'cancelled') return next.kind;
   if (next.kind === 'not_resumed') return null;
   announce(next, res);
   const ofRest = translator ?? translatorOfRest(next);
-  // Whatever the upstream speaks, the rest comes as chunks of a chat completion.
-  const rest = { ...stream, format: CHAT_STREAM, translator: ofRest };
+  const rest = { ...stream, translator: ofRest };
   return { source: next.turn, end: await relayRest(next, rest), translator: ofRest };
 }
 

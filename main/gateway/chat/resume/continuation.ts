@@ -59,12 +59,7 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   if (begun === null) return null;
   const { thought, ...continuation } = begun;
   const { tokens } = transcript;
-  const fields = {
-    content: JSON.stringify(begun.part === 'text' ? begun.partial : ''),
-    // Without its thought, a model's text may take another course.
-    ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
-    ...(continuing.prefill === 'prefix' && { prefix: 'true' }),
-  };
+  const fields = partialFields(continuing.prefill, begun);
   const values: Record<string, string | Buffer> = {
     messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
     ...tokenLimits(request, tokens.content + tokens.reasoning),
@@ -162,6 +157,15 @@ function withoutBlanks(text: string): { readonly partial: string; readonly blank
   return partial === ''
     ? { partial: text, blanks: '' }
     : { partial, blanks: text.slice(partial.length) };
+}
+
+/** Of the message that is to be continued, as JSON. Without its thought, a model's text may take another course. */
+function partialFields(prefill: Continuing['prefill'], { part, partial, thought }: Begun) {
+  return {
+    content: JSON.stringify(part === 'text' ? partial : ''),
+    ...(thought !== '' && { reasoning_content: JSON.stringify(thought) }),
+    ...(prefill === 'prefix' && { prefix: 'true' }),
+  };
 }
 
 const ASSISTANT = Buffer.from('{"role":"assistant"}');

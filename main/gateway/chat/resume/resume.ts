@@ -26,7 +26,8 @@ interface BrokenAnswer {
   /** Who gave its last part. */
   readonly source: Turn;
   readonly walk: Walk;
-  readonly sent: readonly Buffer[];
+  /** Null if it cannot be continued. */
+  readonly sent: readonly Buffer[] | null;
 }
 
 export type ResumedAnswer = CallAnswer & {
@@ -51,7 +52,7 @@ export async function resumeAnswer(
   deps: ResumeDeps,
 ): Promise<ResumeResult> {
   walk.broken(source);
-  const transcript = await readTranscript(sent);
+  const transcript = sent === null ? null : await readTranscript(sent);
   if (transcript === null) return NOT_RESUMED;
   const requests = new Map<UpstreamCall, ResumeRequest | null>();
   const requestFor = (call: UpstreamCall) => {

@@ -19,6 +19,7 @@ export const OPEN_GATE: TextGate = { ...SHUT_GATE, take: (text) => text };
 export function createRepeatGate(sent: string): TextGate {
   let at = 0;
   return {
+    ...OPEN_GATE,
     take(text) {
       const expected = sent.slice(at, at + text.length);
       if (!text.startsWith(expected)) return null;
@@ -26,7 +27,6 @@ export function createRepeatGate(sent: string): TextGate {
       return text.slice(expected.length);
     },
     isPast: () => at === sent.length,
-    release: () => '',
   };
 }
 
@@ -55,11 +55,11 @@ export function createContinuingGate(
 /** What `first` passes goes through `next`. */
 function chain(next: TextGate, first: TextGate): TextGate {
   return {
+    ...OPEN_GATE,
     take(text) {
       const rest = first.take(text);
       return rest === null ? null : next.take(rest);
     },
-    isPast: () => true,
     release: () => (next.take(first.release()) ?? '') + next.release(),
   };
 }
@@ -89,6 +89,8 @@ function createEchoGate(partial: string, isExpected: boolean): TextGate {
   }
 
   return {
+    ...OPEN_GATE,
+    release,
     take(text) {
       if (held === null || text === '') return text;
       const expected = partial.slice(held, held + text.length);
@@ -97,8 +99,6 @@ function createEchoGate(partial: string, isExpected: boolean): TextGate {
       held += expected.length;
       return '';
     },
-    isPast: () => true,
-    release,
   };
 }
 
@@ -106,6 +106,7 @@ function createEchoGate(partial: string, isExpected: boolean): TextGate {
 export function createBlanksGate(blanks: string): TextGate {
   let at = 0;
   return {
+    ...OPEN_GATE,
     take(text) {
       let repeated = 0;
       while (repeated < text.length && at < blanks.length && text[repeated] === blanks[at]) {
@@ -115,8 +116,6 @@ export function createBlanksGate(blanks: string): TextGate {
       if (repeated < text.length) at = blanks.length;
       return text.slice(repeated);
     },
-    isPast: () => true,
-    release: () => '',
   };
 }
 
