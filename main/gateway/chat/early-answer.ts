@@ -33,7 +33,7 @@ export class EarlyAnswer implements RequestObserver {
   readonly #left: string[] = [];
   #cancelTimer: (() => void) | null = null;
   #signs = 0;
-  #hasBegun = false;
+  hasBegun = false;
 
   constructor(res: ServerResponse, plan: EarlyAnswerPlan, observer: RequestObserver) {
     this.#res = res;
@@ -41,22 +41,16 @@ export class EarlyAnswer implements RequestObserver {
     this.#observer = observer;
   }
 
-  get hasBegun(): boolean {
-    return this.#hasBegun;
-  }
-
   /** Of a stream; behind an early one it is a comment. */
   head(headers: OutgoingHttpHeaders): void {
-    if (this.#hasBegun) this.#res.write(answeredBy(headers));
+    if (this.hasBegun) this.#res.write(answeredBy(headers));
     else this.#res.writeHead(200, { ...headers, ...headOf(EVENT_STREAM) });
   }
 
   /** A whole answer, or all events of a stream. */
   send(body: Buffer, headers: OutgoingHttpHeaders): void {
-    const isStream = headers['content-type'] === EVENT_STREAM;
-    if (!this.#hasBegun) sendBody(this.#res, 200, body, headers);
+    if (!this.hasBegun) sendBody(this.#res, 200, body, headers);
     else if (this.#stream === null) this.#end(body, headers);
-    else if (!isStream) this.fail(NO_STREAM, headers);
     else this.#res.end(Buffer.concat([answeredBy(headers), this.#joined(body)]));
   }
 
@@ -71,7 +65,7 @@ export class EarlyAnswer implements RequestObserver {
   /** A stream's translator, which also makes the events follow the signs of life. */
   translator(inner: StreamTranslator | null): StreamTranslator | null {
     const stream = this.#stream;
-    if (!this.#hasBegun || stream?.afterSigns === undefined) return inner;
+    if (!this.hasBegun || stream?.afterSigns === undefined) return inner;
     return {
       push: (frames) => this.#joined(inner === null ? frames.bytes : inner.push(frames)),
       end: () => this.#joined(inner?.end() ?? Buffer.alloc(0)),
@@ -143,7 +137,7 @@ export class EarlyAnswer implements RequestObserver {
   };
 
   #begin({ upstream, provider }: UpstreamCall): void {
-    this.#hasBegun = true;
+    this.hasBegun = true;
     const reason = this.#left.join('; ') || 'none';
     const own = { ...this.#plan.base, ...gatewayHeaders(upstream, reason, provider) };
     const type = this.#stream === null ? 'application/json' : EVENT_STREAM;
@@ -186,12 +180,6 @@ export function gatewayHeaders(
     ...(provider === null ? {} : { [PROVIDER]: provider }),
   };
 }
-
-const NO_STREAM: HttpError = {
-  status: 502,
-  code: 'upstream_bad_response',
-  message: 'The upstream answered without events.',
-};
 
 /** An SSE comment, which clients skip: the head could name only who was waited for. */
 function answeredBy(headers: OutgoingHttpHeaders): Buffer {

@@ -12,7 +12,7 @@ import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
 import type { JsonAnswer, BytesAnswer } from '../upstream/exchange.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import { readErrorBody } from '../protocols/upstream-error.ts';
+import { readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
 import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
 import { finalResponse, type PassedOn, TOO_LONG } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
@@ -81,59 +81,54 @@ function errorIn({ response: { status, body } }: PassedOn): HttpError {
 }
 
 function sendPassed(
-  { response, outcome }: PassedOn,
+  passed: PassedOn,
   res: ServerResponse,
-  headers: OutgoingHttpHeaders,
+  own: OutgoingHttpHeaders,
   endpoint: ApiEndpoint,
 ): void {
-  const { status, headers: upstreamHeaders, body } = response;
-  const { reason } = outcome.failure;
-  const told = { status, body, type: passedType(upstreamHeaders), reason };
-  const own = inShape(errorShapeFor(res.req), told, endpoint);
-  const all = { ...callerHeaders(upstreamHeaders), ...headers, 'content-type': own.type };
-  sendBody(res, status, own.body, all);
+  const { status, headers, body } = passed.response;
+  const shaped = inShape(errorShapeFor(res.req), passed, endpoint);
+  const type = shaped === null ? { 'content-type': passedType(headers) } : JSON_TYPE;
+  const sent = shaped === null ? body : Buffer.from(JSON.stringify(shaped));
+  sendBody(res, status, sent, { ...callerHeaders(headers), ...own, ...type });
 }
 
-interface PassedError {
-  readonly status: number;
-  readonly body: Buffer;
-  readonly type: string;
-  readonly reason: FailureReason;
-}
-
-/** Puts an error into the shape in which the caller's clients look for its message; what has it stays as it came. */
-function inShape(shape: ErrorShape, passed: PassedError, { support }: ApiEndpoint): PassedError {
+/** An error in the shape in which the caller's clients look for its message; null for what has it as it came. */
+function inShape(
+  shape: ErrorShape,
+  { response: { status, body }, outcome: { failure } }: PassedOn,
+  { support }: ApiEndpoint,
+): object | null {
   // Who asks for a chat completion is told byte for byte what its upstream says; others may not know who was asked.
-  if (shape !== 'anthropic' && support !== 'translatable') return passed;
-  const parsed = parseJson(passed.body.toString('utf8'));
-  return shape === 'anthropic' ? asAnthropic(parsed, passed) : asOpenAi(parsed, passed);
+  if (shape !== 'anthropic' && support !== 'translatable') return null;
+  const parsed = parseJson(body.toString('utf8'));
+  const said = readErrorBody(body);
+  return shape === 'anthropic'
+    ? asAnthropic(parsed, said, status)
+    : asOpenAi(parsed, said, failure.reason);
 }
 
-function asAnthropic(parsed: unknown, passed: PassedError): PassedError {
-  if (isObject(parsed) && parsed['type'] === 'error') return passed;
-  const said = readErrorBody(passed.body).message;
-  const message = said === '' ? `HTTP ${passed.status}` : said;
-  const error = { type: anthropicErrorType(passed.status), message };
-  return withJson(passed, { type: 'error', error, request_id: null });
+function asAnthropic(parsed: unknown, { message }: UpstreamError, status: number): object | null {
+  if (isObject(parsed) && parsed['type'] === 'error') return null;
+  const error = { type: anthropicErrorType(status), message: message || `HTTP ${status}` };
+  return { type: 'error', error, request_id: null };
 }
 
 /**
  * FastAPI's `detail`, Mistral's and Cohere's `message`, Google's arrays: OpenAI's clients would say "no body". Codex 0.171
  * shortens its conversation by one code alone; llama.cpp says 400 in its place.
  */
-function asOpenAi(parsed: unknown, passed: PassedError): PassedError {
+function asOpenAi(
+  parsed: unknown,
+  { message, type, code: own, param }: UpstreamError,
+  reason: FailureReason,
+): object | null {
   const told = memberOf(parsed, 'error') ?? null;
   const isForeign = told === null && (isObject(parsed) || Array.isArray(parsed));
-  const { message, type, code: own, param } = readErrorBody(passed.body);
-  const code = passed.reason === 'context_length' ? TOO_LONG.code : own;
-  if (message === '' || (!isForeign && code === own)) return passed;
+  const code = reason === 'context_length' ? TOO_LONG.code : own;
+  if (message === '' || (!isForeign && code === own)) return null;
   const known = isObject(told) && !isTooDeep(told) ? told : {};
-  const error = { message, type: type ?? 'upstream_error', param, ...known, code };
-  return withJson(passed, { error });
-}
-
-function withJson(passed: PassedError, error: object): PassedError {
-  return { ...passed, body: Buffer.from(JSON.stringify(error)), type: 'application/json' };
+  return { error: { message, type: type ?? 'upstream_error', param, ...known, code } };
 }
 
 function sendAnswer(
