@@ -6,7 +6,6 @@ import {
   smallValueOf,
   smallValuesOf,
   withMembers,
-  type Member,
   type Span,
   topLevelMembers,
 } from '../../protocols/json-edit.ts';
@@ -49,7 +48,8 @@ const MIN_OWN_CHARS = 16;
 export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody | null {
   const { model, continuing, transcript } = plan;
   const { bytes, members } = request;
-  if (!isContinuable(request, plan)) return null;
+  // A grammar starts at the first new token: the engine would begin the object again.
+  if (request.choices > 1 || isConstrained(request)) return null;
   const messages = members.find(({ key }) => key === 'messages');
   const last = messages?.last ?? null;
   const own = last === null ? undefined : ownPrefill(bytes.subarray(last.start, last.end));
@@ -74,47 +74,36 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
 
 type Begun = Pick<ContinuedBody, 'part' | 'partial' | 'blanks'> & { readonly thought: string };
 
-/** Null for a thought behind a beginning of the caller's own, which it would have to come before. */
+/** Null for what no engine continues. */
 function begunOf(
   own: string | null,
   request: ChatRequest,
   { continuing, transcript }: ContinuedPlan,
 ): Begun | null {
-  if (transcript.at === 'reasoning') {
-    if (own !== null) return null;
-    const thought = withoutBlanks(transcript.reasoning);
+  const { at, content, reasoning } = transcript;
+  // JSON can express half of a surrogate pair, but no tokenizer accepts it.
+  if (!(at === 'reasoning' ? reasoning : content).isWellFormed()) return null;
+  if (at === 'reasoning') {
+    // A beginning of the caller's own would have to come behind it.
+    if (own !== null || content !== '' || !continuing.continuesThought) return null;
+    const thought = withoutBlanks(reasoning);
     return { part: 'thought', ...thought, thought: thought.partial };
   }
   // Templates break the line behind it.
-  const thought = continuing.takesThought ? transcript.reasoning.trimEnd() : '';
+  const thought = continuing.takesThought ? reasoning.trimEnd() : '';
   return { part: 'text', ...withoutBlanks(joined(own ?? '', request, transcript)), thought };
 }
 
 const CONTINUE_FLAGS = { continue_final_message: 'true', add_generation_prompt: 'false' };
-
-function isContinuable(
-  request: ChatRequest,
-  { continuing, transcript: { at, content, reasoning } }: ContinuedPlan,
-): boolean {
-  // A grammar starts at the first new token: the engine would begin the object again.
-  if (request.choices > 1 || isConstrained(request)) return false;
-  // A thought after some text is not continued by any engine.
-  if (at === 'reasoning' && (content !== '' || !continuing.continuesThought)) return false;
-  // JSON can express half of a surrogate pair, but no tokenizer accepts it.
-  return (at === 'reasoning' ? reasoning : content).isWellFormed();
-}
 
 type Body = Pick<ChatRequest, 'bytes' | 'members'>;
 
 function isConstrained({ bytes, members }: Body): boolean {
   const format = smallValueOf(bytes, members, 'response_format');
   if (typeof format === 'symbol' || (isObject(format) && format['type'] !== 'text')) return true;
-  return members.some((member) => isConstraint(bytes, member));
-}
-
-function isConstraint(bytes: Buffer, { key, start, end }: Member): boolean {
-  return (
-    CONSTRAINT.test(key) && bytes.toString('latin1', start, Math.min(end, start + 5)) !== 'null'
+  return members.some(
+    ({ key, start, end }) =>
+      CONSTRAINT.test(key) && bytes.toString('latin1', start, Math.min(end, start + 5)) !== 'null',
   );
 }
 
