@@ -207,10 +207,11 @@ async function nextPart(
   if (next.kind !== 'answered') walk.close();
   if (next.kind === 'cancelled') return next.kind;
   if (next.kind === 'not_resumed') return null;
-  announce(next, res);
+  // An SSE comment, which clients skip.
+  res.write(`: carried on by ${sourceName(next.call)}\n\n`);
   const ofRest = translator ?? translatorOfRest(next);
-  const rest = { ...stream, translator: ofRest };
-  return { source: next.turn, end: await relayRest(next, rest), translator: ofRest };
+  const end = await relayRest(next, { ...stream, translator: ofRest });
+  return { source: next.turn, end, translator: ofRest };
 }
 
 /** Of an answer that began in the caller's protocol; null if that is chat completions. */
@@ -228,11 +229,6 @@ function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd
   const end: RelayEnd = { kind: 'diverged', detail: 'an answer without events' };
   record(end, attempt);
   return end;
-}
-
-/** An SSE comment, which clients skip. */
-function announce({ call }: ResumedAnswer, res: ServerResponse): void {
-  res.write(`: carried on by ${sourceName(call)}\n\n`);
 }
 
 /** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */

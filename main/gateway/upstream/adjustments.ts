@@ -28,20 +28,18 @@ interface Rewrite<Name extends string> {
   /** What a refusal says that asks for it. */
   readonly asks: RegExp;
   readonly change: BodyChange;
-  /** It is about this conversation rather than about this upstream. */
-  readonly isOfConversation?: true;
   /** Some engines take the request to be right, and themselves to be at fault. */
-  readonly isSaidAs500?: true;
+  readonly isSaidAs500: boolean;
 }
 
 const rewrite = <Name extends string>(
   adjustment: Name,
   asks: readonly RegExp[],
   change: BodyChange,
-  how: Pick<Rewrite<Name>, 'isOfConversation' | 'isSaidAs500'> = {},
+  { isSaidAs500 } = { isSaidAs500: false },
 ): Rewrite<Name> => {
   const words = new RegExp(asks.map(({ source }) => source).join('|'), 'is');
-  return { adjustment, asks: words, change, ...how };
+  return { adjustment, asks: words, change, isSaidAs500 };
 };
 
 /** A budget of thoughts is left to the model; an agent without thoughts is of more use than one without tools. */
@@ -134,7 +132,7 @@ const REWRITES = [
       /encrypted content is not supported|item\['content'\] is (not an array|empty)/,
     ],
     withoutThoughts,
-    { isOfConversation: true, isSaidAs500: true },
+    { isSaidAs500: true },
   ),
   // Templates of Gemma and Mistral (microsoft/autogen#1037, suitenumerique/conversations#197).
   rewrite('joined_turns', [/\balternat(e|ing)\b/], withJoinedTurns, { isSaidAs500: true }),
@@ -212,7 +210,7 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = REWRITES.find(({ adjustment, asks, change, isSaidAs500 }) => {
-    if (made.has(adjustment) || (status === 500 && isSaidAs500 !== true)) return false;
+    if (made.has(adjustment) || (status === 500 && !isSaidAs500)) return false;
     return asks.test(text) && change(body, topLevelMembers(body)) !== null;
   });
   if (rewritten !== undefined) return [rewritten.adjustment];
@@ -301,9 +299,8 @@ export function knownRefusals(known: Knowledge, model: string): ReadonlySet<Adju
   return own.length === 0 ? NONE : new Set(own.map((key) => key.slice(start.length) as Adjustment));
 }
 
-const PASSING: ReadonlySet<string> = new Set(
-  REWRITES.filter(({ isOfConversation }) => isOfConversation).map(({ adjustment }) => adjustment),
-);
+/** What is about one conversation or request rather than about its upstream. */
+const isPassing = (each: Adjustment) => each === 'without_thoughts' || isTokenLimit(each);
 
 /** A request with these changes was answered. `hadUsage`: it was asked for its usage. */
 export function learnRefusals(
@@ -314,8 +311,7 @@ export function learnRefusals(
   if (hadUsage && known.get('tells', model) === null) known.set('tells', model, true);
   for (const each of made) {
     const isNew = known.get('refuses', keyOf(model, each)) === null;
-    if (isNew && !PASSING.has(each) && !isTokenLimit(each))
-      known.set('refuses', keyOf(model, each), true);
+    if (isNew && !isPassing(each)) known.set('refuses', keyOf(model, each), true);
   }
 }
 

@@ -22,6 +22,7 @@ interface CatalogueDeps {
 
 const FRESH_MS = 600_000;
 const RETRY_MS = 60_000;
+/** OpenRouter lists hundreds of models with their descriptions. */
 const LIMITS = { timeoutMs: 10_000, maxBytes: 8 * 1024 * 1024 };
 
 /**
@@ -76,16 +77,11 @@ type FetchedModels =
   | { readonly kind: 'models'; readonly models: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly error: GatewayError };
 
-const TIMEOUT_MS = 10_000;
-/** OpenRouter lists hundreds of models with their descriptions. */
-const MAX_BYTES = 4 * 1024 * 1024;
-
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
 export async function fetchModels(source: ModelSource, edges: Edges): Promise<FetchedModels> {
   const { id, baseAddress, apiKey, headers } = source;
   const { origin, basePath } = baseAddress;
-  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-  const result = await fetchModelList(source, limits, edges);
+  const result = await fetchModelList(source, LIMITS, edges);
   if (result.kind === 'timed_out') {
     return failed('timeout', 504, 'upstream_timeout', `${origin} did not answer in 10 s.`);
   }
