@@ -26,15 +26,13 @@ export interface BegunBlocks {
   readonly open: readonly OpenBlock[];
 }
 
-/** Reads the events of a message that broke off as the deltas of a chat completion: the way back from `answers.ts`. */
-export type BegunMessage = ReturnType<typeof createBegunMessage>;
-
 /** An answer has a few dozen; limited because even a short block takes memory. */
 export const MAX_BLOCKS = 10_000;
 
 /** In place of a call, and of a block that chat completions have nothing like: the message cannot be continued. */
 const UNREADABLE = { content: [{ type: 'unreadable' }] };
 
+/** Reads the events of a message that broke off as the deltas of a chat completion: the way back from `answers.ts`. */
 export function createBegunMessage() {
   const open = new Map<unknown, OpenBlock['kind']>();
   let next = 0;
