@@ -14,7 +14,7 @@ export interface Member extends Span {
   readonly nameStart: number;
   /** The last element if the value is a non-empty list. */
   readonly last: Span | null;
-  /** Where the elements of a list end, from its start on; of a long list only the first 4,096. */
+  /** Where the elements of a list end; of a long list only the first 4,096. */
   readonly ends: readonly number[];
 }
 
@@ -33,6 +33,8 @@ const MAX_MEMBERS = 10_000;
 const MAX_ENDS = 4096;
 /** Each level takes a few bytes of memory. */
 const MAX_DEPTH = 1024 * 1024;
+/** Of a value that is no list; one for all. */
+const NO_LIST: List = { last: null, ends: [] };
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
@@ -46,15 +48,13 @@ export class JsonScan {
   /** The brackets and braces that are open. */
   readonly #nest: number[] = [];
   #isText = false;
-  #isOver = false;
   #isFaulty = false;
-  /** Where the present member or element begins, and its colon. */
+  /** Where the present member or element begins, and its colon; 0 before the first. */
   #start = 0;
   #colon = -1;
   /** Where the present element of the member's list begins. */
   #inner = 0;
-  #last: Span | null = null;
-  #ends: number[] = NO_ENDS;
+  #list: List = NO_LIST;
 
   /** Goes on to the end of `bytes`, which are all that have come; false once they cannot become JSON. */
   push(bytes: Buffer): boolean {
@@ -67,31 +67,31 @@ export class JsonScan {
 
   /** Whether all of `bytes` is one object or list. */
   isWhole(bytes: Buffer): boolean {
-    return this.push(bytes) && this.#isOver;
+    return this.push(bytes) && this.#nest.length === 0 && this.#start > 0;
+  }
+
+  /** The members if all of `bytes` is an object; null if it is not. */
+  ofObject(bytes: Buffer): readonly Member[] | null {
+    return this.isWhole(bytes) && isObjectText(bytes) ? this.members : null;
   }
 
   #step(bytes: Buffer, byte: number): void {
     const depth = this.#nest.length;
-    if (depth === 0) this.#outside(byte);
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#open(byte);
+    else if (depth === 0) this.#isFaulty = !isBlank(byte);
     else if (byte === QUOTE) this.#isText = true;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#open(byte);
     else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#close(bytes, byte);
     else if (byte === COLON && depth === 1 && this.#colon === -1) this.#colon = this.#at;
     else if (byte === COMMA && depth === 1) this.#member(bytes, this.#at - 1, true);
     else if (byte === COMMA && depth === 2) this.#element(bytes, this.#at - 1);
   }
 
-  #outside(byte: number): void {
-    if (isBlank(byte)) return;
-    this.#isFaulty = this.#isOver || (byte !== OPEN_BRACE && byte !== OPEN_BRACKET);
-    if (!this.#isFaulty) this.#open(byte);
-  }
-
   #open(byte: number): void {
-    this.#nest.push(byte);
-    if (this.#nest.length === 1) this.#start = this.#at;
-    if (this.#nest.length === 2) this.#inner = this.#at;
-    this.#isFaulty = this.#nest.length > MAX_DEPTH;
+    const depth = this.#nest.push(byte);
+    // A second value behind the first.
+    this.#isFaulty = depth > MAX_DEPTH || (depth === 1 && this.#start > 0);
+    if (depth === 1) this.#start = this.#at;
+    if (depth === 2) this.#inner = this.#at;
   }
 
   #close(bytes: Buffer, byte: number): void {
@@ -100,7 +100,6 @@ export class JsonScan {
     if (depth === 2) this.#element(bytes, this.#at - 1);
     // In ASCII a closing bracket is its opening one plus two.
     this.#isFaulty ||= this.#nest.pop() !== byte - 2;
-    this.#isOver = depth === 1;
   }
 
   #text(bytes: Buffer): void {
@@ -113,27 +112,32 @@ export class JsonScan {
     const span = trimmed(bytes, this.#inner, at);
     this.#inner = at + 1;
     if (this.#nest[1] !== OPEN_BRACKET || span.start === span.end) return;
-    this.#last = span;
-    if (this.#ends === NO_ENDS) this.#ends = [];
-    if (this.#ends.length < MAX_ENDS) this.#ends.push(span.end);
+    if (this.#list === NO_LIST) this.#list = { last: span, ends: [] };
+    this.#list.last = span;
+    if (this.#list.ends.length < MAX_ENDS) this.#list.ends.push(span.end);
   }
 
   /** Nothing may stand where nothing has to. */
   #member(bytes: Buffer, end: number, mustBe: boolean): void {
-    const whole = trimmed(bytes, this.#start, end);
+    const { start: nameStart, end: last } = trimmed(bytes, this.#start, end);
     const isNamed = this.#nest[0] === OPEN_BRACE;
-    const value = isNamed ? trimmed(bytes, this.#colon, end) : whole;
-    const key = isNamed ? nameIn(bytes, whole.start, this.#colon - 1) : '';
-    const [last, ends] = [this.#last, this.#ends.map((each) => each - value.start)];
+    const value = trimmed(bytes, isNamed ? this.#colon : nameStart, end);
+    const name = { start: nameStart, end: this.#colon - 1 };
+    const key = isNamed ? smallValueAt(bytes, name) : '';
+    const isFit = typeof key === 'string' && value.start < value.end;
+    if (nameStart === last) this.#isFaulty ||= mustBe;
+    else if (!isFit || this.members.length === MAX_MEMBERS) this.#isFaulty = true;
+    else this.members.push({ key, nameStart, ...value, ...this.#list });
     this.#start = end + 1;
     this.#colon = -1;
-    this.#last = null;
-    this.#ends = NO_ENDS;
-    if (whole.start === whole.end) this.#isFaulty ||= mustBe;
-    else if (key === null || value.start >= value.end || this.members.length === MAX_MEMBERS)
-      this.#isFaulty = true;
-    else this.members.push({ key, nameStart: whole.start, ...value, last, ends });
+    this.#list = NO_LIST;
   }
+}
+
+/** What is known of the elements of a list. */
+interface List {
+  last: Span | null;
+  readonly ends: number[];
 }
 
 /** The quote at the end of a text that began before `from`; -1 if it has not come. */
@@ -146,9 +150,6 @@ export function endOfText(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Of a value that is no list; one for all. */
-const NO_ENDS: number[] = [];
-
 const isBlank = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 function trimmed(bytes: Buffer, from: number, to: number): Span {
@@ -158,17 +159,9 @@ function trimmed(bytes: Buffer, from: number, to: number): Span {
   return { start, end };
 }
 
-/** Null for what is no name. */
-function nameIn(bytes: Buffer, start: number, end: number): string | null {
-  const name = end - start > MAX_SMALL_BYTES ? null : parseJson(bytes.toString('utf8', start, end));
-  return typeof name === 'string' ? name : null;
-}
-
 /** The members of the outermost object; null if the text is no object, as far as a scan tells, or has too many members. */
-export function membersOf(bytes: Buffer): readonly Member[] | null {
-  const scan = new JsonScan();
-  return scan.isWhole(bytes) && isObjectText(bytes) ? scan.members : null;
-}
+export const membersOf = (bytes: Buffer): readonly Member[] | null =>
+  new JsonScan().ofObject(bytes);
 
 /** As `membersOf`, in slices with a turn of the event loop after each. */
 export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] | null> {
@@ -177,7 +170,7 @@ export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] |
     if (!scan.push(bytes.subarray(0, end))) break;
     await setImmediate();
   }
-  return scan.isWhole(bytes) && isObjectText(bytes) ? scan.members : null;
+  return scan.ofObject(bytes);
 }
 
 export const isObjectText = (bytes: Buffer) =>
@@ -224,22 +217,17 @@ export function withoutMembers(
 ): Buffer {
   const kept = members.filter((member) => !isDropped(member));
   if (kept.length === members.length) return bytes;
-  return enclosed(
-    ['{', '}'],
-    kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end)),
-  );
+  const parts = kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end));
+  return enclosed('{', parts, '}');
 }
 
 /** A change of a body; null if there is nothing to change. */
 export type BodyChange = (bytes: Buffer, members: readonly Member[]) => Buffer | null;
 
 /** Elements or members within brackets or braces. */
-export function enclosed(
-  [open, close]: readonly [string, string],
-  parts: readonly Buffer[],
-): Buffer {
-  const list = parts.flatMap((part, at) => [Buffer.from(at === 0 ? open : ','), part]);
-  return Buffer.concat([...(list.length === 0 ? [Buffer.from(open)] : list), Buffer.from(close)]);
+export function enclosed(open: string, parts: readonly Buffer[], close: string): Buffer {
+  const list = parts.flatMap((part, at) => (at === 0 ? part : [Buffer.from(','), part]));
+  return Buffer.concat([Buffer.from(open), ...list, Buffer.from(close)]);
 }
 
 /**
@@ -251,16 +239,15 @@ export function withMembers(
   members: readonly Member[],
   values: Readonly<Record<string, string | Buffer>>,
 ): Buffer {
+  const asBytes = (value: string | Buffer) =>
+    typeof value === 'string' ? Buffer.from(value) : value;
   const parts: Buffer[] = [];
   let copied = 0;
   for (const { key, start, end } of members) {
     // The caller may use a name that every object inherits.
     const value = Object.hasOwn(values, key) ? values[key] : undefined;
     if (value === undefined) continue;
-    parts.push(
-      bytes.subarray(copied, start),
-      typeof value === 'string' ? Buffer.from(value) : value,
-    );
+    parts.push(bytes.subarray(copied, start), asBytes(value));
     copied = end;
   }
   const added = Object.entries(values)

@@ -141,7 +141,7 @@ function hashOfText(text: string): RollingHash {
 
 /** Where the messages end, or pieces of a text. */
 function endsOf({ start, end, ends }: Member): readonly number[] {
-  if (ends.length > 0) return ends.map((at) => start + at);
+  if (ends.length > 0) return ends;
   const pieces: number[] = [];
   for (let at = start + TEXT_PIECE_BYTES; at < end; at += TEXT_PIECE_BYTES) pieces.push(at);
   return [...pieces, end];

@@ -45,7 +45,7 @@ export function editedList(
     if (after === before) parts.push(own);
     else for (const each of [after].flat()) parts.push(Buffer.from(JSON.stringify(each)));
   }
-  return isChanged ? enclosed(['[', ']'], parts) : null;
+  return isChanged ? enclosed('[', parts, ']') : null;
 }
 
 /** As `editedList`, of the objects in the list that the body has as `key`. */

@@ -4,15 +4,9 @@ import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
 
 const KEY = Buffer.from('"usage"');
 const TIMINGS = Buffer.from('"timings"');
-const BLANK = 0x20;
-const COLON = 0x3a;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+/** With two levels of objects within it. A name cannot occur in text, escaped as it is. */
+const FOUND = /"(usage|timings)"\s*:\s*(\{[^{}]*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}[^{}]*)*\})/g;
 
-/** A usage has some hundred bytes. */
-const MAX_USAGE_BYTES = 4096;
 /** It is at the beginning or at the end of an answer, and the middle may be long. */
 const MAX_SEARCHED_BYTES = 64 * 1024;
 
@@ -153,62 +147,21 @@ function isUsageAlone(event: Buffer): boolean {
   return Array.isArray(choices) && choices.length === 0;
 }
 
-/** The figures of every object that is called `usage`; later ones count. A name cannot occur in text, escaped as it is. */
+/** The figures of every object that is called `usage`; later ones count. */
 function readUsage(bytes: Buffer): TokenCounts | null {
   let known: TokenCounts = {};
-  for (let at = bytes.indexOf(KEY); at !== -1;) {
-    const { value, end } = valueAt(bytes, at + KEY.length);
-    const counts = areCounts(value) ? tokenCounts(value) : NOT_BELIEVED;
-    if (counts !== null) known = { ...known, ...counts };
-    // Behind what was read, so that no byte is read twice.
-    at = bytes.indexOf(KEY, end);
+  let timings: unknown;
+  // Bytes are searched for a name in a tenth of the time.
+  const places = [KEY, TIMINGS].map((name) => bytes.indexOf(name)).filter((at) => at !== -1);
+  const text = bytes.toString('latin1', Math.min(...places));
+  for (const [, name, json = ''] of text.matchAll(FOUND)) {
+    const value = parseJson(json);
+    if (name === 'timings') timings = value;
+    else known = { ...known, ...(areCounts(value) ? tokenCounts(value) : NOT_BELIEVED) };
   }
   if (Object.keys(known).length === 0) return null;
-  return known.input === undefined || known.cached !== undefined
-    ? known
-    : { ...known, ...timedCache(bytes) };
-}
-
-/**
- * What llama.cpp had in its cache, if its usage does not tell: it came half a year before the usage's own figure
- * (ggml-org/llama.cpp#15827, #19361).
- */
-function timedCache(bytes: Buffer): Pick<TokenCounts, 'cached'> | null {
-  const at = bytes.lastIndexOf(TIMINGS);
-  return at === -1 ? null : timedCounts(valueAt(bytes, at + TIMINGS.length).value);
-}
-
-/** The object behind a name, and where reading it ended; undefined for another value. */
-function valueAt(bytes: Buffer, from: number): { readonly value?: unknown; readonly end: number } {
-  const colon = skipBlanks(bytes, from);
-  if (bytes[colon] !== COLON) return { end: colon };
-  const start = skipBlanks(bytes, colon + 1);
-  if (bytes[start] !== OPEN_BRACE) return { end: start };
-  const end = endOfObject(bytes, start);
-  if (end === -1) return { end: start + MAX_USAGE_BYTES };
-  return { value: parseJson(bytes.toString('utf8', start, end)), end };
-}
-
-function skipBlanks(bytes: Buffer, from: number): number {
-  let at = from;
-  while ((bytes[at] ?? OPEN_BRACE) <= BLANK) at += 1;
-  return at;
-}
-
-function endOfObject(bytes: Buffer, start: number): number {
-  const limit = Math.min(bytes.length, start + MAX_USAGE_BYTES);
-  let depth = 0;
-  let isText = false;
-  for (let at = start; at < limit; at += 1) {
-    const byte = bytes[at];
-    if (isText) {
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) isText = false;
-    } else if (byte === QUOTE) isText = true;
-    else if (byte === OPEN_BRACE) depth += 1;
-    else if (byte === CLOSE_BRACE && --depth === 0) return at + 1;
-  }
-  return -1;
+  const isTimed = known.input !== undefined && known.cached === undefined;
+  return isTimed ? { ...known, ...timedCounts(timings) } : known;
 }
 
 /** Estimated: of the prompt alone, to which its output is to be added. */
@@ -274,7 +227,10 @@ function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined 
   );
 }
 
-/** The counts of llama.cpp's `timings`; its usage counts the whole prompt as input. */
+/**
+ * What llama.cpp had in its cache, from its `timings`: it came half a year before the usage's own figure
+ * (ggml-org/llama.cpp#15827, #19361). Its usage counts the whole prompt as input.
+ */
 function timedCounts(timings: unknown): Pick<TokenCounts, 'cached'> | null {
   const cached = countOf(memberOf(timings, 'cache_n'));
   return cached === undefined ? null : { cached };

@@ -30,7 +30,7 @@ export function fixVolatileParts({ bytes, members }: JsonBody): readonly Volatil
   const holder = system ?? members.find(({ key }) => key === 'messages');
   if (holder === undefined) return [];
   const { start, ends, end } = holder;
-  const length = Math.min(ends[0] ?? end - start, SEARCHED_BYTES);
+  const length = Math.min((ends[0] ?? end) - start, SEARCHED_BYTES);
   const text = bytes.toString('latin1', start, start + length);
   const [from, to] = CCH.exec(text)?.indices?.[1] ?? [];
   if (from === undefined || !(system !== undefined || SYSTEM_ROLE.test(text))) return [];
