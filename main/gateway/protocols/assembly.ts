@@ -1,4 +1,4 @@
-import { isObject, listOf, memberOf, parseJson, writeJson } from '../../platform/json.ts';
+import { isObject, listOf, parseJson, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
 import { standardReason } from './chat/content.ts';
 import { finishAfter } from './chat/repair.ts';
@@ -130,11 +130,13 @@ const BESIDE_TEXT = ['function_call', 'audio', 'refusal'];
 const listOfFields = (elements: readonly Fields[]): FieldValue =>
   written(`[${elements.map((each) => each.json()).join(',')}]`);
 
-/** `usage: null` on later chunks must not erase the value, nor an empty id that of the others (Azure's first and last chunk). */
 function setAllLast(target: Fields, source: Readonly<Json>): void {
-  for (const [key, value] of Object.entries(source)) {
-    if ((value !== null && value !== '') || !target.has(key)) target.setLast(key, value);
-  }
+  for (const [key, value] of Object.entries(source)) setLast(target, key, value);
+}
+
+/** `usage: null` on later chunks must not erase the value, nor an empty id that of the others (Azure's first and last chunk). */
+function setLast(target: Fields, key: string, value: unknown): void {
+  if ((value !== null && value !== '') || !target.has(key)) target.setLast(key, value);
 }
 
 function addFields(message: Fields, delta: Readonly<Json>): void {
@@ -145,15 +147,14 @@ function addFields(message: Fields, delta: Readonly<Json>): void {
     if (key === 'function_call' && isObject(value)) merge(message.inner(key), value);
     else if (typeof value === 'string') message.addText(key, value);
     else if (key === 'content' && typeof value === 'number') message.addText(key, String(value));
-    else if (key === 'content' && Array.isArray(value)) message.addParts(key, value);
-    else if (THOUGHTS.has(key) && Array.isArray(value)) message.addThoughts(key, value);
+    else if (IN_PIECES.has(key) && Array.isArray(value)) message.addPieces(key, value);
     else if (Array.isArray(value)) message.addElements(key, value);
     else message.setLast(key, value);
   }
 }
 
-/** LiteLLM's and OpenRouter's lists of thoughts. */
-const THOUGHTS: ReadonlySet<string> = new Set(['thinking_blocks', 'reasoning_details']);
+/** Lists of parts, and LiteLLM's and OpenRouter's of thoughts. */
+const IN_PIECES: ReadonlySet<string> = new Set(['content', 'thinking_blocks', 'reasoning_details']);
 
 /** Said once, and repeated by some engines: the first that is not empty stays. */
 const SAID_ONCE: ReadonlySet<string> = new Set(['id', 'type', 'name']);
@@ -252,96 +253,38 @@ class List implements FieldValue {
   }
 }
 
-/** A part that may go on: text, or the one text of a thought. */
-interface OpenPart {
-  readonly kind: 'text' | 'thinking';
-  readonly text: Text;
-}
+/** Texts of an element that go on in its next piece, or lists of such elements. */
+const GROWING: readonly string[] = ['text', 'thinking', 'summary'];
 
 /**
- * `content` as a list of parts. Mistral's reasoning models send lists while they think and strings afterwards, and
- * citations as lists between strings (symfony/ai#2424): all of it is kept, and neighbours of one kind are joined.
+ * A list whose elements come in pieces: neighbours of one kind are one. Mistral's reasoning models send a content as
+ * lists while they think and as strings afterwards, and citations as lists between strings (symfony/ai#2424). Thoughts
+ * come with the signature in the last piece: clients send each back as one block, which its host refuses without its
+ * text or its signature (strands-agents/harness-sdk#1789, pensarai/apex#534).
  */
-class Parts implements FieldValue {
-  readonly isFilled = true;
-  readonly #closed = new List();
-  readonly #encode: (part: unknown) => string;
-  #open: OpenPart | null;
-
-  constructor(begun: Text | null, encode: (part: unknown) => string) {
-    this.#encode = encode;
-    this.#open = begun === null ? null : { kind: 'text', text: begun };
-  }
-
-  addText(text: string): void {
-    if (text !== '') this.#opened('text').add(text);
-  }
-
-  add(part: unknown): void {
-    const going = goingOn(part);
-    if (going !== null) this.#opened(going.kind).add(going.text);
-    else {
-      this.#close();
-      this.#closed.add(this.#encode(part));
-    }
-  }
-
-  json(): string {
-    this.#close();
-    return this.#closed.json();
-  }
-
-  #opened(kind: OpenPart['kind']): Text {
-    if (this.#open?.kind === kind) return this.#open.text;
-    this.#close();
-    const text = new Text();
-    this.#open = { kind, text };
-    return text;
-  }
-
-  #close(): void {
-    if (this.#open === null) return;
-    const { kind, text } = this.#open;
-    this.#open = null;
-    const part = `{"type":"text","text":${text.json()}}`;
-    this.#closed.add(kind === 'text' ? part : `{"type":"thinking","thinking":[${part}]}`);
-  }
-}
-
-/** The text of a part that its neighbours may continue; null for any other part. */
-function goingOn(part: unknown): { readonly kind: OpenPart['kind']; readonly text: string } | null {
-  if (!isObject(part)) return null;
-  const { type, text, thinking, ...others } = part;
-  if (Object.keys(others).length > 0) return null;
-  if (type === 'text' && typeof text === 'string') return { kind: type, text };
-  if (type !== 'thinking') return null;
-  const texts = listOf(thinking).map((each) => memberOf(each, 'text'));
-  const isText = texts.length > 0 && texts.every((each) => typeof each === 'string');
-  return isText ? { kind: type, text: texts.join('') } : null;
-}
-
-const THOUGHT_TEXTS: ReadonlySet<string> = new Set(['thinking', 'text', 'summary']);
-
-/**
- * Thoughts that come in pieces, with the signature in the last one: clients send each back as one block, which its host
- * refuses without its text or its signature (strands-agents/harness-sdk#1789, pensarai/apex#534).
- */
-class Thoughts implements FieldValue {
+class Pieces implements FieldValue {
   readonly isFilled = true;
   readonly #closed = new List();
   readonly #budget: FieldBudget;
   #open: { readonly type: unknown; readonly index: unknown; readonly fields: Fields } | null = null;
 
-  constructor(budget: FieldBudget) {
+  /** @param begun a text that came before, as the first element */
+  constructor(budget: FieldBudget, begun: Text | null) {
     this.#budget = budget;
+    if (begun === null) return;
+    const { fields } = this.#begun({ type: 'text' });
+    fields.setLast('type', 'text');
+    fields.set('text', begun);
   }
 
   add(piece: unknown): void {
     if (!isObject(piece)) return;
     const { fields } = this.#goesOn(piece) ?? this.#begun(piece);
     for (const [key, value] of Object.entries(piece)) {
-      if (typeof value === 'string' && THOUGHT_TEXTS.has(key)) fields.addText(key, value);
-      else if ((value !== null && value !== '') || !fields.has(key)) fields.setLast(key, value);
+      const isGrowing = GROWING.includes(key);
+      if (isGrowing && typeof value === 'string') fields.addText(key, value);
+      else if (isGrowing && Array.isArray(value)) fields.addPieces(key, value);
+      else setLast(fields, key, value);
     }
   }
 
@@ -354,7 +297,7 @@ class Thoughts implements FieldValue {
     const open = this.#open;
     const isSame = open !== null && open.type === type && open.index === index;
     // Encrypted ones have no text, and come whole.
-    const mayGrow = isSame && [...THOUGHT_TEXTS].some((key) => open.fields.has(key));
+    const mayGrow = isSame && GROWING.some((key) => open.fields.has(key));
     return mayGrow && !open.fields.holds('signature') ? open : null;
   }
 
@@ -415,8 +358,8 @@ class Fields implements FieldValue {
   /** Appends to a text, or to a list of parts; any other value is replaced. */
   addText(key: string, text: string): void {
     const known = this.#values.get(key);
-    if (known instanceof Parts) known.addText(text);
-    else this.#at(key, Text, () => new Text()).add(text);
+    if (known instanceof Pieces && text !== '') known.add({ type: 'text', text });
+    else if (!(known instanceof Pieces)) this.#at(key, Text, () => new Text()).add(text);
   }
 
   /** Appends to a list; any other value is replaced. */
@@ -425,18 +368,13 @@ class Fields implements FieldValue {
     for (const element of elements) list.add(this.#encoded(element));
   }
 
-  addThoughts(key: string, pieces: readonly unknown[]): void {
-    const thoughts = this.#at(key, Thoughts, () => new Thoughts(this.#budget));
-    for (const piece of pieces) thoughts.add(piece);
-  }
-
-  /** As `addElements`, for parts of a message: a text that is there becomes the first of them. */
-  addParts(key: string, added: readonly unknown[]): void {
-    const parts = this.#at(key, Parts, (known) => {
+  /** As `addElements`, of elements in pieces: a text that is there becomes the first of them. */
+  addPieces(key: string, added: readonly unknown[]): void {
+    const pieces = this.#at(key, Pieces, (known) => {
       const begun = known instanceof Text && known.isFilled ? known : null;
-      return new Parts(begun, (part) => this.#encoded(part));
+      return new Pieces(this.#budget, begun);
     });
-    for (const part of added) parts.add(part);
+    for (const piece of added) pieces.add(piece);
   }
 
   /** The object at `key`; any other value is replaced. */
