@@ -95,20 +95,28 @@ interface Place {
   readonly id: string;
 }
 
-interface OpenReasoning extends Place {
-  readonly kind: 'reasoning';
-  readonly text: TextBuilder;
-}
+/** Items that have parts, and the names in the events of these. */
+const ITEMS = {
+  message: { id: 'msg', part: 'content_part', index: 'content_index' },
+  reasoning: { id: 'rs', part: 'reasoning_summary_part', index: 'summary_index' },
+} as const;
 
-interface OpenMessage extends Place {
-  readonly kind: 'message';
-  /** Finished parts. */
-  readonly content: object[];
-  part: OpenPart | null;
+/** Parts, by what they are of an answer, and the name in the events of their texts. */
+const PARTS = {
+  text: { item: 'message', type: 'output_text', event: 'output_text' },
+  refusal: { item: 'message', type: 'refusal', event: 'refusal' },
+  reasoning: { item: 'reasoning', type: 'summary_text', event: 'reasoning_summary_text' },
+} as const;
+
+interface OpenItem extends Place {
+  readonly type: keyof typeof ITEMS;
+  /** Those that are finished. */
+  readonly parts: object[];
 }
 
 interface OpenPart {
-  readonly type: 'output_text' | 'refusal';
+  readonly kind: keyof typeof PARTS;
+  readonly item: OpenItem;
   readonly text: TextBuilder;
   readonly annotations: object[];
 }
@@ -133,7 +141,8 @@ export class ResponseSteps implements AnswerSteps {
   readonly #calls = createPartialCalls();
   /** In order of their places. */
   readonly #openCalls = new Map<PartialCall, OpenCall>();
-  #open: OpenReasoning | OpenMessage | null = null;
+  #item: OpenItem | null = null;
+  #part: OpenPart | null = null;
   #places = 0;
   #sequence = 0;
   #isMixed = false;
@@ -195,18 +204,9 @@ export class ResponseSteps implements AnswerSteps {
   }
 
   #add(delta: AnswerDelta): void {
-    switch (delta.kind) {
-      case 'reasoning':
-        return this.#addReasoning(delta.text);
-      case 'text':
-        return this.#addText('output_text', delta.text);
-      case 'refusal':
-        return this.#addText('refusal', delta.text);
-      case 'citation':
-        return this.#addCitation(delta.citation);
-      case 'call':
-        return this.#addCall(delta.call);
-    }
+    if (delta.kind === 'citation') this.#addCitation(delta.citation);
+    else if (delta.kind === 'call') this.#addCall(delta.call);
+    else this.#addText(delta.kind, delta.text);
   }
 
   #next(kind: 'rs' | 'msg' | 'fc'): Place {
@@ -217,57 +217,43 @@ export class ResponseSteps implements AnswerSteps {
     return { place, id: itemId(kind, this.#answer.exchange.id, place) };
   }
 
-  #addReasoning(text: string): void {
-    const open = this.#open?.kind === 'reasoning' ? this.#open : this.#openReasoning();
-    open.text.add(text);
-    this.#send('reasoning_summary_text.delta', open, { summary_index: 0, delta: text });
-  }
-
-  #openReasoning(): OpenReasoning {
-    const open = { kind: 'reasoning', ...this.#next('rs'), text: new TextBuilder() } as const;
-    this.#open = open;
-    this.#added(open, this.#reasoningItem(open, 'in_progress', []));
-    this.#send('reasoning_summary_part.added', open, { summary_index: 0, part: summaryPart('') });
-    return open;
-  }
-
-  #reasoningItem({ id }: Place, status: string, summary: readonly object[]): OutputItem {
-    return { id, type: 'reasoning', status, summary, ...this.#encrypted };
-  }
-
-  #addText(type: OpenPart['type'], text: string): void {
-    const [message, part] = this.#partOf(type);
+  #addText(kind: OpenPart['kind'], text: string): void {
+    const part = this.#partOf(kind);
     part.text.add(text);
-    const logprobs = type === 'refusal' ? {} : { logprobs: [] };
-    const fields = { content_index: message.content.length, delta: text, ...logprobs };
-    this.#send(`${type}.delta`, message, fields);
+    const logprobs = kind === 'text' ? { logprobs: [] } : {};
+    this.#sendOfPart(part, `${PARTS[kind].event}.delta`, { delta: text, ...logprobs });
   }
 
   #addCitation(citation: Citation): void {
-    const [message, part] = this.#partOf('output_text');
+    const part = this.#partOf('text');
     const annotation = { type: 'url_citation', ...citation };
     const annotation_index = part.annotations.push(annotation) - 1;
-    const content_index = message.content.length;
-    const fields = { content_index, annotation_index, annotation };
-    this.#send('output_text.annotation.added', message, fields);
+    const fields = { annotation_index, annotation };
+    this.#sendOfPart(part, 'output_text.annotation.added', fields);
   }
 
-  #partOf(type: OpenPart['type']): readonly [OpenMessage, OpenPart] {
-    const message = this.#open?.kind === 'message' ? this.#open : this.#openMessage();
-    if (message.part?.type === type) return [message, message.part];
-    this.#closePart(message);
-    const part: OpenPart = { type, text: new TextBuilder(), annotations: [] };
-    message.part = part;
-    const fields = { content_index: message.content.length, part: partObject(type, '', []) };
-    this.#send('content_part.added', message, fields);
-    return [message, part];
+  #partOf(kind: OpenPart['kind']): OpenPart {
+    if (this.#part?.kind === kind) return this.#part;
+    this.#closePart();
+    const { item: type } = PARTS[kind];
+    const item = this.#item?.type === type ? this.#item : this.#openItem(type);
+    const part: OpenPart = { kind, item, text: new TextBuilder(), annotations: [] };
+    this.#part = part;
+    this.#sendOfPart(part, `${ITEMS[type].part}.added`, { part: partObject(part) });
+    return part;
   }
 
-  #openMessage(): OpenMessage {
-    const open: OpenMessage = { kind: 'message', ...this.#next('msg'), content: [], part: null };
-    this.#open = open;
-    this.#added(open, messageItem(open, 'in_progress'));
-    return open;
+  #openItem(type: OpenItem['type']): OpenItem {
+    const item = { type, ...this.#next(ITEMS[type].id), parts: [] };
+    this.#item = item;
+    this.#added(item, this.#itemObject(item, 'in_progress'));
+    return item;
+  }
+
+  #itemObject({ id, type, parts }: OpenItem, status: string): OutputItem {
+    return type === 'message'
+      ? { id, type, status, role: 'assistant', content: [...parts] }
+      : { id, type, status, summary: [...parts], ...this.#encrypted };
   }
 
   #addCall(delta: CallPiece): void {
@@ -314,32 +300,21 @@ export class ResponseSteps implements AnswerSteps {
   }
 
   #closeOpen(status: Status): void {
-    const open = this.#open;
-    this.#open = null;
-    if (open === null) return;
-    if (open.kind === 'message') {
-      this.#closePart(open);
-      this.#done(open, messageItem(open, status));
-      return;
-    }
-    const text = open.text.text();
-    const part = summaryPart(text);
-    this.#send('reasoning_summary_text.done', open, { summary_index: 0, text });
-    this.#send('reasoning_summary_part.done', open, { summary_index: 0, part });
-    this.#done(open, this.#reasoningItem(open, status, [part]));
+    this.#closePart();
+    const item = this.#item;
+    this.#item = null;
+    if (item !== null) this.#done(item, this.#itemObject(item, status));
   }
 
-  #closePart(message: OpenMessage): void {
-    const open = message.part;
+  #closePart(): void {
+    const open = this.#part;
+    this.#part = null;
     if (open === null) return;
-    message.part = null;
-    const content_index = message.content.length;
-    const text = open.text.text();
-    const told = open.type === 'refusal' ? { refusal: text } : { text, logprobs: [] };
-    this.#send(`${open.type}.done`, message, { content_index, ...told });
-    const part = partObject(open.type, text, open.annotations);
-    this.#send('content_part.done', message, { content_index, part });
-    message.content.push(part);
+    const part = partObject(open);
+    const { type: _type, annotations: _annotations, ...told } = part;
+    this.#sendOfPart(open, `${PARTS[open.kind].event}.done`, told);
+    this.#sendOfPart(open, `${ITEMS[open.item.type].part}.done`, { part });
+    open.item.parts.push(part);
   }
 
   #added({ place }: Place, item: OutputItem): void {
@@ -349,6 +324,10 @@ export class ResponseSteps implements AnswerSteps {
   #done({ place }: Place, item: OutputItem): void {
     this.#items[place] = item;
     this.#emit('response.output_item.done', { output_index: place, item });
+  }
+
+  #sendOfPart({ item }: OpenPart, event: string, fields: object): void {
+    this.#send(event, item, { [ITEMS[item.type].index]: item.parts.length, ...fields });
   }
 
   #send(event: string, { id, place }: Place, fields: object): void {
@@ -367,14 +346,14 @@ export function errorFields(given: HttpError) {
   return { message, code, param, error, src };
 }
 
-const summaryPart = (text: string) => ({ type: 'summary_text', text });
-
-function partObject(type: OpenPart['type'], text: string, annotations: readonly object[]): object {
-  return type === 'refusal' ? { type, refusal: text } : { type, text, annotations, logprobs: [] };
-}
-
-function messageItem({ id, content }: OpenMessage, status: string): OutputItem {
-  return { id, type: 'message', status, role: 'assistant', content: [...content] };
+/** As far as it has come. */
+function partObject({ kind, text: soFar, annotations }: OpenPart) {
+  const { type } = PARTS[kind];
+  const text = soFar.text();
+  if (type === 'refusal') return { type, refusal: text };
+  return type === 'summary_text'
+    ? { type, text }
+    : { type, text, annotations: [...annotations], logprobs: [] };
 }
 
 function callItem(
