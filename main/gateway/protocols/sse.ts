@@ -32,25 +32,21 @@ export const createFramer = () => new Framer();
 
 /**
  * Splits a stream of server-sent events at event boundaries, whatever pieces it arrives in. Lines end in LF, CRLF or CR,
- * an event at a blank line, and a byte order mark before the first is left out (WHATWG HTML, 9.2.5). Work and memory are
- * linear in the bytes, however small the pieces.
+ * an event at a blank line, and a byte order mark before the first is left out (WHATWG HTML, 9.2.5). Further blank lines
+ * belong to the event before: 64 KiB of them are one event, not 65,536. Work and memory are linear in the bytes,
+ * however small the pieces.
  */
 export class Framer {
-  /** The first bytes while they may be a byte order mark; null afterwards. */
-  #start: Buffer | null = EMPTY;
   /** The incomplete event, copied, so that one-byte pieces take no more memory than their bytes. */
   #buffer = EMPTY;
   /** Length of the incomplete event. */
   pendingBytes = 0;
-  #atLineStart = true;
-  /** The previous byte if it ended a line, otherwise 0. */
-  #lineEnd = 0;
-  /** A blank line's CR has arrived, its LF has not. */
-  #awaitsLf = false;
+  #isFirst = true;
+  /** The last three line ends with nothing behind them, as digits of two bits: 1 is LF, 2 is CR. */
+  #lineEnds = 0;
 
   /** Null while no event is complete. */
-  push(piece: Buffer): Frames | null {
-    const chunk = this.#start === null ? piece : this.#unmarked(this.#start, piece);
+  push(chunk: Buffer): Frames | null {
     const ends = this.#findEnds(chunk);
     const last = ends?.at(-1);
     if (ends === null || last === undefined) {
@@ -64,7 +60,9 @@ export class Framer {
     this.pendingBytes = 0;
     if (this.#buffer.length > MAX_IDLE_BUFFER_BYTES) this.#buffer = EMPTY;
     if (last < chunk.length) this.#append(chunk.subarray(last));
-    return { bytes, ends: shift === 0 ? ends : ends.map((end) => end + shift) };
+    const own = this.#unmarked(bytes);
+    const left = shift - (bytes.length - own.length);
+    return { bytes: own, ends: left === 0 ? ends : ends.map((end) => end + left) };
   }
 
   /** Removes and returns the incomplete event. */
@@ -72,17 +70,13 @@ export class Framer {
     const rest = this.#buffer.subarray(0, this.pendingBytes);
     this.#buffer = EMPTY;
     this.pendingBytes = 0;
-    return rest;
+    return this.#unmarked(rest);
   }
 
-  #unmarked(start: Buffer, piece: Buffer): Buffer {
-    const bytes = Buffer.concat([start, piece]);
-    const mark = bytes.subarray(0, BYTE_ORDER_MARK.length);
-    const isMark = BYTE_ORDER_MARK.subarray(0, mark.length).equals(mark);
-    const isWhole = mark.length === BYTE_ORDER_MARK.length;
-    this.#start = isMark && !isWhole ? bytes : null;
-    if (!isMark) return bytes;
-    return isWhole ? bytes.subarray(mark.length) : EMPTY;
+  #unmarked(bytes: Buffer): Buffer {
+    const isMarked = this.#isFirst && bytes.indexOf(BYTE_ORDER_MARK) === 0;
+    this.#isFirst = false;
+    return isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
   }
 
   #append(piece: Buffer): void {
@@ -98,60 +92,31 @@ export class Framer {
 
   #findEnds(chunk: Buffer): number[] | null {
     let ends: number[] | null = null;
-    // Further blank lines belong to the event before: 64 KiB of them are one event, not 65,536.
-    let isBlankSince = false;
+    let lineEnds = this.#lineEnds;
     let nextLf = -1;
     let nextCr = -1;
-    let at = 0;
-    while (at < chunk.length) {
-      const byte = chunk[at];
-      if (this.#lineEnd === CR && byte === LF) {
-        // The second half of a CRLF whose CR already ended the line, and perhaps the event.
-        at += 1;
-        if (this.#awaitsLf || ends?.at(-1) === at - 1) {
-          ends = withEnd(ends, at, isBlankSince);
-          isBlankSince = true;
-        }
-        this.#awaitsLf = false;
-        this.#lineEnd = LF;
-        continue;
-      }
-      if (this.#awaitsLf) {
-        ends = withEnd(ends, at, isBlankSince);
-        isBlankSince = true;
-      }
-      this.#awaitsLf = false;
-      if (byte === LF || byte === CR) {
-        at += 1;
-        // Where lines have ended in CRLF, the event is incomplete without its LF.
-        this.#awaitsLf = this.#atLineStart && byte === CR && this.#lineEnd === LF;
-        if (this.#atLineStart && !this.#awaitsLf) {
-          ends = withEnd(ends, at, isBlankSince);
-          isBlankSince = true;
-        }
-        this.#atLineStart = true;
-        this.#lineEnd = byte;
-        continue;
-      }
-      this.#lineEnd = 0;
-      this.#atLineStart = false;
-      isBlankSince = false;
+    for (let at = 0; ; at = Math.min(nextLf, nextCr)) {
+      for (; chunk[at] === LF || chunk[at] === CR; at += 1)
+        lineEnds = ((lineEnds << 2) & 0x3f) | (chunk[at] === LF ? 1 : 2);
+      const isOver = at === chunk.length;
+      // Where lines have ended in CRLF, the event is incomplete without its LF.
+      const isCut = isOver && (lineEnds & 0xf) === LF_CR;
+      const isBlank = lineEnds > 3 && lineEnds !== CR_LF && !isCut;
+      // V8 reserves 17 slots when an empty array is pushed to.
+      if (isBlank && ends === null) ends = [at];
+      else if (isBlank) ends?.push(at);
+      this.#lineEnds = isBlank ? lineEnds & 3 : lineEnds;
+      if (isOver) return ends;
+      lineEnds = 0;
       // Searched again only once passed, so that no byte is searched twice for the same character.
       if (nextLf < at) nextLf = indexOrEnd(chunk, LF, at);
       if (nextCr < at) nextCr = indexOrEnd(chunk, CR, at);
-      at = Math.min(nextLf, nextCr);
     }
-    return ends;
   }
 }
 
-/** Creates the array with its first element: V8 reserves 17 slots when an empty array is pushed to. */
-function withEnd(ends: number[] | null, end: number, isBlankSince: boolean): number[] {
-  if (ends === null) return [end];
-  if (isBlankSince) ends[ends.length - 1] = end;
-  else ends.push(end);
-  return ends;
-}
+/** Of line ends as digits. */
+const [CR_LF, LF_CR] = [0b1001, 0b0110];
 
 function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
   const at = chunk.indexOf(byte, from);
