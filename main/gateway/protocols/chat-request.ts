@@ -204,33 +204,21 @@ function withModel(request: ChatRequest, model: string): ChatRequest {
   return { ...withBytes(request, named), model };
 }
 
-/** What a request asks for beyond what its caller asked for. */
+/** What an upstream is asked for in place of what the body asks for, or beyond it. */
 interface Asking {
+  /** Null leaves the body's. */
+  readonly model?: string | null;
   /** A stream, from which the answer is assembled. */
-  readonly forStream: boolean;
-  readonly forUsage: boolean;
+  readonly forStream?: boolean;
+  readonly forUsage?: boolean;
   /** Further fields, as JSON. */
-  readonly more: Readonly<Record<string, string>>;
+  readonly more?: Readonly<Record<string, string>>;
 }
 
-/** The caller's bytes with the model replaced and the stream flags set. */
-export function bodyFor(request: ChatRequest, model: string | null, asking: Asking): Buffer {
-  return withAsking(request, asking, model === request.model ? null : model);
-}
-
-/** A body of the gateway's own making, asking for more. */
-export function askingFor(bytes: Buffer, asking: Omit<Asking, 'forStream'>): Buffer {
-  return withAsking(
-    { bytes, members: topLevelMembers(bytes) },
-    { forStream: false, ...asking },
-    null,
-  );
-}
-
-function withAsking(
+/** The bytes of a body with the model replaced and the stream flags set. */
+export function askingFor(
   { bytes, members }: JsonBody,
-  { forStream, forUsage, more }: Asking,
-  model: string | null,
+  { model = null, forStream = false, forUsage = false, more }: Asking,
 ): Buffer {
   const values = {
     ...(model !== null && { model: JSON.stringify(model) }),

@@ -1,8 +1,9 @@
 import type { ByteBuffer } from '../../platform/byte-buffer.ts';
+import { isObject, parseExactJson, writeJson } from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
-import { isObjectText, isText, JsonScan, type Member, type Span } from './json-edit.ts';
+import { isObjectText, JsonScan, type Member } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
 import type { StreamWatch } from './stream-inspector.ts';
@@ -28,7 +29,7 @@ export interface ApiEndpoint {
   readonly answer: AnswerFormat;
   /** Whether another upstream may continue a stream that breaks. */
   readonly isResumable: boolean;
-  /** The model that was asked for is never replaced: vectors of two models cannot be compared. */
+  /** The model that was asked for is never replaced: that of an upstream's settings is a chat model, and vectors of two models cannot be compared. */
   readonly keepsModel: boolean;
   /**
    * `required`: an upstream without it is misconfigured. `optional`: it is passed over. `translatable`: the same, unless
@@ -103,8 +104,6 @@ export interface StreamFormat {
   readonly maxHeldBytes: number;
 }
 
-export const pathsOf = (path: string): readonly string[] => [`/api/v1${path}`, `/v1${path}`];
-
 /** For an endpoint with one choice and no way to build its answer from a stream. */
 export const ONE_WHOLE: AnswerRequirements = {
   choices: 1,
@@ -112,41 +111,72 @@ export const ONE_WHOLE: AnswerRequirements = {
   followsToolResult: () => false,
 };
 
-/** Common to the endpoints other than chat that have no streams. */
-export const WITHOUT_STREAMS = {
+/** Longer answers are passed on as they are: to parse and write one of this size takes some milliseconds. */
+const MAX_REPAIRED_BYTES = 256 * 1024;
+
+/** Parses only answers that `isSuspect` finds something in, unless somebody has parsed them. */
+export function repairedBy(
+  isSuspect: (text: string) => boolean,
+  repair: (answer: Readonly<Record<string, unknown>>) => object,
+): NonNullable<AnswerFormat['repaired']> {
+  const mayBeWrong = (body: Buffer) =>
+    body.length <= MAX_REPAIRED_BYTES && isSuspect(body.toString('latin1'));
+  return (body, value) => {
+    if (value === undefined && !mayBeWrong(body)) return body;
+    const answer = value ?? parseExactJson(body.toString('utf8'));
+    const right = isObject(answer) ? repair(answer) : answer;
+    const json = right === answer ? null : writeJson(right);
+    return json === null ? body : Buffer.from(json);
+  };
+}
+
+type OwnParts = Pick<ApiEndpoint, 'checkBody' | 'answer'> & Partial<ApiEndpoint>;
+
+/** What an endpoint does not say of itself is as at most of them. */
+export const endpointAt = (path: string, own: OwnParts): ApiEndpoint => ({
+  paths: [`/api/v1${path}`, `/v1${path}`],
+  upstreamPath: path,
+  body: 'json',
   asks: () => ONE_WHOLE,
   isResumable: false,
-  // The model that an upstream is configured with is a chat model.
-  keepsModel: true,
+  keepsModel: false,
   support: 'optional',
   vendor: 'openai',
-} as const satisfies Partial<ApiEndpoint>;
+  ...own,
+});
 
-type CheckBody = ApiEndpoint['checkBody'];
-
-type Kind = 'list' | 'text' | 'text or list';
-
-/** Whether a member has a value of that kind, which is not empty, and what that is called. */
-const KINDS: Readonly<
-  Record<Kind, readonly [is: (bytes: Buffer, member: Member) => boolean, name: string]>
-> = {
-  list: [(_bytes, { last }) => last !== null, 'a non-empty array'],
+/** Whether a value is one of its kind, by its first character. */
+const KINDS = {
+  list: (first: string, { last }: Member) => first === '[' && last !== null,
+  'any list': (first: string) => first === '[',
   // More than its two quotes.
-  text: [(bytes, at) => isText(bytes, at) && at.end - at.start > 2, 'a non-empty string'],
-  'text or list': [
-    (bytes, at) => at.last !== null || isText(bytes, at),
-    'a string or a non-empty array',
-  ],
+  text: (first: string, { start, end }: Member) => first === '"' && end - start > 2,
+  'any text': (first: string) => first === '"',
+  'text or list': (first: string, { last }: Member) => first === '"' || last !== null,
+  number: (first: string) => /\d/.test(first),
+  // `null` and `false` are no errors.
+  error: (first: string) => first !== 'n' && first !== 'f',
+};
+
+const isOf = (kind: keyof typeof KINDS, bytes: Buffer, member: Member | undefined): boolean =>
+  member !== undefined && KINDS[kind](String.fromCharCode(bytes[member.start] ?? 0), member);
+
+/** What those are called that a request may have to have. */
+const NAMES = {
+  list: 'a non-empty array',
+  text: 'a non-empty string',
+  'text or list': 'a string or a non-empty array',
 };
 
 /** The first problem counts. */
-export function requires(wanted: Readonly<Record<string, Kind>>): CheckBody {
+export function requires(
+  wanted: Readonly<Record<string, keyof typeof NAMES>>,
+): ApiEndpoint['checkBody'] {
   return (bytes, members) => {
     for (const [key, kind] of Object.entries(wanted)) {
       const member = members.find((each) => each.key === key);
-      const [is, name] = KINDS[kind];
-      if (member === undefined || !is(bytes, member))
-        return { message: `'${key}' must be ${name}.${placeFor(key, members)}`, param: key };
+      const message = `'${key}' must be ${NAMES[kind]}.${placeFor(key, members)}`;
+      if (!isOf(kind, bytes, member)) return { message, param: key };
     }
     return null;
   };
@@ -177,37 +207,24 @@ export interface AnswerScan {
   value?(): unknown;
 }
 
-/** Whether a value of an answer is one of its kind, of which its first character and its last element are known. */
-const VALUES = {
-  list: (first: string, last: Span | null) => first === '[' && last !== null,
-  'any list': (first: string) => first === '[',
-  text: (first: string) => first === '"',
-  number: (first: string) => /\d/.test(first),
-  // `null` and `false` are no errors.
-  error: (first: string) => first !== 'n' && first !== 'f',
-};
-
 /**
  * Takes an object for an answer by one of its outermost members, without parsing it: an answer has one of the
  * `wanted` members, and no error.
  */
-export function createMemberScan(
-  wanted: Readonly<Record<string, keyof typeof VALUES>>,
-): AnswerScan {
+export function createMemberScan(wanted: Readonly<Record<string, keyof typeof KINDS>>): AnswerScan {
   const scan = new JsonScan();
   return {
     push: (body) => scan.push(body.view()),
     substance(body) {
       if (!scan.isWhole(body)) return null;
       if (!isObjectText(body)) return 'error';
-      const has = (name: string, kind: keyof typeof VALUES) => {
-        // The last of duplicate names counts, as in `JSON.parse`.
-        const member = scan.members.findLast(({ key }) => key === name);
-        if (member === undefined) return false;
-        return VALUES[kind](String.fromCharCode(body[member.start] ?? 0), member.last);
-      };
-      if (has('error', 'error')) return 'error';
-      return Object.entries(wanted).some(([name, kind]) => has(name, kind)) ? 'content' : 'nothing';
+      // The last of duplicate names counts, as in `JSON.parse`.
+      const member = (name: string) => scan.members.findLast(({ key }) => key === name);
+      if (isOf('error', body, member('error'))) return 'error';
+      const isContent = Object.entries(wanted).some(([name, kind]) =>
+        isOf(kind, body, member(name)),
+      );
+      return isContent ? 'content' : 'nothing';
     },
   };
 }

@@ -6,29 +6,25 @@ import {
   type AnswerRequirements,
   type ApiEndpoint,
   createMemberScan,
+  endpointAt,
   ONE_WHOLE,
-  pathsOf,
   requires,
   wholeAnswer,
-  WITHOUT_STREAMS,
 } from './endpoint.ts';
 import { isText, type Member, smallValueOf, smallValuesOf } from './json-edit.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
 
 /** The model must be named: left to the upstreams, a fallback would mix vectors of two models in one index. */
-export const EMBEDDINGS: ApiEndpoint = {
-  ...WITHOUT_STREAMS,
-  paths: pathsOf('/embeddings'),
-  upstreamPath: '/embeddings',
-  body: 'json',
+export const EMBEDDINGS = endpointAt('/embeddings', {
+  keepsModel: true,
   checkBody: requires({ input: 'text or list', model: 'text' }),
   asks: (bytes, members) =>
     smallValueOf(bytes, members, 'encoding_format') === 'base64'
       ? { ...ONE_WHOLE, asAsked: inBase64 }
       : ONE_WHOLE,
   answer: wholeAnswer({ data: 'list' }),
-};
+});
 
 /** A list of numbers; as a text, the quotes of the name would be escaped. */
 const NUMBERS = /"embedding"\s*:\s*(\[[^[\]"]*\])/g;
@@ -49,39 +45,28 @@ function inBase64(answer: Buffer): Buffer {
 }
 
 /** As vLLM, llama.cpp, Jina and Cohere have it; Voyage calls the list `data`. */
-export const RERANK: ApiEndpoint = {
-  ...WITHOUT_STREAMS,
-  paths: pathsOf('/rerank'),
-  upstreamPath: '/rerank',
-  body: 'json',
+export const RERANK = endpointAt('/rerank', {
+  keepsModel: true,
   checkBody: requires({ query: 'text', documents: 'list', model: 'text' }),
   answer: wholeAnswer({ results: 'list', data: 'list' }),
-};
+});
 
 /** A recording as a form, which is passed on as it is. Answers are JSON, plain text, subtitles or events. */
-export const TRANSCRIPTIONS: ApiEndpoint = {
-  ...WITHOUT_STREAMS,
-  paths: pathsOf('/audio/transcriptions'),
-  upstreamPath: '/audio/transcriptions',
+export const TRANSCRIPTIONS = endpointAt('/audio/transcriptions', {
+  keepsModel: true,
   body: 'multipart',
   checkBody: requires({}),
-  answer: { ...wholeAnswer({ text: 'text' }), takesBytes: true },
-};
+  answer: { ...wholeAnswer({ text: 'any text' }), takesBytes: true },
+});
 
-const SPEECH: ApiEndpoint = {
-  ...WITHOUT_STREAMS,
-  paths: pathsOf('/audio/speech'),
-  upstreamPath: '/audio/speech',
-  body: 'json',
+const SPEECH = endpointAt('/audio/speech', {
+  keepsModel: true,
   checkBody: requires({ input: 'text' }),
   answer: { ...wholeAnswer({}), takesBytes: true },
-};
+});
 
 /** Text to be continued, or filled in before a `suffix`: editors request it while their user types. */
-export const COMPLETIONS: ApiEndpoint = {
-  paths: pathsOf('/completions'),
-  upstreamPath: '/completions',
-  body: 'json',
+export const COMPLETIONS = endpointAt('/completions', {
   checkBody: requires({ prompt: 'text or list' }),
   asks,
   answer: {
@@ -94,11 +79,7 @@ export const COMPLETIONS: ApiEndpoint = {
     },
     takesBytes: false,
   },
-  isResumable: false,
-  keepsModel: false,
-  support: 'optional',
-  vendor: 'openai',
-};
+});
 
 /** Each prompt of a list has `n` choices; a list of numbers is one prompt of tokens. */
 function asks(bytes: Buffer, members: readonly Member[]): AnswerRequirements {

@@ -7,7 +7,7 @@ import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from '.
 import type { AnswerTranslator } from '../protocols/translation/translation.ts';
 import type { AnswerMode } from './body-readers.ts';
 import type { chatFormOf } from '../protocols/chat-form.ts';
-import { bodyFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
+import { askingFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { type Rescue, rescueFor } from '../protocols/rescue/rescue.ts';
 import type { VolatilePart } from '../protocols/volatile-parts.ts';
@@ -284,7 +284,9 @@ function requestTo(
   },
 ): Omit<HttpRequest, 'fresh'> {
   const forUsage = asksForUsage(request, mode) && !made.has(WITHOUT_USAGE);
-  const body = bodyFor(request, model, { forStream: mode === 'assemble', forUsage, more });
+  const other = model === request.model ? null : model;
+  const forStream = mode === 'assemble';
+  const body = askingFor(request, { model: other, forStream, forUsage, more });
   const { vendor } = request.endpoint;
   const sent = upstreamHeaders(headers, { ...own, vendor, key: id === 'local' ? 'own' : 'other' });
   return {

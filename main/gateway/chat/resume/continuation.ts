@@ -26,7 +26,7 @@ interface ContinuedBody {
 }
 
 export interface ContinuedPlan {
-  /** As for `bodyFor`: null leaves the caller's. */
+  /** As for `askingFor`: null leaves the caller's. */
   readonly model: string | null;
   readonly continuing: Omit<Continuing, 'echo'>;
   readonly transcript: Pick<Transcript, 'at' | 'content' | 'firstContent' | 'reasoning' | 'tokens'>;

@@ -12,7 +12,8 @@ import type { UpstreamCall } from '../../upstream/call.ts';
 import type { ModelCatalogue } from '../../upstream/model-catalogue.ts';
 import { continuingOf } from '../../upstream/upstreams.ts';
 import { CHAT_COMPLETIONS } from '../../protocols/chat/endpoint.ts';
-import { askingFor, bodyFor } from '../../protocols/chat-request.ts';
+import { topLevelMembers } from '../../protocols/json-edit.ts';
+import { askingFor } from '../../protocols/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import { createSplice, type Splice, type SpliceMode } from './splice.ts';
@@ -122,7 +123,7 @@ function resumeRequest(
   const model = call.model === '' ? null : call.model;
   const ownedBy = prefill.ownedBy ?? listedOwner(call, context, catalogue);
   const continuing = continuingOf({ ...prefill, ownedBy });
-  const whole = bodyFor(request, model, { forStream: false, forUsage: false, more: {} });
+  const whole = askingFor(request, { model: model === request.model ? null : model });
   const repeated = isDeterministic(request) ? withBody(call, whole, 'relay') : null;
   const body =
     continuing === null ? null : continuedBody(request, { model, continuing, transcript });
@@ -152,7 +153,8 @@ function listedOwner(
 function withBody(call: UpstreamCall, body: Buffer, mode: AnswerMode): UpstreamCall {
   const write = (made: ReadonlySet<Adjustment>) => {
     const forUsage = call.asksForUsage && !made.has(WITHOUT_USAGE);
-    const asking = askingFor(body, { forUsage, more: call.asksForMore });
+    const members = topLevelMembers(body);
+    const asking = askingFor({ bytes: body, members }, { forUsage, more: call.asksForMore });
     return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made) };
   };
   // Another form of it would ask for the whole answer.

@@ -1,4 +1,4 @@
-import { isObject, parseJson, writeJson } from '../../../platform/json.ts';
+import { parseJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
 import { answerAsChunk, createAssembly } from '../assembly.ts';
@@ -7,9 +7,9 @@ import { repairedAnswer } from './repair.ts';
 import {
   type AnswerRequirements,
   type AnswerScan,
-  type ApiEndpoint,
   createMemberScan,
-  pathsOf,
+  endpointAt,
+  repairedBy,
   requires,
   type StreamFormat,
 } from '../endpoint.ts';
@@ -35,18 +35,18 @@ export const CHAT_STREAM: StreamFormat = {
   maxHeldBytes: 64 * 1024,
 };
 
-export const CHAT_COMPLETIONS: ApiEndpoint = {
-  paths: pathsOf('/chat/completions'),
-  upstreamPath: '/chat/completions',
-  body: 'json',
+export const CHAT_COMPLETIONS = endpointAt('/chat/completions', {
   checkBody: requires({ messages: 'list' }),
   asks,
-  answer: { createScan: createAnswerScan, repaired, stream: CHAT_STREAM, takesBytes: false },
+  answer: {
+    createScan: createAnswerScan,
+    repaired: repairedBy((text) => SUSPECT.test(text), repairedAnswer),
+    stream: CHAT_STREAM,
+    takesBytes: false,
+  },
   isResumable: true,
-  keepsModel: false,
   support: 'required',
-  vendor: 'openai',
-};
+});
 
 /** Small enough to be parsed in one go, whatever is in it. */
 const MAX_PARSED_BYTES = 64 * 1024;
@@ -75,24 +75,9 @@ function asks(bytes: Buffer, members: readonly Member[]): AnswerRequirements {
   };
 }
 
-/** Longer answers are passed on as they are: to parse and write one of this size takes some milliseconds. */
-const MAX_REPAIRED_BYTES = 256 * 1024;
-
 /** Calls of tools, a reason that is not one of OpenAI's, and a number for a text. */
 const SUSPECT =
   /"tool_calls"\s*:\s*[[{]|"finish_reason"\s*:\s*"(?!(stop|length|tool_calls|content_filter|function_call)")|"content"\s*:\s*[-\d]|"role"\s*:\s*""/;
-
-function repaired(body: Buffer, value: unknown): Buffer {
-  if (value === undefined && !isSuspect(body)) return body;
-  const answer = value ?? parseJson(body.toString('utf8'));
-  const right = isObject(answer) ? repairedAnswer(answer) : answer;
-  const json = right === answer ? null : writeJson(right);
-  return json === null ? body : Buffer.from(json);
-}
-
-function isSuspect(body: Buffer): boolean {
-  return body.length <= MAX_REPAIRED_BYTES && SUSPECT.test(body.toString('latin1'));
-}
 
 /** What each chunk would carry again; vLLM refuses the last two in a stream (vllm-project/vllm#24956). */
 const PER_TOKEN = ['logprobs', 'audio', 'prompt_logprobs', 'return_token_ids'];

@@ -1,10 +1,10 @@
 import { isObject, memberOf } from '../../../platform/json.ts';
 import { anthropicError } from '../../http/errors.ts';
 import {
-  type ApiEndpoint,
   createMemberScan,
+  endpointAt,
   ONE_WHOLE,
-  pathsOf,
+  repairedBy,
   requires,
   type StandIn,
   wholeAnswer,
@@ -18,7 +18,7 @@ import {
   createMessage,
   createMessageAssembly,
   createMessageRepair,
-  repairedMessage,
+  messageWithReason,
 } from './events.ts';
 import { withoutUnsigned } from './history.ts';
 import { toChat, toCountedChat } from './request.ts';
@@ -35,23 +35,27 @@ export const MESSAGES_TRANSLATION: ProtocolTranslation = {
 
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 
-const COMMON = {
-  body: 'json',
-  checkBody: requires({ messages: 'list' }),
-  keepsModel: false,
-  vendor: 'anthropic',
-} as const satisfies Partial<ApiEndpoint>;
+const ENDS_TURN = /"stop_reason"\s*:\s*"end_turn"/;
+const CALLS_TOOL = /"type"\s*:\s*"tool_use"/;
 
-export const MESSAGES: ApiEndpoint = {
+const COMMON = {
+  checkBody: requires({ messages: 'list' }),
+  support: 'translatable',
+  withoutOwn: withoutUnsigned,
+  vendor: 'anthropic',
+} as const;
+
+export const MESSAGES = endpointAt('/messages', {
   ...COMMON,
-  paths: pathsOf('/messages'),
-  upstreamPath: '/messages',
   asks: () => ({ ...ONE_WHOLE, isAssemblable: () => true }),
   isResumable: true,
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: 'any list' }),
-    repaired: repairedMessage,
+    repaired: repairedBy(
+      (text) => ENDS_TURN.test(text) && CALLS_TOOL.test(text),
+      messageWithReason,
+    ),
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       createWatch: () => createTypedWatch(ENDS, createMessageRepair()),
@@ -64,22 +68,14 @@ export const MESSAGES: ApiEndpoint = {
     },
     takesBytes: false,
   },
-  support: 'translatable',
   translation: MESSAGES_TRANSLATION,
-  withoutOwn: withoutUnsigned,
-};
+});
 
-export const COUNT_TOKENS: ApiEndpoint = {
+export const COUNT_TOKENS = endpointAt('/messages/count_tokens', {
   ...COMMON,
-  paths: pathsOf('/messages/count_tokens'),
-  upstreamPath: '/messages/count_tokens',
-  asks: () => ONE_WHOLE,
-  isResumable: false,
   answer: wholeAnswer({ input_tokens: 'number' }),
-  support: 'translatable',
-  withoutOwn: withoutUnsigned,
   estimate: countTokens,
-};
+});
 
 /** A block's start counts unless text or thinking is to follow; so does a stop reason without any text, but for a call. */
 function hasContent(type: string, value: Readonly<Record<string, unknown>>): boolean {

@@ -239,23 +239,8 @@ const reasonOf = (reason: unknown, hasCalls: boolean): unknown =>
   hasCalls && reason === 'end_turn' ? 'tool_use' : reason;
 
 /** As `createMessageRepair`, for a whole message. */
-function messageWithReason(message: Json): Json {
+export function messageWithReason(message: Readonly<Json>): Readonly<Json> {
   const { stop_reason: given, content } = message;
   const reason = reasonOf(given, listOf(content).some(isCall));
   return reason === given ? message : { ...message, stop_reason: reason };
-}
-
-/** Longer messages are passed on as they are. */
-const MAX_REPAIRED_BYTES = 256 * 1024;
-const SUSPECT = /"stop_reason"\s*:\s*"end_turn"/;
-const CALLS = /"type"\s*:\s*"tool_use"/;
-
-export function repairedMessage(body: Buffer): Buffer {
-  if (body.length > MAX_REPAIRED_BYTES) return body;
-  const text = body.toString('utf8');
-  if (!SUSPECT.test(text) || !CALLS.test(text)) return body;
-  const message = parseExactJson(text);
-  const right = isObject(message) ? messageWithReason(message) : message;
-  const json = right === message ? null : writeJson(right);
-  return json === null ? body : Buffer.from(json);
 }

@@ -1,6 +1,6 @@
 import { isObject, listOf, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
 import type { Assembly } from '../assembly.ts';
-import { type ApiEndpoint, createMemberScan, ONE_WHOLE, pathsOf, requires } from '../endpoint.ts';
+import { createMemberScan, endpointAt, ONE_WHOLE, requires } from '../endpoint.ts';
 import { smallValueOf } from '../json-edit.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
@@ -21,10 +21,7 @@ const ENDS: TypedEnds = {
 };
 
 /** OpenAI's Responses API. Its fields are the upstream's to check: an answer may be asked for by `prompt` alone. */
-export const RESPONSES: ApiEndpoint = {
-  paths: pathsOf('/responses'),
-  upstreamPath: '/responses',
-  body: 'json',
+export const RESPONSES = endpointAt('/responses', {
   checkBody: requires({}),
   // A request that runs in the background is answered before its response is complete.
   asks: (bytes, members) => ({
@@ -49,14 +46,11 @@ export const RESPONSES: ApiEndpoint = {
     },
     takesBytes: false,
   },
-  isResumable: false,
-  keepsModel: false,
   support: 'translatable',
   translation: RESPONSES_TRANSLATION,
   withoutOwn: withoutOwnItems,
   itemsOf: itemsIn,
-  vendor: 'openai',
-};
+});
 
 /** Items that are content by being there: a tool call, say, but no message or reasoning, whose text follows. */
 function hasContent(type: string, value: Readonly<Record<string, unknown>>): boolean {
