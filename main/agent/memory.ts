@@ -232,7 +232,8 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
       for (const model of models) {
         const told = await tell(engine, 'unload', model);
         if (told.kind === 'failed') found.push(problemOf(`unloading ${model}`, told));
-        else await setToLoad(withHeld(toLoad, { engine: baseUrl, model }));
+        else if (!toLoad.some((held) => held.engine === baseUrl && held.model === model))
+          await setToLoad([...toLoad, { engine: baseUrl, model }]);
       }
     }
     return found;
@@ -338,11 +339,6 @@ function notFound(asked: string, offered: readonly string[]): ModelChangeResult 
     offered.length === 0 ? 'No engine here lists a model.' : `Available: ${offered.join(', ')}.`;
   const message = `No engine of this machine offers "${asked}". ${known}`;
   return { kind: 'refused', code: 'model_not_found', message };
-}
-
-function withHeld(models: readonly HeldModel[], one: HeldModel): readonly HeldModel[] {
-  const isSame = ({ engine, model }: HeldModel) => engine === one.engine && model === one.model;
-  return models.some(isSame) ? models : [...models, one];
 }
 
 /** What keeps an engine's memory taken whatever it is told; null if nothing does, or it does not run. */

@@ -86,11 +86,12 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     openUsage(database.part('usage')),
   ]);
   const http = createHttpClient(clientEdges(edges));
+  const changed = () => gateway.feed.changed();
   const gpus = () => machine.agent?.gpus() ?? [];
   const memoryAt = (baseUrl: string) => (isOnThisMachine(baseUrl) ? gpuMemory(gpus()) : null);
   const engine = createFixedEngine(
     { http, clock, memoryAt },
-    { changed: () => gateway.feed.changed(), isDown: () => gateway.checkNow('local') },
+    { changed, isDown: () => gateway.checkNow('local') },
   );
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;
@@ -100,27 +101,10 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     machine.agent?.configured(now, before);
     for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
     if (now.circuit.ttftThresholdMs > before.circuit.ttftThresholdMs) gateway.waitsLonger();
-    gateway.feed.changed();
+    changed();
   });
 
   const common = { config: config.current, dataDirectory, http, clock, random, log };
-  const changed = () => gateway.feed.changed();
-  const machine = createThisMachine({
-    ...common,
-    ownRegistry: {
-      adopt: (publicKey) => providers.own.adopt(publicKey),
-      heartbeat: (id, record) => providers.own.heartbeat(id, record),
-    },
-    otherPorts: () => gateway.ports(),
-    cuts: () => gateway.cuts(),
-    directInFlight: () =>
-      engine.current() === null ? 0 : gateway.traffic('local').concurrentRequests,
-    isFixed: (path) => loaded.sources.get(path) === 'env',
-    hostActivity: edges.hostActivity ?? UNKNOWN_HOST_ACTIVITY,
-    startHelper: edges.startHelper,
-    changed,
-    saveHost: (host) => void config.patch({ agent: { host } }),
-  });
   const providers: Providers = createProviders({
     ...common,
     opened,
@@ -132,6 +116,19 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     emptied: (id, left) => gateway.providerEmptied(id, left),
     proved: (id) => gateway.providerProved(id),
     removed: (id) => gateway.providerRemoved(id),
+  });
+  const machine = createThisMachine({
+    ...common,
+    ownRegistry: providers.own,
+    otherPorts: () => gateway.ports(),
+    cuts: () => gateway.cuts(),
+    directInFlight: () =>
+      engine.current() === null ? 0 : gateway.traffic('local').concurrentRequests,
+    isFixed: (path) => loaded.sources.get(path) === 'env',
+    hostActivity: edges.hostActivity ?? UNKNOWN_HOST_ACTIVITY,
+    startHelper: edges.startHelper,
+    changed,
+    saveHost: (host) => void config.patch({ agent: { host } }),
   });
   const gateway: Gateway = createGateway({
     ...common,

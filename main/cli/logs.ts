@@ -1,5 +1,5 @@
 import { createReadStream, fstatSync, type Stats, statSync, watch } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from '../platform/json.ts';
 import type { Config } from '../config/schema.ts';
@@ -29,8 +29,9 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
   const directory = logDirectory(dataDirectory);
   const path = logFile(directory);
   const show = (line: string) => print(options['json'] === true ? line : textOf(line));
-  const text = await readFile(path, 'utf8').catch(() => null);
-  if (text === null) {
+  const lines: string[] = [];
+  const end = await readLines(path, 0, (line) => void lines.push(line)).catch(() => null);
+  if (end === null) {
     return failed(
       `There is no log file ${path}. A service or a container logs elsewhere: ${ELSEWHERE}.`,
     );
@@ -38,11 +39,8 @@ export async function logs({ dataDirectory, options }: Input): Promise<CommandOu
   if (await isOld(path, dataDirectory)) {
     printError(`The running gateway does not write ${path}: ${ELSEWHERE}. Older lines:`);
   }
-  const end = text.lastIndexOf('\n') + 1;
-  const lines = text.slice(0, end).split('\n').slice(0, -1);
   for (const line of lines.slice(Math.max(0, lines.length - Number(count)))) show(line);
-  if (options['follow'] === true)
-    await follow(directory, Buffer.byteLength(text.slice(0, end)), show);
+  if (options['follow'] === true) await follow(directory, end, show);
   return { kind: 'printed', exitCode: EXIT.done };
 }
 

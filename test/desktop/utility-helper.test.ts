@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { UtilityProcess } from 'electron';
 import { expect, test } from 'vitest';
-import { runTool } from '../../main/agent/telemetry/tool-process.ts';
+import { runFirst } from '../../main/agent/telemetry/tool-process.ts';
 import { createUtilityHelper } from '../../main/desktop/utility-helper.ts';
 import { createManualClock } from '../support/clock.ts';
 
@@ -28,8 +28,9 @@ function called() {
       return child.emit('exit', 0);
     },
   );
-  const call = { command: 'helper.js', args: ['memory'], timeoutMs: 1000 };
-  const result = runTool(call, { startTool, clock }, new AbortController().signal);
+  const { signal } = new AbortController();
+  const edges = { startTool, clock, timeoutMs: 1000 };
+  const result = runFirst(['helper.js'], ['memory'], edges, signal);
   return { child, forked, killed, clock, result };
 }
 

@@ -115,6 +115,7 @@ export function found(
   before: KnownEngine | null,
 ): KnownEngine {
   const former = before?.view.kind === kind ? before : null;
+  const loadedChat = detail.facts.find((model) => model.loaded === true && isForChat(model));
   const location = detail.location === null ? null : shownLocation(detail.location);
   const view: EngineView = {
     kind,
@@ -122,7 +123,7 @@ export function found(
     health: detail.health,
     models: detail.models,
     loaded: detail.loaded,
-    currentModel: loadedChat(detail) ?? detail.loaded?.[0] ?? null,
+    currentModel: loadedChat?.id ?? detail.loaded?.[0] ?? null,
     facts: detail.facts,
     engineModel: location ?? former?.view.engineModel ?? null,
     metrics: detail.metrics,
@@ -130,10 +131,6 @@ export function found(
   };
   const count = detail.decode.kind === 'count' ? detail.decode.count : null;
   return { address, view, count, lateRounds: 0, goneAt: null };
-}
-
-function loadedChat({ facts }: EngineDetail): string | null {
-  return facts.find((model) => model.loaded === true && isForChat(model))?.id ?? null;
 }
 
 function speedOf({ decode }: EngineDetail, former: KnownEngine | null): number | null {

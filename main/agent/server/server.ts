@@ -152,16 +152,17 @@ async function answer(
   const url = req.url ?? '';
   const [path = ''] = url.split('?', 1);
   const nonce = new URLSearchParams(url.slice(path.length)).get('nonce');
-  if (access.kind === 'stranger' && req.method === 'GET' && path === '/health' && nonce !== null) {
-    const body = healthBody(health(), nonce);
-    sendHealth(res, body === null ? null : proofIn(body));
-    return;
-  }
-  const problem = access.kind === 'allowed' ? problemOf(req, path) : access.error;
+  const isProof = access.kind === 'stranger' && path === '/health' && nonce !== null;
+  const isAllowed = access.kind === 'allowed' || (isProof && req.method === 'GET');
+  const problem = isAllowed ? problemOf(req, path) : access.error;
   if (problem !== null) sendErrorEarly(req, res, problem, clock);
-  else if (path === '/health') sendHealth(res, healthBody(health(), nonce));
   else if (path === '/v1/models') await inference.models(req, res);
-  else await inference.post(req, res, path);
+  else if (path !== '/health') await inference.post(req, res, path);
+  else {
+    const body = healthBody(health(), nonce);
+    if (body === null) sendError(res, BAD_NONCE);
+    else sendJson(res, 200, isProof ? proofIn(body) : body);
+  }
 }
 
 function problemOf({ method }: IncomingMessage, path: string): AgentError | null {
@@ -175,14 +176,11 @@ function problemOf({ method }: IncomingMessage, path: string): AgentError | null
   return { status: 405, code: 'method_not_allowed', message, headers: { allow: allowed } };
 }
 
-function sendHealth(res: ServerResponse, body: object | null): void {
-  if (body === null) {
-    const message = 'nonce must be 1 to 128 hexadecimal digits.';
-    sendError(res, { status: 400, code: 'invalid_request', message });
-    return;
-  }
-  sendJson(res, 200, body);
-}
+const BAD_NONCE: AgentError = {
+  status: 400,
+  code: 'invalid_request',
+  message: 'nonce must be 1 to 128 hexadecimal digits.',
+};
 
 interface AccessRules {
   /** Names of this machine, besides loopback names and the local address of the connection. */

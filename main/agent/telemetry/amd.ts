@@ -35,7 +35,8 @@ export function createAmdCollector(
   files: KernelFiles,
   intervalMs: number,
 ): GpuCollector {
-  let names: readonly AmdName[] = [];
+  /** Cards of which the tool knows the name, and nothing else. */
+  let names: readonly GpuDevice[] = [];
   let roundsToNames = 0;
 
   async function learnNames(signal: AbortSignal): Promise<void> {
@@ -66,12 +67,10 @@ export function createAmdCollector(
   return createPollCollector(poll, { clock: edges.clock, intervalMs, source: SYSFS });
 }
 
-function named(card: GpuDevice, names: readonly AmdName[]): GpuDevice {
+function named(card: GpuDevice, names: readonly GpuDevice[]): GpuDevice {
   const told = names.find(({ key, pciAddress }) => card.key === pciAddress || card.key === key);
   if (told === undefined) return card;
-  const { pciAddress: address } = told;
-  const by = deviceOf({ ...told, key: address ?? card.key, vendor: 'amd' });
-  return mergedDevice(card, by);
+  return mergedDevice(card, { ...told, key: told.pciAddress ?? card.key });
 }
 
 const AMD_VENDOR_ID = '0x1002';
@@ -231,23 +230,14 @@ export function parseAmdSmiMetric(text: string): readonly GpuDevice[] | null {
   });
 }
 
-/** A card's name, as a tool reports it. */
-interface AmdName {
-  /** `amd-<position>`, as in the metrics of the same tool. */
-  readonly key: string;
-  /** Lower-case PCI address; null if it is not reported. */
-  readonly pciAddress: string | null;
-  readonly name: string;
-}
-
 /** Reads `amd-smi static --asic --bus --json`. */
-function parseAmdSmiStatic(text: string): readonly AmdName[] {
+function parseAmdSmiStatic(text: string): readonly GpuDevice[] {
   return amdSmiCards(text).flatMap((card) => {
     const gpu = numberOf(memberOf(card, 'gpu'));
     const name = textOf(memberOf(card, 'asic', 'market_name'));
     if (gpu === null || name === null || name === 'N/A') return [];
     const pciAddress = textOf(memberOf(card, 'bus', 'bdf'))?.toLowerCase() ?? null;
-    return [{ key: `amd-${gpu}`, pciAddress, name }];
+    return [deviceOf({ key: `amd-${gpu}`, vendor: 'amd', pciAddress, name })];
   });
 }
 

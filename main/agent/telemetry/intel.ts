@@ -43,7 +43,7 @@ export function createIntelCollector(
 }
 
 /** Reads the rows of `xpu-smi --query-gpu=…`; without root most of it is N/A. */
-export function parseXpuSmi(text: string): readonly GpuDevice[] {
+function parseXpuSmi(text: string): readonly GpuDevice[] {
   return text.split('\n').flatMap((line): GpuDevice[] => {
     const [index, total, used, free, util, temperature, ...name] = line
       .split(',')

@@ -12,7 +12,7 @@ import {
 } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
-import { runTool, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
+import { runFirst, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const LIBRARY = 'systeminformation';
 
@@ -83,8 +83,8 @@ export function createLibrary(
     rounds += 1;
     if (platform !== 'linux') devices = devices.map(outOfDate);
     if (args.length === 0) return { kind: 'devices', devices, problems: [] };
-    const call = { command: HELPER, args, timeoutMs: TIMEOUT_MS };
-    const result = await runTool(call, { startTool: startHelper, clock }, signal);
+    const helper = { startTool: startHelper, clock, timeoutMs: TIMEOUT_MS };
+    const result = await runFirst([HELPER], args, helper, signal);
     const answer = result.kind === 'output' ? parseJson(result.text) : undefined;
     if (answer === undefined) return toolProblem([LIBRARY, ...args], result, REMEDY);
     facts ??= factsOf(memberOf(answer, 'machine'));

@@ -137,13 +137,6 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-/** A call of a tool that is expected to exit by itself. */
-interface ToolCall {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly timeoutMs: number;
-}
-
 type ToolResult =
   | { readonly kind: 'output'; readonly text: string }
   | { readonly kind: 'missing' }
@@ -164,9 +157,10 @@ const MAX_BYTES = 1024 * 1024;
 const KILL_WAIT_MS = 1000;
 
 /** Runs a tool until it exits, exceeds its time or size limit, or `signal` aborts. */
-export async function runTool(
-  { command, args, timeoutMs }: ToolCall,
-  { startTool, clock }: ToolEdges,
+async function runTool(
+  command: string,
+  args: readonly string[],
+  { startTool, clock, timeoutMs }: ToolEdges & { readonly timeoutMs: number },
   signal: AbortSignal,
 ): Promise<ToolResult> {
   if (signal.aborted) return { kind: 'stopped' };
@@ -218,11 +212,11 @@ const TIMEOUT_MS = 10_000;
 export async function runFirst(
   commands: readonly string[],
   args: readonly string[],
-  { timeoutMs = TIMEOUT_MS, ...edges }: ToolEdges & { readonly timeoutMs?: number },
+  edges: ToolEdges & { readonly timeoutMs?: number },
   signal: AbortSignal,
 ): Promise<ToolResult> {
   for (const command of commands) {
-    const result = await runTool({ command, args, timeoutMs }, edges, signal);
+    const result = await runTool(command, args, { timeoutMs: TIMEOUT_MS, ...edges }, signal);
     if (result.kind !== 'missing') return result;
   }
   return { kind: 'missing' };

@@ -110,19 +110,6 @@ describe('machines at a real registry', () => {
     await until(() => second.agent.view().registry.state === 'connected');
     expect(second.agent.view().registry.problem).toBeNull();
   });
-
-  test('a machine that leaves a registry returns to that of its own process', async () => {
-    const clock = createManualClock();
-    const wire = await startWire({ clock });
-    const ownRegistry = hearingRegistry();
-    const { agent } = await startAgent({ clock, ownRegistry });
-    await agent.join(lineTo(wire.url, await wire.newToken()));
-    await until(() => agent.view().registry.state === 'connected');
-    await agent.leave();
-    await until(() => agent.view().registry.state === 'connected');
-    expect(agent.view().registry.kind).toBe('own');
-    expect(wire.registry.get(agent.view().id)?.status).toBe('offline');
-  });
 });
 
 test('a token from the settings is used once, over restarts too', async () => {

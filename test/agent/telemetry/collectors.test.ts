@@ -9,7 +9,7 @@ import {
   UNREAD,
 } from '../../../main/agent/telemetry/gpu-device.ts';
 import { mergedReading } from '../../../main/agent/telemetry/telemetry.ts';
-import { createIntelCollector, parseXpuSmi } from '../../../main/agent/telemetry/intel.ts';
+import { createIntelCollector } from '../../../main/agent/telemetry/intel.ts';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
 import { until } from '../../support/agent.ts';
 import { createManualClock, type ManualClock } from '../../support/clock.ts';
@@ -132,13 +132,6 @@ describe('cards of AMD', () => {
 describe('cards of Intel', () => {
   const intel = ({ clock, tools, files }: World) =>
     createIntelCollector({ clock, startTool: tools.startTool }, files, INTERVAL_MS);
-
-  test('an Intel card is read from xpu-smi, and what needs root is unknown', () => {
-    expect(parseXpuSmi(fixture('xpu-smi.csv'))).toMatchObject([
-      { memoryTotalMb: 24480, utilGpu: null, temperatureC: 51 },
-      { memoryUsedMb: 0, utilGpu: 0, temperatureC: null },
-    ]);
-  });
 
   test('Intel cards are found without their tool, but not the GPU inside a processor', async () => {
     const there = world(
