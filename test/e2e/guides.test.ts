@@ -40,18 +40,18 @@ const listModels: Upstream['answerGet'] = ({ path, res }) => {
 };
 
 const NEEDS_AGENT = /inglenook (free|resume|load)/;
-const IS_START = /^(INGLENOOK_\w+=\S+ )*inglenook start\n$/;
-const STARTS_OWN = /^(INGLENOOK_\w+=\S+ )+inglenook start$/m;
+const IS_START = /^inglenook start\n$/;
+const SHARES = /^inglenook set gateway\.host /m;
 
-/** 0 for the reader's usual gateway, 1 for one that the page starts after it, 2 for one with an agent. */
+/** 0 for the reader's usual gateway, 1 for one that the page shares on a network, 2 for one with an agent. */
 function needs(page: string): number {
   const text = readFileSync(join(ROOT, page), 'utf8');
-  return NEEDS_AGENT.test(text) ? 2 : Number(STARTS_OWN.test(text));
+  return NEEDS_AGENT.test(text) ? 2 : Number(SHARES.test(text));
 }
 
 /** Everything that a reader of a page has, with an engine and an API that are set as after the quick start: engines, a hosted API, a terminal, another machine. */
 class Reader {
-  readonly #own = temporaryDirectory();
+  #own = temporaryDirectory();
   readonly #other = temporaryDirectory();
   readonly #desk = temporaryDirectory();
   readonly #path: string;
@@ -68,8 +68,8 @@ class Reader {
 
   /** An agent costs as much to start as its gateway, and few pages use the reader's own. */
   #hasAgent = false;
-  /** Whether the gateway that runs is the one that a page without a start of its own expects. */
-  #isPlain = true;
+  /** Whether the last page shared the gateway, which then wants a key for every command of the next. */
+  #isShared = false;
 
   private constructor({
     engine,
@@ -80,10 +80,7 @@ class Reader {
     const shim = join(this.#desk, 'inglenook');
     writeFileSync(shim, `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, PROGRAM)}" "$@"\n`);
     chmodSync(shim, 0o755);
-    // A service is named after its address, which is another here.
-    const hosted_a = { baseUrl: `${hosted.url}/v1`, model: 'gpt-4o-mini', label: 'OpenAI' };
-    const settings = JSON.stringify({ local: { baseUrl: engine.url }, hosted_a });
-    writeFileSync(join(this.#own, 'settings.json'), settings);
+    this.#furnish();
     this.#path = `${this.#desk}${delimiter}${pathWithCard()}`;
   }
 
@@ -98,10 +95,22 @@ class Reader {
     return new Reader({ engine, hosted, rented: await start('the rented GPU') });
   }
 
-  /** Turns to the next page: it may need another gateway than the last one, whose settings stay. */
+  #furnish(): void {
+    // A service is named after its address, which is another here.
+    const hosted_a = { baseUrl: `${this.#hosted.url}/v1`, model: 'gpt-4o-mini', label: 'OpenAI' };
+    const settings = JSON.stringify({ local: { baseUrl: this.#engine.url }, hosted_a });
+    writeFileSync(join(this.#own, 'settings.json'), settings);
+  }
+
+  /** Turns to the next page: it may need another gateway than the last one, whose settings stay unless it was shared. */
   async turnTo(page: string): Promise<void> {
     const hasAgent = NEEDS_AGENT.test(page);
-    if (!this.#isPlain || this.#hasAgent !== hasAgent) await this.#stop();
+    if (this.#isShared || this.#hasAgent !== hasAgent) await this.#stop();
+    if (this.#isShared) {
+      this.#own = temporaryDirectory();
+      this.#furnish();
+    }
+    this.#isShared = SHARES.test(page);
     this.#hasAgent = hasAgent;
   }
 
@@ -112,14 +121,13 @@ class Reader {
     if (kind === 'no-test' || (language === 'python' && !hasSdks)) return null;
     if (kind === 'after') await this.#engine.close();
     if (kind === 'stopped') await this.#stop();
-    // A page that starts its own needs no other before.
-    else if (!IS_START.test(block.code) && this.#running === null) await this.#start({});
+    else if (!IS_START.test(block.code) && this.#running === null) await this.#start();
     const missing =
       kind === 'soon'
         ? await soon(async () => this.#whole(await this.#do(block, false)))
         : await this.#do(block, kind === 'on');
     if (kind === 'after') await this.#engine.reopen();
-    if (kind === 'stopped') await this.#start({});
+    if (kind === 'stopped') await this.#start();
     return missing;
   }
 
@@ -132,7 +140,7 @@ class Reader {
   async #do({ language, code, printed }: Block, isOther: boolean): Promise<readonly string[]> {
     const text = this.#placed(code);
     this.#lastOutput = IS_START.test(code)
-      ? await this.#start(variablesOf(text), isOther)
+      ? await this.#start(isOther)
       : await this.#type(language, text, isOther);
     this.#key = /^sy-\S+/m.exec(this.#lastOutput)?.[0] ?? this.#key;
     const lines = printed.map((line) => this.#placed(line));
@@ -146,7 +154,7 @@ class Reader {
       .replaceAll(/http:\/\/(localhost|192\.168\.1\.10):47900/g, this.#url)
       .replaceAll('http://192.168.1.11:47900', REFUSED_URL)
       .replaceAll(LAN_ADDRESS, this.#lan)
-      .replaceAll('INGLENOOK_HOST=0.0.0.0', `INGLENOOK_HOST=${this.#lan}`)
+      .replaceAll('gateway.host 0.0.0.0', `gateway.host ${this.#lan}`)
       .replaceAll('http://127.0.0.1:11434', this.#engine.url)
       .replaceAll('https://api.openai.com/v1', `${this.#hosted.url}/v1`)
       .replaceAll('https://api.runpod.ai/v2/ENDPOINT_ID/openai', this.#rented.url)
@@ -155,16 +163,15 @@ class Reader {
   }
 
   /** Starts the gateway, in place of one that runs; `isOther` starts another machine as well. */
-  async #start(settings: Readonly<Record<string, string>>, isOther = false): Promise<string> {
+  async #start(isOther = false): Promise<string> {
     const hasAgent = isOther || this.#hasAgent;
     const agent = hasAgent ? { AGENT: 'true', AGENT_HOST: agentAddress() } : {};
     const DATA_DIR = isOther ? this.#other : this.#own;
-    const own = { DATA_DIR, PORT: '0', ...agent, ...settings };
+    const own = { DATA_DIR, PORT: '0', ...agent };
     if (isOther) return startCli(own).printed(/Dashboard: [^]*/);
     await this.#stop();
     const cli = startCli(own);
     this.#running = cli;
-    this.#isPlain = Object.keys(settings).length === 0;
     this.#url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
     return cli.printed(/^[^]*Dashboard: \S+/);
   }
@@ -202,11 +209,6 @@ class Reader {
     return output;
   }
 }
-
-const variablesOf = (text: string) =>
-  Object.fromEntries(
-    [...text.matchAll(/INGLENOOK_(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
-  );
 
 interface Outcome extends Block {
   readonly page: string;
