@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { GpuFigures } from '#shared/agent.ts';
-import type { LiveEvent, ProvidersSummary } from '#shared/live.ts';
+import type { LiveEvent } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
 import { FACETS, REQUEST_FILTERS, type RequestQuery } from '#shared/request-filter.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
@@ -18,9 +17,6 @@ import {
   textAt,
 } from '../../platform/http/routes.ts';
 import { processUsage } from '../../platform/process.ts';
-import type { Identify } from '../auth/identity.ts';
-import type { NamedKeys } from '../auth/named-keys.ts';
-import type { Sessions } from '../auth/sessions.ts';
 import {
   errorShapeFor,
   type GatewayError,
@@ -31,12 +27,9 @@ import {
 import { EXPOSITION_TYPE } from '../monitoring/exposition.ts';
 import { metricsOf } from '../monitoring/metrics.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
-import type { Monitor } from '../monitoring/monitor.ts';
-import type { Checker } from '../routing/checker.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { windowAt } from '../routing/windows.ts';
 import { type LocalChoice, targetsOf } from '../upstream/call.ts';
-import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import {
   type RemoteUpstream,
   type LocalTarget,
@@ -47,37 +40,14 @@ import { REQUESTED_DAYS, type RequestedModel } from '../usage/requested-models.t
 import { useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
-
-type MonitorParts =
-  'counters' | 'circuits' | 'budgets' | 'keyLimits' | 'usage' | 'feed' | 'requests';
-
-interface AppDeps extends Pick<Monitor, MonitorParts | 'status'> {
-  readonly clock: Clock;
-  readonly config: () => Config;
-  readonly pickLocal: () => LocalChoice;
-  readonly remotes: () => readonly RemoteUpstream[];
-  readonly catalogue: ModelCatalogue;
-  readonly memory: Memory;
-  readonly keys: Pick<NamedKeys, 'list'>;
-  readonly summary: () => ProvidersSummary;
-  /** The display name of a machine; null if the machine is unknown. */
-  readonly nameOf: (id: string) => string | null;
-  readonly gpus: () => readonly GpuFigures[];
-  readonly app: () => { readonly version: string; readonly command: string };
-  readonly checker: Pick<Checker, 'look'>;
-  readonly sessions: Sessions;
-  readonly identify: Identify;
-  readonly isDemo: boolean;
-  readonly controlLink: () => string;
-  readonly endAtStop: (stream: ServerResponse) => void;
-}
+import type { RouteDeps } from './routes.ts';
 
 function badCode(command: string): GatewayError {
   const message = `This link has already been used or is over 10 minutes old; run "${command} open" for a new one.`;
   return { status: 401, code: 'invalid_code', message };
 }
 
-export function appRoutes(deps: AppDeps): readonly Route[] {
+export function appRoutes(deps: RouteDeps): readonly Route[] {
   const { config, pickLocal, remotes, catalogue, status, feed, sessions, requests } = deps;
   const listedBy = (upstream: RemoteUpstream) => catalogue.listedBy(upstream);
   const models = () =>
@@ -143,7 +113,7 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
         }
         const mayRead = () => deps.identify(req.headers).reader;
         streamEvents(res, { feed, clock: deps.clock, mayRead });
-        deps.endAtStop(res);
+        deps.lifecycle.endAtStop(res);
       },
     },
     route('GET', '/api/v1/snapshot', 'callers', async () => {
@@ -169,7 +139,7 @@ export function appRoutes(deps: AppDeps): readonly Route[] {
   ];
 }
 
-function withNames(history: UsageHistory, nameOf: AppDeps['nameOf']): HistoryReport {
+function withNames(history: UsageHistory, nameOf: RouteDeps['nameOf']): HistoryReport {
   const ids = history.parts.flatMap(({ provider }) => provider ?? []);
   return { ...history, names: namesNow(ids, nameOf) };
 }
@@ -179,7 +149,7 @@ function noModel(id: string): GatewayError {
   return { status: 404, code: 'model_not_found', message };
 }
 
-function metrics(deps: AppDeps): string {
+function metrics(deps: RouteDeps): string {
   const { app, status, counters, circuits, summary, budgets, keys, keyLimits } = deps;
   return metricsOf({
     version: app().version,

@@ -117,31 +117,23 @@ export function createLifecycle(
       if (host !== now.host && (isWildcardHost(host) || isWildcardHost(now.host)))
         return { kind: 'at_restart' };
       isMoving = true;
-      const wanted = addressesFor(host);
-      const kept = now.listeners.filter(({ address }) => wanted.includes(address));
-      const added: Listener[] = [];
+      const bound = await bindOnce(host, now.port, makeServer, now.listeners);
+      if (bound.kind === 'failed') {
+        isMoving = false;
+        return bound;
+      }
+      const next = bound.listening;
       const rollBack = () => {
         isMoving = false;
-        for (const { server } of added) server.close();
+        for (const each of next.listeners) if (!now.listeners.includes(each)) each.server.close();
       };
-      for (const address of wanted) {
-        if (kept.some((each) => each.address === address)) continue;
-        const server = makeServer();
-        const bound = await listen(server, address, now.port);
-        if (bound.kind === 'listening') added.push({ address, server });
-        else if (address === host) {
-          rollBack();
-          return { kind: 'failed', message: bound.message };
-        }
-      }
       if (stopping) {
         rollBack();
         return NOT_NOW;
       }
       const commit = () => {
         isMoving = false;
-        const next = { host, port: now.port, listeners: [...kept, ...added] };
-        const old = now.listeners.filter((each) => !kept.includes(each));
+        const old = now.listeners.filter((each) => !next.listeners.includes(each));
         listenAt(next);
         for (const { server } of old) retire(server);
         // Readers reconnect to an address that is still served.
@@ -251,10 +243,19 @@ async function bind(
   }
 }
 
-async function bindOnce(host: string, port: number, makeServer: () => Server): Promise<BindResult> {
+/** Takes what is bound already from `before`. */
+async function bindOnce(
+  host: string,
+  port: number,
+  makeServer: () => Server,
+  before: readonly Listener[] = [],
+): Promise<BindResult> {
+  const wanted = addressesFor(host);
+  const kept = before.filter(({ address }) => wanted.includes(address));
   const listeners: Listener[] = [];
   let boundPort = port;
-  for (const address of addressesFor(host)) {
+  for (const address of wanted) {
+    if (kept.some((each) => each.address === address)) continue;
     const server = makeServer();
     const bound = await listen(server, address, boundPort);
     if (bound.kind === 'listening') {
@@ -267,7 +268,10 @@ async function bindOnce(host: string, port: number, makeServer: () => Server): P
       return { kind: 'failed', isTransient, isPortTaken, message, isAdditional: address !== host };
     }
   }
-  return { kind: 'bound', listening: { host, port: boundPort, listeners } };
+  return {
+    kind: 'bound',
+    listening: { host, port: boundPort, listeners: [...kept, ...listeners] },
+  };
 }
 
 interface ListeningUrls {
