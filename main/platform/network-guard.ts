@@ -150,37 +150,32 @@ export async function resolveChecked(
   resolve: Lookup,
 ): Promise<CheckedResult> {
   const refusal = refusalOfUrl(url, policy);
-  if (refusal !== null) return { kind: 'refused', error: refusal };
+  if (refusal !== null) return refused(refusal);
   const found = await addressesOf(url, resolve);
-  if (found.kind === 'failed') return { kind: 'refused', error: found.error };
-  if (found.kind === 'exhausted') return found;
+  if (found.kind !== 'found') return found;
   for (const address of found.addresses) {
     const why = refusalOf(address, policy);
-    if (why !== null) return { kind: 'refused', error: `address not allowed: ${why}` };
+    if (why !== null) return refused(`address not allowed: ${why}`);
   }
-  if (!policy.ports.includes(portOf(url)) && !found.addresses.every(isLoopback)) {
-    return { kind: 'refused', error: `port ${portOf(url)} is allowed on loopback only` };
-  }
+  if (!policy.ports.includes(portOf(url)) && !found.addresses.every(isLoopback))
+    return refused(`port ${portOf(url)} is allowed on loopback only`);
   // Agents listen on IPv4 by default, and only one address is tried.
   const address = found.addresses.find((one) => isIP(one) === 4) ?? found.addresses[0];
   return address === undefined
-    ? { kind: 'refused', error: 'the name has no address' }
+    ? refused('the name has no address')
     : { kind: 'allowed', checked: { url, address } };
 }
 
-type HostAddresses =
-  | { readonly kind: 'found'; readonly addresses: readonly string[] }
-  | { readonly kind: 'failed'; readonly error: string }
-  | { readonly kind: 'exhausted' };
+const refused = (error: string) => ({ kind: 'refused', error }) as const;
 
-async function addressesOf(url: URL, resolve: Lookup): Promise<HostAddresses> {
+async function addressesOf(url: URL, resolve: Lookup) {
   const host = bareHost(url.hostname);
-  if (isIP(host) !== 0) return { kind: 'found', addresses: [host] };
+  if (isIP(host) !== 0) return { kind: 'found', addresses: [host] } as const;
   try {
-    return { kind: 'found', addresses: await resolve(host) };
+    return { kind: 'found', addresses: await resolve(host) } as const;
   } catch (error) {
-    if (isExhausted(error)) return { kind: 'exhausted' };
-    const unknown = codeOf(error) === 'ENOTFOUND';
-    return { kind: 'failed', error: unknown ? 'name not found' : 'the name could not be resolved' };
+    if (isExhausted(error)) return { kind: 'exhausted' } as const;
+    const isUnknown = codeOf(error) === 'ENOTFOUND';
+    return refused(isUnknown ? 'name not found' : 'the name could not be resolved');
   }
 }

@@ -5,7 +5,7 @@ export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 export type Labels = Readonly<Record<string, string>>;
 /** One without a value (null) is left out. */
 export type Point = readonly [labels: Labels, value: number | null];
-type Points = readonly Point[] | number;
+type Points = readonly Point[] | Point[1];
 
 /** `points` is the value of a family that has no labels. */
 export const counter = (name: string, help: string, points: Points) =>
@@ -20,7 +20,8 @@ function familyText(type: string, name: string, help: string, lines: readonly st
 }
 
 function linesOf(name: string, points: Points): readonly string[] {
-  const all: readonly Point[] = typeof points === 'number' ? [[{}, points]] : points;
+  const all: readonly Point[] =
+    typeof points === 'number' || points === null ? [[{}, points]] : points;
   return all.flatMap(([labels, value]) =>
     value === null ? [] : `${name}${labelText(labels)} ${value}\n`,
   );

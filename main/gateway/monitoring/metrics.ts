@@ -32,6 +32,7 @@ interface Figures {
  */
 export function metricsOf(figures: Figures): string {
   const { status, providers } = figures;
+  const { running, limit, refused } = status.admission;
   const machines = VERIFICATION_STATES.map((verification): Point => [
     { verification },
     providers[verification],
@@ -42,19 +43,6 @@ export function metricsOf(figures: Figures): string {
   ]);
   return [
     figures.counted,
-    ...admission(status),
-    ...moneyFamilies(figures),
-    ...upstreamFamilies(figures),
-    gauge('inglenook_providers', 'Machines enrolled, by verification.', machines),
-    ...poolFamilies(figures.status),
-    gauge('inglenook_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
-    ...gpuFamilies(figures.gpus),
-    ...processFamilies(figures),
-  ].join('');
-}
-
-function admission({ admission: { running, limit, refused } }: StatusReport): string[] {
-  return [
     gauge('inglenook_requests_running', 'Requests in progress.', running),
     gauge('inglenook_requests_limit', 'How many requests may be in progress.', limit),
     counter(
@@ -62,18 +50,18 @@ function admission({ admission: { running, limit, refused } }: StatusReport): st
       'Requests refused because too many were running.',
       refused,
     ),
-  ];
-}
-
-function poolFamilies({ pool }: StatusReport): string[] {
-  if (pool === undefined) return [];
-  return [
+    ...moneyFamilies(figures),
+    ...upstreamFamilies(figures),
+    gauge('inglenook_providers', 'Machines enrolled, by verification.', machines),
     gauge(
       'inglenook_pool_database_up',
       "Whether the pool's database answers.",
-      Number(pool.problem === null),
+      status.pool === undefined ? null : Number(status.pool.problem === null),
     ),
-  ];
+    gauge('inglenook_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
+    ...gpuFamilies(figures.gpus),
+    ...processFamilies(figures),
+  ].join('');
 }
 
 const CIRCUIT_STATES = { closed: 'closed', open: 'open', probing: 'half_open' } as const;

@@ -1,20 +1,5 @@
 import { codeOf } from '../errors.ts';
 
-/**
- * The class of a database or file error. `damaged`: the file is renamed at the next start. `refused`: the change itself
- * cannot be stored, but the database is intact.
- */
-type FailureKind =
-  | 'locked'
-  | 'read_only'
-  | 'full'
-  | 'no_file'
-  | 'no_folder'
-  | 'newer'
-  | 'damaged'
-  | 'refused'
-  | 'failed';
-
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) and errno names. */
 const KINDS: Readonly<Record<string, FailureKind>> = {
   SQLITE_BUSY: 'locked',
@@ -52,7 +37,11 @@ export function failureOf(error: unknown): DatabaseFailure {
   return { kind: KINDS[primary] ?? 'failed', code };
 }
 
-const FIXES: Readonly<Record<FailureKind, string>> = {
+/**
+ * What to do about each class of a database or file error. `damaged`: the file is renamed at the next start. `refused`:
+ * the change itself cannot be stored, but the database is intact.
+ */
+const FIXES = {
   locked: 'is in use by another program, such as a second Inglenook: stop that program',
   read_only:
     'is not writable: give the user that runs Inglenook write access to the file and its folder',
@@ -65,7 +54,9 @@ const FIXES: Readonly<Record<FailureKind, string>> = {
     'is damaged: restart Inglenook, which sets the file aside and starts a fresh one, or restore a backup',
   refused: 'refused this change',
   failed: 'cannot be read or written: check the disk and the folder',
-};
+} as const;
+
+type FailureKind = keyof typeof FIXES;
 
 /** What happened and what to do, human-readable. */
 export function explain({ kind, code }: DatabaseFailure, path: string): string {

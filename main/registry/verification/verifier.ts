@@ -42,7 +42,7 @@ const LEASED_MS = 5000;
 
 /** Nothing runs before `start`. */
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { host, clock } = deps;
+  const { host, clock, log } = deps;
   const memories = new Map<string, RunMemory>();
   /** Cancel the timers of machines that are not due yet. */
   const timers = new Map<string, () => void>();
@@ -137,7 +137,13 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       verification.state === 'pending' && memory.testedChanges !== materialChanges;
     memories.set(id, withStart(memory, clock.ticks()));
     const request = { subject, inference, firstInference, signal };
-    const ending = await verifySafely(request, deps);
+    host.verifying(id, true);
+    const ending = await verifyOnce(request, deps).catch((error: unknown) => {
+      log('error', 'verification_broken', { provider: id, error: nameOf(error) });
+      return { ...AFTER_FAULT, materialChanges };
+    });
+    // Unless its result was stored, which has ended it.
+    host.verifying(id, false);
     const at = { nowTicks: clock.ticks(), random: deps.random };
     if (ending !== null) memories.set(id, withEnd(memoryOf(subject), ending, at));
   }
@@ -186,25 +192,6 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 
 interface VerificationRequest extends RunRequest {
   readonly firstInference: boolean;
-}
-
-/** Null if the run was aborted. */
-async function verifySafely(
-  request: VerificationRequest,
-  deps: VerifierDeps,
-): Promise<RunEnding | null> {
-  const { id, materialChanges } = request.subject;
-  const { host, log } = deps;
-  host.verifying(id, true);
-  try {
-    const ending = await verifyOnce(request, deps);
-    if (ending === null) host.verifying(id, false);
-    return ending;
-  } catch (error) {
-    log('error', 'verification_broken', { provider: id, error: nameOf(error) });
-    host.verifying(id, false);
-    return { ...AFTER_FAULT, materialChanges };
-  }
 }
 
 /** A run that broke off may have made its test inference. */
