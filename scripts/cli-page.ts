@@ -9,16 +9,14 @@ export const CLI_PAGE = join(import.meta.dirname, '../docs/reference/cli.md');
 /** docs/reference/cli.md as it should be. */
 export async function cliPage(): Promise<string> {
   const { commands: all } = createProgram(() => Promise.resolve());
-  const commands = all.map(commandRow).join('\n');
+  const commands = all.map(sectionOf).join('\n\n');
   const codes = Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);
   const page = `${INTRODUCTION}
+${NOTES}
 ## Commands
 
-| command | options | does |
-| --- | --- | --- |
 ${commands}
 
-${NOTES}
 ## Exit codes
 
 | code | meaning |
@@ -29,15 +27,16 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## As a service
 
-\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it. \`--print\` only shows it.
-Under systemd the log is in the journal. \`inglenook open\` makes the sign-in link that a service doesn't print.
+\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it. It works from a clone, too,
+while the clone stays where it is. A service doesn't get the variables of your shell: use \`inglenook set\`. It prints no sign-in link: use
+\`inglenook open\`. Under systemd the log is in the journal.
 
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it. The image needs \`INGLENOOK_API_KEYS\`,
 because it listens on the network. It can run as any user, on a read-only file system and without capabilities: it writes only to the volume
-\`/data\`. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`, so a container
-without an upstream that could serve is called unhealthy. It keeps running.
+\`/data\`. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`: while no upstream
+can serve, the container is called unhealthy but keeps running.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -46,22 +45,29 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-In a clone, \`alias inglenook="node '$PWD/scripts/inglenook.mjs'"\` gives the command its name. \`inglenook <command> --help\` explains one command,
-\`inglenook help settings\` lists every setting. Without a command it starts the gateway.
+\`inglenook <command> --help\` explains one command, and \`inglenook help settings\` lists every setting. Without a command, \`inglenook\` starts the
+gateway. In a clone, \`alias inglenook="node '$PWD/scripts/inglenook.mjs'"\` gives the command its name.
 `;
 
-const NOTES = `Most commands talk to the running gateway of the data directory, with the token in \`control-token\`. \`start\`, \`logs\`, \`service\` and
-\`help\` need no gateway; \`join\` and \`leave\` work without one, too. Answers go to standard output. With \`--json\`, which all commands but
-\`start\` and \`help\` take, they are JSON and nothing else. Errors and progress go to standard error. Colours are off if \`NO_COLOR\` is set or the output is not a terminal.
+const NOTES = `Most commands talk to the gateway that runs with the data directory. They prove that they are yours with the token in
+\`control-token\`.
+
+- \`start\`, \`logs\`, \`service status\` and \`help\` need no running gateway. \`join\` and \`leave\` work with one or without.
+- \`service install\` refuses while a gateway runs that isn't the service. \`uninstall\` first removes the service, and refuses if a gateway
+  still runs.
+- Answers go to standard output, errors and progress to standard error. With \`--json\`, which all commands but \`start\` and \`help\` take,
+  an answer is JSON and nothing else. Colours are off if \`NO_COLOR\` is set or the output is not a terminal.
 `;
 
-function commandRow(command: Command): string {
+function sectionOf(command: Command): string {
   const words = command.registeredArguments.map((each) =>
     each.required ? `<${each.name()}>` : `[${each.name()}]`,
   );
   // Nearly every command has this one, so the notes name it.
   const own = command.options.filter(({ flags }) => flags !== '--json');
-  const options = own.map(({ flags }) => `\`${flags}\``).join(', ');
-  const cells = [`\`${[command.name(), ...words].join(' ')}\``, options, command.description()];
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const options = own.map(({ flags, description }) => `- \`${flags}\`: ${description}`);
+  const heading = `### \`${[command.name(), ...words].join(' ')}\``;
+  return [heading, command.description(), options.join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }

@@ -42,25 +42,34 @@ A setting can be set in three places. The first wins:
 2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;
 3. the default.
 
-An invalid value never falls back to the default: Inglenook refuses to start and tells you what is allowed. Changes made while it runs apply to
-the next request, except where the tables say "restart". Every secret can also come from a file: add \`_FILE\` to its variable.
-Each row below has the path of a setting and its environment variable. A source is an [upstream](../understand/words.md).
-
 \`\`\`sh
 inglenook get                             # all settings, and what set them
 inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-**Base URLs.** A hosted API is called at its base URL as you enter it, so include the version (\`/v1\`); a query, such as Azure's
-\`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out. A user name and
-password in a base URL (\`https://user:password@host/v1\`) are sent as Basic credentials if no API key is set. In them, write a \`%\` as
-\`%25\`.
+Each row below has the path of a setting and its variable, then its default. Numbers also have their range. A change applies to the next
+request, except where the table says "Restart." Every secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with
+the key.
+
+If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A \`settings.json\` with such a value is
+set aside as a whole, with a warning.
+
+**Base URLs.** A hosted API is called at its base URL exactly as you enter it, so include the version (\`/v1\`). A query, such as Azure's
+\`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out.
+
+**Keys for \`local\`.** There is no setting for the key of your own engine. An engine behind \`agent.engineUrl\` gets \`agent.engineApiKey\`. An
+engine behind \`local.baseUrl\` gets the app's \`Authorization\` header, [unless that holds a gateway key](http-api.md#authentication). A base
+URL can hold a user name and a password (\`https://user:password@host/v1\`). They are sent as Basic credentials if there is no API key. In them,
+write a \`%\` as \`%25\`.
 
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`; [files](ports-and-files.md#files) has its default.
 `;
 
-/** One table for sections that are alike, with the settings of the first and those in which another differs. */
+/**
+ * One table for sections that are alike, with the settings of the first and those in which another differs; below it,
+ * what the choices mean.
+ */
 function tableOf([first = '', ...others]: readonly string[]): string {
   const rows = entriesOf(first).map(rowOf);
   const alike = (row: string, id: string) =>
@@ -74,40 +83,60 @@ function tableOf([first = '', ...others]: readonly string[]): string {
     others.length === 0
       ? ''
       : `\n\n${new Intl.ListFormat('en-GB').format(others.map((id) => `\`${id}\``))} have the same settings, with their own prefix.`;
-  return `| setting, variable | default | meaning |\n| --- | --- | --- |\n${[...rows, ...further].join('\n')}${note}`;
+  const table = `| setting, variable | default | meaning |\n| --- | --- | --- |\n${[...rows, ...further].join('\n')}`;
+  return `${table}${note}${entriesOf(first).map(choicesOf).join('')}`;
 }
 
 const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
 
-function rowOf({ path, variable, setting }: Entry): string {
-  const { meaning, secret, restart } = setting;
+function rowOf(entry: Entry): string {
+  const { path, variable, setting } = entry;
+  const first = explainedAt(entry);
+  const choices = first === path ? 'Choices below.' : `Choices as for \`${first}\`.`;
   const sentences = [
-    meaning,
-    secret ? 'Secret.' : '',
-    restart ? 'Restart.' : '',
-    choicesOf(path, setting.kind),
+    setting.meaning,
+    setting.secret ? 'Secret.' : '',
+    setting.restart ? 'Restart.' : '',
+    setting.kind.choices === undefined ? '' : choices,
   ];
   const cells = [
     `\`${path}\`<br>\`${variable}\``,
-    defaultOf(setting.fallback),
-    sentences
-      .filter((text) => text !== '')
-      .join(' ')
-      .replaceAll(' <br>', '<br>'),
+    `${defaultOf(setting.fallback)}${rangeOf(setting.kind)}`,
+    sentences.filter((text) => text !== '').join(' '),
   ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** What each choice means; several settings share a list, which is explained at the first. */
-function choicesOf(path: string, { choices = [] }: Entry['setting']['kind']): string {
-  const first = ENTRIES.find(({ setting }) => setting.kind.choices === choices)?.path ?? path;
-  if (first !== path) return `Choices as for \`${first}\`.`;
-  return choices.map(({ value, meaning }) => `<br>\`${value}\`: ${meaning}`).join('');
+/** The path at which the choices of a setting are explained: several settings share a list. */
+function explainedAt({ path, setting: { kind } }: Entry): string {
+  return ENTRIES.find(({ setting }) => setting.kind.choices === kind.choices)?.path ?? path;
+}
+
+/** What each choice means, where the list is explained. */
+function choicesOf(entry: Entry): string {
+  const { choices } = entry.setting.kind;
+  if (choices === undefined || explainedAt(entry) !== entry.path) return '';
+  const lines = choices.map(({ value, meaning }) => `- \`${value}\`: ${meaning}`);
+  return `\n\n**Choices of \`${entry.path}\`:**\n\n${lines.join('\n')}`;
 }
 
 function defaultOf(fallback: unknown): string {
   const shown = shownDefault(fallback);
   return shown === 'none' ? shown : `\`${shown}\``;
+}
+
+/** Of a number, what it may be; its unit is part of its name. */
+function rangeOf({ allowed }: Entry['setting']['kind']): string {
+  const range = /(?:number|ports) (?:from (\d+) to|of minutes (above 0, up to)) (\d+)/.exec(
+    allowed,
+  );
+  if (range === null) return '';
+  const [, min, above = '', max] = range;
+  const special = /0: [^)]+/.exec(allowed);
+  return [
+    `<br>${min === undefined ? `${above} ` : `${min}–`}${Number(max).toLocaleString('en-GB')}`,
+    ...(special ?? []),
+  ].join('; ');
 }
 
 if (import.meta.main) {

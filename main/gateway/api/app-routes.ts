@@ -261,7 +261,7 @@ function askedModels(
   asked: readonly RequestedModel[],
   { listed, aliases, nameOf }: NameLookup,
 ): Pick<AskedModels, 'names' | 'models'> {
-  // A hosted model may be asked for without the name of its source.
+  // A hosted model may be asked for without the name of its upstream.
   const own = new Set(listed.flatMap((id) => [id, id.slice(id.indexOf('/') + 1)]));
   const isOwn = (name: string) => own.has(name) || own.has(`${name}:latest`);
   const names = [...Map.groupBy(asked, ({ name }) => name)].map(([name, places]): AskedModel => ({
