@@ -70,8 +70,7 @@ class Watch implements StreamWatch {
   isFinished = false;
   /** It comes with the finish reason or after it, so no other event is searched for it. */
   mayTellUsage = false;
-  /** The last parsed chunk of text; null if others may not be compared with it. */
-  #frame: ChunkFrame | null = null;
+  readonly #usual = new UsualText();
 
   constructor(choices: number) {
     this.#choices = choices;
@@ -84,14 +83,10 @@ class Watch implements StreamWatch {
   #isUsual({ bytes, ends }: Frames): boolean {
     let start = 0;
     for (const end of ends) {
-      if (!this.#isSame(bytes, start, end)) return false;
+      if (!this.#usual.isIn(bytes, start, end)) return false;
       start = end;
     }
     return true;
-  }
-
-  #isSame(bytes: Buffer, start: number, end: number): boolean {
-    return this.#frame !== null && textEndIn(this.#frame, bytes, start, end) !== -1;
   }
 
   #inspect(frames: Frames, chunks: readonly unknown[]): WatchedFrames {
@@ -114,7 +109,7 @@ class Watch implements StreamWatch {
   }
 
   #see(event: Buffer): EventView {
-    if (this.#isSame(event, 0, event.length)) return passing(event);
+    if (this.#usual.isIn(event, 0, event.length)) return passing(event);
     const data = dataOf(event)?.trim();
     if (data === '[DONE]') return this.#isWhole() ? { event, sight: DONE_SEEN } : UNFINISHED_SEEN;
     if (data === undefined) {
@@ -138,7 +133,7 @@ class Watch implements StreamWatch {
     if (repaired === null) return DROPPED;
     if (typeof repaired === 'string') return failed(wordsOnly(repaired));
     if (repaired === chunk) {
-      if (finished === before) this.#frame = frameOf(event, chunk);
+      if (finished === before) this.#usual.learn(event, chunk);
       return passing(event);
     }
     const json = writeJson(repaired);
@@ -268,20 +263,25 @@ function isEqualAt(a: Buffer, start: number, end: number, b: Buffer, from: numbe
 }
 
 /** The texts of events that are otherwise as the last one learnt, without parsing them. */
-export function createUsualText() {
-  let frame: ChunkFrame | null = null;
-  return {
-    /** Null for an event that is to be parsed. */
-    of(event: Buffer): ChunkText | null {
-      const end = frame === null ? -1 : textEndIn(frame, event, 0, event.length);
-      const text = frame === null || end === -1 ? '' : textBetween(event, frame.start, end);
-      return frame !== null && typeof text === 'string' && text !== ''
-        ? { key: frame.key, text }
-        : null;
-    },
-    /** To be called with each event that was parsed. */
-    learn(event: Buffer, chunk: unknown) {
-      frame = frameOf(event, chunk);
-    },
-  };
+export class UsualText {
+  #frame: ChunkFrame | null = null;
+
+  /** Whether the bytes between two places are such an event. */
+  isIn(bytes: Buffer, from: number, to: number): boolean {
+    return this.#frame !== null && textEndIn(this.#frame, bytes, from, to) !== -1;
+  }
+
+  /** Null for an event that is to be parsed. */
+  of(event: Buffer): ChunkText | null {
+    const frame = this.#frame;
+    const end = frame === null ? -1 : textEndIn(frame, event, 0, event.length);
+    const text = frame === null || end === -1 ? '' : textBetween(event, frame.start, end);
+    const isText = frame !== null && typeof text === 'string' && text !== '';
+    return isText ? { key: frame.key, text } : null;
+  }
+
+  /** To be called with each event that was parsed. */
+  learn(event: Buffer, chunk: unknown): void {
+    this.#frame = frameOf(event, chunk);
+  }
 }

@@ -171,7 +171,7 @@ function asTokens({ input, output, cached = 0 }: TokenCounts): Tokens | null {
 }
 
 /** What an upstream reports of an exchange's tokens; absent is what it does not. */
-interface TokenCounts {
+export interface TokenCounts {
   /** Includes what was read from a cache. */
   readonly input?: number | undefined;
   /** Never more than the input. */

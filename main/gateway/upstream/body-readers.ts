@@ -31,7 +31,7 @@ import {
   isNamedError,
   MAX_EVENT_BYTES,
 } from '../protocols/sse.ts';
-import { errorOutsideOfData, createUsualText } from '../protocols/stream-inspector.ts';
+import { errorOutsideOfData, UsualText } from '../protocols/stream-inspector.ts';
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {
   readonly kind: 'commit';
@@ -315,7 +315,7 @@ export function createAssemblingReader(
   const start = createStreamReader(format, { ...plan, mode: 'assemble' });
   const meter = new UsageMeter(false);
   const isNotice = createNoticeFilter();
-  const usual = assembly.addText === undefined ? null : createUsualText();
+  const usual = assembly.addText === undefined ? null : new UsualText();
   let framer: Framer | null = null;
   let output = 0;
   let bytes = 0;

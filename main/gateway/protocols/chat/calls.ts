@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { ByteBuffer } from '../../../platform/byte-buffer.ts';
 import {
   isObject,
   isTooDeep,
@@ -217,19 +216,18 @@ const MAX_JOINED_CHARS = 16 * 1024;
 
 /** A text that grows token by token, using little more memory than its characters. */
 export class TextBuilder {
-  /** UTF-16, which can hold everything that a JSON string can, even half a surrogate pair. */
-  readonly #flat = new ByteBuffer();
+  readonly #flat: string[] = [];
   #joined = '';
 
   add(piece: string): void {
     this.#joined += piece;
     if (this.#joined.length < MAX_JOINED_CHARS) return;
-    this.#flat.add(Buffer.from(this.#joined, 'utf16le'));
+    // UTF-16 can hold everything that a JSON string can, even half a surrogate pair.
+    this.#flat.push(Buffer.from(this.#joined, 'utf16le').toString('utf16le'));
     this.#joined = '';
   }
 
   text(): string {
-    if (this.#flat.length === 0) return this.#joined;
-    return this.#flat.copy().toString('utf16le') + this.#joined;
+    return this.#flat.join('') + this.#joined;
   }
 }

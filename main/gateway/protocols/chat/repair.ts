@@ -143,13 +143,8 @@ function repairedCall(call: Json, choice: Choice): Json | string | null {
   const at = choice.order.placeOf(piece);
   if (at === 'mixed up') return MIXED_UP;
   if (at === 'repeated') return null;
-  const { place, id } = at;
-  if (place >= MAX_CALLS) return TOO_MANY;
-  const known = (calls[place] ??= {
-    hasName: false,
-    hasArguments: false,
-    early: '',
-  });
+  if (at.place >= MAX_CALLS) return TOO_MANY;
+  const known = (calls[at.place] ??= { hasName: false, hasArguments: false, early: '' });
   const isFirst = !known.hasName;
   if (isFirst && piece.name === '') {
     known.early += piece.arguments;
@@ -159,29 +154,29 @@ function repairedCall(call: Json, choice: Choice): Json | string | null {
   const text = known.early + piece.arguments;
   known.early = '';
   known.hasArguments ||= text !== '';
-  if (isUsualPiece(call, { isFirst, place, id, text })) return call;
-  const { id: _id, index: _index, type: _type, function: inner, ...others } = call;
-  const { name, arguments: _arguments, ...more } = isObject(inner) ? inner : {};
+  return rightPiece(call, { place: at.place, id: at.id, isFirst, text });
+}
+
+interface Piece {
+  readonly place: number;
+  readonly id: string;
+  readonly isFirst: boolean;
+  readonly text: string;
+}
+
+function rightPiece(call: Json, { place, id, isFirst, text }: Piece): Json {
+  const inner = isObject(call['function']) ? call['function'] : {};
+  // Id and name come once, with the first piece; arguments as text.
+  const isNamed = isFirst ? call['id'] === id : isAbsent(call['id']) && isAbsent(inner['name']);
+  if (isNamed && call['index'] === place && (inner['arguments'] ?? '') === text) return call;
+  const { id: _id, index: _index, type: _type, function: _function, ...others } = call;
+  const { name, arguments: _arguments, ...more } = inner;
   return {
     index: place,
     ...(isFirst ? { id, type: 'function' } : {}),
     function: { ...(isFirst ? { name } : {}), ...more, arguments: text },
     ...others,
   };
-}
-
-interface FixedPiece {
-  readonly isFirst: boolean;
-  readonly place: number;
-  readonly id: string;
-  readonly text: string;
-}
-
-/** Id and name come once, with the first piece; arguments as text. */
-function isUsualPiece(call: Json, { isFirst, place, id, text }: FixedPiece): boolean {
-  const { name, arguments: args } = isObject(call['function']) ? call['function'] : {};
-  if (call['index'] !== place || (args ?? '') !== text) return false;
-  return isFirst ? call['id'] === id : isAbsent(call['id']) && isAbsent(name);
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;

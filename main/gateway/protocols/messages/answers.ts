@@ -1,6 +1,7 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { Finish } from '../chat/content.ts';
-import type { AnswerDelta, AnswerState, Stop, Usage } from '../translation/chat-answer.ts';
+import type { AnswerDelta, AnswerState, Stop } from '../translation/chat-answer.ts';
+import type { TokenCounts } from '../usage.ts';
 import type { AnswerSteps, BegunAnswer, TranslatedExchange } from '../translation/translation.ts';
 import { anthropicError } from '../../http/errors.ts';
 import type { TypedEvent } from '../sse.ts';
@@ -207,15 +208,15 @@ function askedStop(stop: Stop | null, asked: readonly unknown[]): Stop | null {
 }
 
 /** The counts of a whole answer; the protocol requires numbers, so unknown ones are 0. */
-function usageObject(usage: Usage | null): object {
-  const thinking_tokens = usage?.reasoning ?? null;
+function usageObject(counts: TokenCounts | null): object {
+  const { input = 0, cached = 0, output = 0, reasoning: thinking_tokens } = counts ?? {};
   return {
     // Anthropic counts cached tokens separately.
-    input_tokens: Math.max(0, (usage?.input ?? 0) - (usage?.cached ?? 0)),
-    output_tokens: usage?.output ?? 0,
+    input_tokens: Math.max(0, input - cached),
+    output_tokens: output,
     cache_creation_input_tokens: 0,
-    cache_read_input_tokens: usage?.cached ?? 0,
-    output_tokens_details: thinking_tokens === null ? null : { thinking_tokens },
+    cache_read_input_tokens: cached,
+    output_tokens_details: thinking_tokens === undefined ? null : { thinking_tokens },
     server_tool_use: null,
   };
 }

@@ -178,20 +178,18 @@ function describe(tool: FieldReader): string | undefined {
     .join('\n');
 }
 
+const CHOICES = new Map([
+  ['auto', 'auto'],
+  ['none', 'none'],
+  ['any', 'required'],
+]);
+
 function readChoice(choice: FieldReader): string | object | undefined {
   const type = choice.requiredText('type');
-  switch (type) {
-    case 'auto':
-    case 'none':
-      return type;
-    case 'any':
-      return 'required';
-    case 'tool':
-      return { type: 'function', function: { name: choice.functionName() } };
-    default:
-      choice.bad('type', 'must be auto, any, tool or none');
-      return undefined;
-  }
+  if (type === 'tool') return { type: 'function', function: { name: choice.functionName() } };
+  const word = CHOICES.get(type);
+  if (word === undefined) choice.bad('type', 'must be auto, any, tool or none');
+  return word;
 }
 
 function readSystem(reader: FieldReader, key: string, conversation: Conversation): void {

@@ -2,7 +2,8 @@ import type { HttpError } from '../../../platform/http/responses.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
 import type { CallPiece } from '../chat/calls.ts';
 import type { Finish } from '../chat/content.ts';
-import type { AnswerDelta, AnswerState, Citation, Usage } from '../translation/chat-answer.ts';
+import type { AnswerDelta, AnswerState, Citation } from '../translation/chat-answer.ts';
+import type { TokenCounts } from '../usage.ts';
 import { createPartialCalls, isWholeCall, type PartialCall, TextBuilder } from '../chat/calls.ts';
 import type {
   AnswerSteps,
@@ -71,12 +72,12 @@ export function responseObject(
   };
 }
 
-function usageObject({ input, cached, output, reasoning }: Usage): object {
+function usageObject({ input = 0, cached = 0, output = 0, reasoning = 0 }: TokenCounts): object {
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+    output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,
   };
 }

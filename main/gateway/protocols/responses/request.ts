@@ -358,7 +358,7 @@ const DETAILS = fieldNames('auto low high original');
 
 function readImage(part: FieldReader): ChatPart | null {
   const refused = 'this upstream keeps no files; send image_url, as a URL or base64.';
-  if (part.has('file_id')) return refusedPart(part, 'file_id', refused);
+  if (part.has('file_id')) return part.unsupported('file_id', refused);
   const url = part.requiredText('image_url');
   const detail = part.oneOf('detail', DETAILS) ?? 'auto';
   // Chat completions have no detail above "high".
@@ -369,14 +369,9 @@ function readImage(part: FieldReader): ChatPart | null {
 function readFile(part: FieldReader): ChatPart | null {
   const key = ['file_id', 'file_url'].find((each) => part.has(each));
   const refused = 'this upstream fetches and keeps no files; send file_data.';
-  if (key !== undefined) return refusedPart(part, key, refused);
+  if (key !== undefined) return part.unsupported(key, refused);
   const data = part.requiredText('file_data');
   return { type: 'file', file: { filename: part.text('filename') ?? 'file', file_data: data } };
-}
-
-function refusedPart(part: FieldReader, key: string, why: string): null {
-  part.unsupported(key, why);
-  return null;
 }
 
 /** The texts of a message that may contain only text. */

@@ -1,7 +1,7 @@
 import { isObject, isTooDeep, listOf, memberOf } from '../../../platform/json.ts';
 import { type CallPiece, callPieceOf, callsIn } from '../chat/calls.ts';
 import { type Finish, brokenOff, endOf } from '../chat/content.ts';
-import { tokenCounts } from '../usage.ts';
+import { type TokenCounts, tokenCounts } from '../usage.ts';
 import { errorIn, type UpstreamError } from '../upstream-error.ts';
 
 /** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */
@@ -17,22 +17,13 @@ export interface Citation {
   readonly end_index: number;
 }
 
-export interface Usage {
-  readonly input: number;
-  /** The part of the input that was read from a cache. */
-  readonly cached: number;
-  readonly output: number;
-  /** The part of the output that is reasoning; null if the upstream does not report it. */
-  readonly reasoning: number | null;
-}
-
 /** What an answer says beside its deltas. */
 export interface AnswerState {
   readonly model: string | null;
   readonly finish: Finish | null;
   /** The stop sequence that ended it, null where the engine only says that there was one. */
   readonly stop: Stop | null;
-  readonly usage: Usage | null;
+  readonly usage: TokenCounts | null;
 }
 
 export interface Stop {
@@ -60,7 +51,8 @@ export function readChatAnswer(value: unknown): AnswerPart | string {
     deltas: isObject(said) ? deltasOf(said) : [],
     finish,
     stop: stopOf(value, choice),
-    usage: usageOf(value, choice),
+    // Moonshot puts it into the last choice (earendil-works/pi#2017).
+    usage: tokenCounts(value['usage']) ?? tokenCounts(memberOf(choice, 'usage')),
     model: typeof model === 'string' && model !== '' ? model : null,
   };
 }
@@ -127,12 +119,4 @@ function citationOf(value: unknown): Citation | null {
     start_index: numberOr(memberOf(value, 'start_index'), 0),
     end_index: numberOr(memberOf(value, 'end_index'), 0),
   };
-}
-
-/** Moonshot puts it into the last choice (earendil-works/pi#2017). */
-function usageOf(value: Readonly<Record<string, unknown>>, choice: unknown): Usage | null {
-  const counts = tokenCounts(value['usage']) ?? tokenCounts(memberOf(choice, 'usage'));
-  if (counts === null) return null;
-  const { input = 0, cached = 0, output = 0, reasoning = null } = counts;
-  return { input, cached, output, reasoning };
 }

@@ -172,8 +172,9 @@ export class FieldReader {
     this.#findings.bad(this.path(key), must);
   }
 
-  unsupported(key: string, why: string): void {
+  unsupported(key: string, why: string): null {
     this.#findings.unsupported(this.path(key), why);
+    return null;
   }
 
   drop(key: string): void {
