@@ -1,38 +1,24 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   countTokens,
   MESSAGES_TRANSLATION,
 } from '../../../../main/gateway/protocols/messages/endpoint.ts';
-import { sentBody, unsupported } from '../translation/translated.ts';
+import { call, HI, requestTests, said } from '../translation/translated.ts';
 
-const HI = { role: 'user', content: 'Hi' };
 const whole = (fields: object) => ({ model: 'm', max_tokens: 9, messages: [HI], ...fields });
 const ask = (fields: object) => MESSAGES_TRANSLATION.toChat(whole(fields), null);
 
-/** The chat body without what every request has. */
-function chatOf(fields: object): object {
-  const { model: _model, max_tokens, ...body } = sentBody(ask(fields));
-  expect(max_tokens).toBe(9);
-  return body;
-}
+const { conversations, settings, refusals } = requestTests('Messages', ask);
 
-const said = (...messages: object[]) => ({ messages });
 const inUser = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 const text = (words: string) => ({ type: 'text', text: words });
-const call = (id: string, name: string, json: string) => ({
-  id,
-  type: 'function',
-  function: { name, arguments: json },
-});
 const addition = (name: string) => ({
   type: 'tool_addition',
   tool: { type: 'tool_reference', name },
 });
 const cached = { cache_control: { type: 'ephemeral' } };
 
-test.each<[what: string, fields: object, body: object]>([
-  ['a text', {}, said(HI)],
-  ['a system text', { system: 'Be brief.' }, said({ role: 'system', content: 'Be brief.' }, HI)],
+conversations([
   [
     'system blocks as one message, their cache control left out',
     {
@@ -155,12 +141,7 @@ test.each<[what: string, fields: object, body: object]>([
     },
     said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),
   ],
-])(
-  'the conversation of a Messages request reaches the upstream as chat messages: %s',
-  (_what, fields, body) => {
-    expect(chatOf(fields)).toEqual(body);
-  },
-);
+]);
 
 const tool = { name: 'look', input_schema: { type: 'object' }, description: 'Looks.' };
 const chatTool = {
@@ -176,7 +157,8 @@ const sent = {
   },
 };
 
-test.each<[what: string, fields: object, chat: object]>([
+settings([
+  ['token limit', { max_tokens: 50 }, { max_tokens: 50 }],
   [
     'sampling',
     { temperature: 0.5, top_p: 0.9, top_k: 5 },
@@ -243,14 +225,9 @@ test.each<[what: string, fields: object, chat: object]>([
     },
     {},
   ],
-])(
-  'a setting of a Messages request reaches the upstream under its name for it: %s',
-  (_what, fields, chat) => {
-    expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
-  },
-);
+]);
 
-test.each<[field: string, fields: object]>([
+refusals([
   ['tools[0].type', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
   ['tools[1].type', { tools: [tool, { type: 'bash_20250124', name: 'bash' }] }],
   ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x.test', name: 'x' }] }],
@@ -287,22 +264,10 @@ test.each<[field: string, fields: object]>([
     'messages[1].content[0].type',
     { messages: [HI, { role: 'system', content: [{ type: 'some_new_block' }] }] },
   ],
-])(
-  'a part of a Messages request that cannot be translated is refused by its name: %s',
-  (field, fields) => {
-    expect(ask(fields)).toMatchObject(unsupported(field));
-  },
-);
+]);
 
-describe('counts of tokens', () => {
-  const counted = (fields: object) => {
-    const { max_tokens: _none, ...body } = whole(fields);
-    const count = countTokens(body);
-    return count.kind === 'answer' ? count.body : count;
-  };
-
-  test('an estimated token count has the same number for each image, however large', () => {
-    const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) };
-    expect(counted(inUser({ type: 'image', source }))).toEqual({ input_tokens: 1604 });
-  });
+test('an estimated token count has the same number for each image, however large', () => {
+  const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) };
+  const { max_tokens: _none, ...body } = whole(inUser({ type: 'image', source }));
+  expect(countTokens(body)).toEqual({ kind: 'answer', body: { input_tokens: 1604 } });
 });

@@ -1,18 +1,11 @@
 import { expect, test } from 'vitest';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
-import { sentBody, unsupported } from '../translation/translated.ts';
+import { call, HI, requestTests, said } from '../translation/translated.ts';
 
 const ask = (fields: object) =>
   RESPONSES_TRANSLATION.toChat({ model: 'm', input: 'Hi', ...fields }, null);
-const HI = { role: 'user', content: 'Hi' };
+const { conversations, settings, refusals } = requestTests('Responses', ask);
 
-/** The chat body without what every request has. */
-function chatOf(fields: object): object {
-  const { model: _model, ...body } = sentBody(ask(fields));
-  return body;
-}
-
-const said = (...messages: object[]) => ({ messages });
 const inText = (text: string) => ({ type: 'input_text', text });
 const result = (call_id: string, output: unknown) => ({
   type: 'function_call_output',
@@ -20,11 +13,6 @@ const result = (call_id: string, output: unknown) => ({
   output,
 });
 const told = (tool_call_id: string, content: string) => ({ role: 'tool', tool_call_id, content });
-const call = (id: string, name: string, json = '{}') => ({
-  id,
-  type: 'function',
-  function: { name, arguments: json },
-});
 const called = (id: string, name: string) => ({
   type: 'function_call',
   id: `fc_${id}`,
@@ -34,7 +22,7 @@ const called = (id: string, name: string) => ({
   arguments: '{}',
 });
 
-test.each<[what: string, fields: object, body: object]>([
+conversations([
   [
     // github.com/MetaFARS/codex-relay/issues/39
     'a patch of Codex, and a search, in a conversation that began at OpenAI',
@@ -55,12 +43,6 @@ test.each<[what: string, fields: object, body: object]>([
       },
       told('a', 'Done'),
     ),
-  ],
-  ['a text', {}, said(HI)],
-  [
-    'instructions',
-    { instructions: 'Be brief.' },
-    said({ role: 'system', content: 'Be brief.' }, HI),
   ],
   ['empty instructions as none', { instructions: '' }, said(HI)],
   [
@@ -194,12 +176,7 @@ test.each<[what: string, fields: object, body: object]>([
       },
     ),
   ],
-])(
-  'the conversation of a Responses request reaches the upstream as chat messages: %s',
-  (_what, fields, body) => {
-    expect(chatOf(fields)).toEqual(body);
-  },
-);
+]);
 
 const tool = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true };
 const chatTool = {
@@ -207,7 +184,7 @@ const chatTool = {
   function: { name: 'look', parameters: { type: 'object' }, strict: true },
 };
 
-test.each<[what: string, fields: object, chat: object]>([
+settings([
   ['token limit', { max_output_tokens: 50 }, { max_tokens: 50 }],
   [
     'sampling',
@@ -298,14 +275,9 @@ test.each<[what: string, fields: object, chat: object]>([
     },
     {},
   ],
-])(
-  'a setting of a Responses request reaches the upstream under its name for it: %s',
-  (_what, fields, chat) => {
-    expect(chatOf(fields)).toEqual({ messages: [HI], ...chat });
-  },
-);
+]);
 
-test.each<[field: string, fields: object]>([
+refusals([
   ['previous_response_id', { previous_response_id: 'resp_1' }],
   ['conversation', { conversation: 'conv_1' }],
   ['background', { background: true }],
@@ -342,12 +314,7 @@ test.each<[field: string, fields: object]>([
   ['tool_choice.type', { tools: [tool], tool_choice: { type: 'web_search' } }],
   // developers.openai.com/api/reference/resources/responses: `input` is optional.
   ['prompt', { prompt: { id: 'pmpt_1' }, input: undefined }],
-])(
-  'a part of a Responses request that cannot be translated is refused by its name: %s',
-  (field, fields) => {
-    expect(ask(fields)).toMatchObject(unsupported(field));
-  },
-);
+]);
 
 test('a Responses request that is nested too deep to be written again is refused', () => {
   const parameters = JSON.parse('{"a":'.repeat(9000) + '1' + '}'.repeat(9000)) as object;

@@ -113,43 +113,28 @@ describe('an answer of the Responses API', () => {
   });
 });
 
-describe('consistent usage', () => {
-  const told = (usage: object, inChoice: object = {}) => {
-    const value = { ...completion({ content: 'Hello.' }, 'stop', inChoice), usage };
-    return {
-      responses: answerOf(value, RESPONSES_TRANSLATION),
-      messages: answerOf(value, MESSAGES_TRANSLATION),
-    };
-  };
-
-  test('the usage of a translated answer is consistent even if the upstream leaves cached tokens out of its input', () => {
-    const usage = {
-      prompt_tokens: 3,
-      completion_tokens: 2,
-      prompt_tokens_details: { cached_tokens: 7 },
-    };
-    const { responses, messages } = told(usage);
-    expect(responses).toMatchObject({
-      usage: { input_tokens: 10, input_tokens_details: { cached_tokens: 7 }, total_tokens: 12 },
-    });
-    expect(messages).toMatchObject({ usage: { input_tokens: 3, cache_read_input_tokens: 7 } });
-  });
-
-  test('the usage of a translated answer is consistent even if the upstream reports more reasoning than output', () => {
-    const usage = {
-      prompt_tokens: 3,
-      completion_tokens: 2,
-      completion_tokens_details: { reasoning_tokens: 9 },
-    };
-    const { responses, messages } = told(usage);
-    expect(responses).toMatchObject({
-      usage: { output_tokens: 2, output_tokens_details: { reasoning_tokens: 2 } },
-    });
-    expect(messages).toMatchObject({
-      usage: { output_tokens: 2, output_tokens_details: { thinking_tokens: 2 } },
-    });
-  });
-});
+test.each([
+  [
+    'leaves cached tokens out of its input',
+    { prompt_tokens_details: { cached_tokens: 7 } },
+    { input_tokens: 10, input_tokens_details: { cached_tokens: 7 }, total_tokens: 12 },
+    { input_tokens: 3, cache_read_input_tokens: 7 },
+  ],
+  [
+    'reports more reasoning than output',
+    { completion_tokens_details: { reasoning_tokens: 9 } },
+    { output_tokens: 2, output_tokens_details: { reasoning_tokens: 2 } },
+    { output_tokens: 2, output_tokens_details: { thinking_tokens: 2 } },
+  ],
+])(
+  'the usage of a translated answer is consistent even if the upstream %s',
+  (_what, details, responses, messages) => {
+    const usage = { prompt_tokens: 3, completion_tokens: 2, ...details };
+    const value = { ...completion({ content: 'Hello.' }), usage };
+    expect(answerOf(value, RESPONSES_TRANSLATION)).toMatchObject({ usage: responses });
+    expect(answerOf(value, MESSAGES_TRANSLATION)).toMatchObject({ usage: messages });
+  },
+);
 
 describe('an answer of the Messages API', () => {
   test('an answer of the Messages API has all fields of its type', () => {

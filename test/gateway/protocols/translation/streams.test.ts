@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
+import { liveBytes } from '../../../support/live-bytes.ts';
 import { streamOf } from '../../../support/translated.ts';
 
 const chunk = (delta: object, finish_reason: string | null = null) => ({
@@ -43,16 +44,39 @@ describe('a stream of the Messages API', () => {
   });
 });
 
-test.each([
+describe.each([
   ['Responses', RESPONSES_TRANSLATION],
   ['Messages', MESSAGES_TRANSLATION],
-])('a translated stream of the %s API has no event after its end', (_name, protocol) => {
-  const stream = streamOf(protocol);
-  stream.push(DONE);
-  stream.end();
-  const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
-  const after = [stream.push(chunk({ content: 'a' })), stream.end(), stream.fail(error)];
-  expect(after).toEqual(['', '', '']);
+])('a translated stream of the %s API', (_name, protocol) => {
+  function played(chunks: number, chunkAt: (index: number) => object) {
+    const stream = streamOf(protocol);
+    for (let index = 0; index < chunks; index += 1) stream.push(chunkAt(index));
+    return stream;
+  }
+
+  test('a translated stream holds a few bytes for each character, however it arrives', () => {
+    const before = liveBytes();
+    const stream = played(150_000, () => chunk({ content: 'a' }));
+    // Each piece of a text that is not flat takes forty.
+    expect(liveBytes() - before).toBeLessThan(150_000 * 16);
+    expect(stream.ended()).toBe('no');
+  });
+
+  test('a translated stream with more parts than any answer has ends as a failure', () => {
+    const stream = played(20_002, (index) =>
+      chunk(index % 2 === 0 ? { content: 'a' } : { reasoning: 'b' }),
+    );
+    expect(stream.ended()).toBe('failed');
+  });
+
+  test('a translated stream has no event after its end', () => {
+    const stream = streamOf(protocol);
+    stream.push(DONE);
+    stream.end();
+    const error = { status: 502, code: 'upstream_error', message: 'It broke.' };
+    const after = [stream.push(chunk({ content: 'a' })), stream.end(), stream.fail(error)];
+    expect(after).toEqual(['', '', '']);
+  });
 });
 
 /** The events of a stream's text, each checked to be named by its type. */
