@@ -1,21 +1,8 @@
-import type { Finish } from '../support/readers/heard.ts';
+import type { Said } from '../support/chat-answers.ts';
 import { type Draws, drawsFor } from '../support/draws.ts';
 
 /** The one right answer to a request, which every upstream knows. */
-export interface Answer {
-  readonly reasoning: string;
-  readonly text: string;
-  readonly calls: readonly AnswerCall[];
-  readonly finish: Finish;
-  readonly usage: { readonly input: number; readonly output: number };
-}
-
-export interface AnswerCall {
-  readonly id: string;
-  readonly name: string;
-  /** JSON. */
-  readonly arguments: string;
-}
+export type Answer = Omit<Said, 'usage'> & { readonly usage: Omit<Said['usage'], 'cached'> };
 
 /** A request is named by the seed of the run and its number there. */
 export interface RequestKey {

@@ -3,6 +3,7 @@ import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/en
 import type { ProtocolTranslation } from '../../main/gateway/protocols/translation/translation.ts';
 import { cut } from '../support/pieces.ts';
 import { streamOf } from '../support/translated.ts';
+import { chunksOf } from '../upstreams/speech.ts';
 import type { Protocol } from '../support/readers/readers.ts';
 import { type Answer, answerOf } from './answers.ts';
 import { type Draws, drawsFor } from '../support/draws.ts';
@@ -134,20 +135,16 @@ function eventsOf(call: Call, draws: Draws): readonly string[] {
   const pieceChars = draws.pick([3, 8, 30, 10_000]);
   const lineEnd = draws.pick(['\n', '\n', '\r\n']);
   const answer = missingOf(call);
-  const { input, output } = answer.usage;
+  const said = { ...answer, usage: { ...answer.usage, cached: 0 } };
+  // Cut between UTF-16 units, inside a character too, as engines do.
+  const pieces = (whole: string) => {
+    const all: string[] = [];
+    for (let at = 0; at < whole.length; at += all.at(-1)?.length ?? 0)
+      all.push(whole.slice(at, at + 1 + draws.below(2 * pieceChars)));
+    return all;
+  };
   const id = `${call.upstream}-${call.request.n}-${call.number}`;
-  const deltas = deltasOf(answer, pieceChars, draws);
-  const common = { id, object: 'chat.completion.chunk', created: CREATED, model: MODEL };
-  const chunk = (choices: readonly object[], rest: object = {}) => ({
-    ...common,
-    choices,
-    ...rest,
-  });
-  const chunks = [
-    ...deltas.map((delta) => chunk([{ index: 0, delta, finish_reason: null }])),
-    chunk([{ index: 0, delta: {}, finish_reason: answer.finish }]),
-    chunk([], { usage: { prompt_tokens: input, completion_tokens: output } }),
-  ];
+  const chunks = chunksOf(said, { around: { id, model: MODEL } }, { pieces });
   const native = NATIVE[call.protocol];
   const exchange = { request: call.body, id, createdAt: CREATED, model: MODEL };
   const stream = native === null ? null : streamOf(native, exchange);
@@ -156,23 +153,4 @@ function eventsOf(call: Call, draws: Draws): readonly string[] {
       ? [...chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`), DONE]
       : [...chunks.map((each) => stream.push(each)), stream.end()];
   return told.map((text) => text.replaceAll('\n', lineEnd));
-}
-
-function deltasOf({ reasoning, text, calls }: Answer, pieceChars: number, draws: Draws): object[] {
-  // Cut between UTF-16 units, inside a character too, as engines do.
-  const cutText = (whole: string) => {
-    const pieces: string[] = [];
-    for (let at = 0; at < whole.length; at += pieces.at(-1)?.length ?? 0)
-      pieces.push(whole.slice(at, at + 1 + draws.below(2 * pieceChars)));
-    return pieces;
-  };
-  const called = calls.flatMap(({ id, name, arguments: json }, index) => [
-    { index, id, type: 'function', function: { name, arguments: '' } },
-    ...cutText(json).map((piece) => ({ index, function: { arguments: piece } })),
-  ]);
-  return [
-    ...cutText(reasoning).map((piece) => ({ reasoning_content: piece })),
-    ...cutText(text).map((content) => ({ content })),
-    ...called.map((piece) => ({ tool_calls: [piece] })),
-  ];
 }

@@ -46,62 +46,6 @@ export const calledTwice = ({ place, way }: { readonly place: string; readonly w
   { role: 'tool', tool_call_id: 'call_2', content: 'rain' },
 ];
 
-const usageOf = ({ input, cached, output }: Said['usage']) => ({
-  prompt_tokens: input,
-  completion_tokens: output,
-  total_tokens: input + output,
-  prompt_tokens_details: { cached_tokens: cached },
-  completion_tokens_details: { reasoning_tokens: 1 },
-});
-
-const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'engine-model' };
-
-/** As a whole chat completion. */
-export function completionOf(said: Said): object {
-  const message = {
-    role: 'assistant',
-    content: said.text === '' ? null : said.text,
-    ...(said.reasoning !== '' && { reasoning_content: said.reasoning }),
-    ...(said.calls.length > 0 && {
-      tool_calls: said.calls.map(({ id, ...call }) => ({ id, type: 'function', function: call })),
-    }),
-  };
-  return {
-    ...head,
-    object: 'chat.completion',
-    choices: [{ index: 0, message, finish_reason: said.finish, logprobs: null }],
-    usage: usageOf(said.usage),
-  };
-}
-
-/** As the chunks of a stream, its texts in pieces of so many characters. */
-export function chunksOf(said: Said, pieceChars: number): object[] {
-  const chunk = (delta: object, finish_reason: string | null = null) => ({
-    ...head,
-    object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta, finish_reason }],
-  });
-  const calls = said.calls.flatMap(({ id, name, arguments: json }, index) => [
-    { index, id, type: 'function', function: { name, arguments: '' } },
-    ...pieces(json, pieceChars).map((piece) => ({ index, function: { arguments: piece } })),
-  ]);
-  return [
-    chunk({ role: 'assistant', content: '' }),
-    ...pieces(said.reasoning, pieceChars).map((piece) => chunk({ reasoning_content: piece })),
-    ...pieces(said.text, pieceChars).map((piece) => chunk({ content: piece })),
-    ...calls.map((call) => chunk({ tool_calls: [call] })),
-    chunk({}, said.finish),
-    { ...head, object: 'chat.completion.chunk', choices: [], usage: usageOf(said.usage) },
-  ];
-}
-
-/** Cut between UTF-16 units, as engines never do but chunks may. */
-function pieces(text: string, chars: number): string[] {
-  const all: string[] = [];
-  for (let at = 0; at < text.length; at += chars) all.push(text.slice(at, at + chars));
-  return all;
-}
-
 /** Any text that is not empty. */
 export const words = fc
   .array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }), {

@@ -1,7 +1,8 @@
-import { type Said, chunksOf, completionOf } from './chat-answers.ts';
+import type { Said } from './chat-answers.ts';
+import { saying } from '../upstreams/speech.ts';
 import { startGateway } from './gateway.ts';
 import { startTranslator } from './translator.ts';
-import { answers, DONE, error, json, type Script, sse, startUpstream } from './upstream.ts';
+import { answers, error, type Script, startUpstream } from './upstream.ts';
 
 /** `native`: the upstream speaks the caller's protocol; `translated`: only chat completions. */
 export const WAYS = (['local', 'hosted_a'] as const).flatMap((place) =>
@@ -14,9 +15,7 @@ export const saysInChat =
   (said: Said): Script =>
   (call) => {
     if (!call.path.endsWith('/chat/completions')) return error(404, 'Not Found')(call);
-    if (call.json['stream'] !== true) return json(200, completionOf(said))(call);
-    const events = chunksOf(said, 3).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
-    return sse(...events, DONE)(call);
+    return saying(said, {})(call);
   };
 
 /** Serves chat completions and answers `status` to everything else. */

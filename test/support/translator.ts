@@ -7,7 +7,8 @@ import type {
   TranslatedExchange,
   ProtocolTranslation,
 } from '../../main/gateway/protocols/translation/translation.ts';
-import { chunksOf, completionOf, type Said } from './chat-answers.ts';
+import type { Said } from './chat-answers.ts';
+import { chunksOf, piecesOf, wholeOf } from '../upstreams/speech.ts';
 import { listening } from './listening.ts';
 import { answerOf, streamOf } from './translated.ts';
 
@@ -54,7 +55,7 @@ async function serve(
   const now = { ...chat };
   [chat.said = now.said, ...chat.next] = chat.next;
   if (request['stream'] === true) return stream(res, protocol, exchange, now);
-  json(res, 200, answerOf(completionOf(now.said), protocol, exchange) ?? {});
+  json(res, 200, answerOf(wholeOf(now.said), protocol, exchange) ?? {});
 }
 
 function stream(
@@ -65,7 +66,8 @@ function stream(
 ): void {
   res.writeHead(200, { 'content-type': 'text/event-stream' });
   const translated = streamOf(protocol, exchange);
-  for (const chunk of chunksOf(said, pieceChars)) res.write(translated.push(chunk));
+  for (const chunk of chunksOf(said, {}, { pieces: piecesOf(pieceChars) }))
+    res.write(translated.push(chunk));
   res.end(translated.end());
 }
 

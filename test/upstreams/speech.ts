@@ -110,25 +110,30 @@ export const usagePart = (input: number, output: number, more: Json = {}): Json 
   ...usage(input, output, more),
 });
 
-const PIECE_CHARS = 5;
+/** Cuts a text for its deltas. */
+type Cutter = (text: string) => readonly string[];
 
-function pieces(text: string): string[] {
-  const all: string[] = [];
-  for (let at = 0; at < text.length; at += PIECE_CHARS) all.push(text.slice(at, at + PIECE_CHARS));
-  return all;
-}
+/** Between UTF-16 units: inside a character too, as engines do. */
+export const piecesOf =
+  (chars: number): Cutter =>
+  (text) =>
+    Array.from({ length: Math.ceil(text.length / chars) }, (_, at) =>
+      text.slice(at * chars, (at + 1) * chars),
+    );
+
+const inFives = piecesOf(5);
 
 const nameOf = (finish: Said['finish'], { finish: names = {} }: Manner) => names[finish] ?? finish;
 
 /** The deltas of an answer. */
-function deltasOf(said: Said, manner: Manner): Json[] {
+function deltasOf(said: Said, manner: Manner, pieces: Cutter): Json[] {
   const { role, opening = { content: '' }, beside = {} } = manner;
   const first = role === undefined || role === 'each' ? [{ role: 'assistant', ...opening }] : [];
   const deltas = [
     ...first,
     ...pieces(said.reasoning).map((text) => thought(text, manner)),
     ...pieces(said.text).map((text) => ({ content: text })),
-    ...said.calls.flatMap((call, at) => callPieces(call, at, manner)),
+    ...said.calls.flatMap((call, at) => callPieces(call, at, manner, pieces)),
   ];
   const shown = { each: { role: 'assistant' }, 'empty in each': { role: '' }, none: {} };
   return deltas.map((delta) => ({ ...shown[role ?? 'none'], ...beside, ...delta }));
@@ -143,7 +148,12 @@ function thought(text: string, { reasoning }: Manner): Json {
   }[reasoning ?? 'reasoning_content'];
 }
 
-function callPieces(call: Said['calls'][number], at: number, { calls = {} }: Manner): Json[] {
+function callPieces(
+  call: Said['calls'][number],
+  at: number,
+  { calls = {} }: Manner,
+  pieces: Cutter,
+): Json[] {
   const { index, id, name, arguments: form, isOne } = calls;
   const number = { zero: 0, none: null, 'from one': at + 1 }[index ?? 'none'];
   const place = index === undefined ? at : number;
@@ -164,15 +174,19 @@ function callPieces(call: Said['calls'][number], at: number, { calls = {} }: Man
 }
 
 /** The values of `data`, without `[DONE]`; without the end where `isCut`. */
-export function chunksOf(said: Said, manner: Manner, isCut = false): Json[] {
+export function chunksOf(
+  said: Said,
+  manner: Manner = {},
+  { isCut = false, pieces = inFives }: { readonly isCut?: boolean; readonly pieces?: Cutter } = {},
+): Json[] {
   const { before = [], behind = [], finishAt } = manner;
-  const deltas = deltasOf(said, manner);
+  const deltas = deltasOf(said, manner, pieces);
   const last = finishAt === 'last words' && !isCut ? deltas.pop() : undefined;
   const going = deltas.map((delta, at) => goingOn(delta, at, said, manner));
   const told = [...going, ...(isCut ? [] : endOf(last ?? {}, said, manner))];
   return [
     ...before,
-    ...told.map((each) => ({ ...manner.around, ...each })),
+    ...told.map((each) => ({ ...each, ...manner.around })),
     ...(isCut ? [] : behind),
   ];
 }
@@ -186,11 +200,15 @@ function goingOn(delta: Json, at: number, said: Said, { unfinished, usage: place
   };
 }
 
+const cachedIn = ({ usage: { cached } }: Said): Json =>
+  cached === 0 ? {} : { prompt_tokens_details: { cached_tokens: cached } };
+
 /** The finish reason and the usage. */
 function endOf(delta: Json, said: Said, manner: Manner): Json[] {
   const { finishAt, usage: place } = manner;
   const { input, output } = said.usage;
-  const counted = usage(input, output, { completion_tokens_details: { reasoning_tokens: 1 } });
+  const details = { completion_tokens_details: { reasoning_tokens: 1 }, ...cachedIn(said) };
+  const counted = usage(input, output, details);
   const inChoice = place === 'in the choice' ? counted : {};
   const choice = { index: 0, delta, finish_reason: nameOf(said.finish, manner), ...inChoice };
   const isBeside = place === 'with the end' || place === 'each';
@@ -220,7 +238,7 @@ function ending({ end = 'done', blank }: Pick<Manner, 'blank'> & { end?: Ending 
 type Ending = NonNullable<Manner['end']> | 'done';
 
 /** A whole answer. */
-export function wholeOf(said: Said, manner: Manner): Json {
+export function wholeOf(said: Said, manner: Manner = {}): Json {
   const { calls = {}, usage: place } = manner;
   const given = said.calls.map((call) => ({
     ...(calls.id === 'none' ? {} : { id: calls.id === 'empty' ? '' : call.id }),
@@ -245,7 +263,7 @@ export function wholeOf(said: Said, manner: Manner): Json {
     ...(given.length > 0 && { tool_calls: given }),
   };
   const { input, output } = said.usage;
-  const counted = place === 'none' ? {} : usage(input, output);
+  const counted = place === 'none' ? {} : usage(input, output, cachedIn(said));
   return answer(message, nameOf(said.finish, manner), { ...manner.around, ...counted });
 }
 
@@ -290,7 +308,7 @@ export const sayingHalf =
     if (call.json['stream'] !== true || manner.isWhole)
       return sending('application/json', half, manner, how === 'reset')(call);
     const done = how === 'done' ? ending({ ...manner, end: 'done' }) : [];
-    const bytes = eventsOf([...chunksOf(said, manner, true), ...done], manner);
+    const bytes = eventsOf([...chunksOf(said, manner, { isCut: true }), ...done], manner);
     return sending(manner.contentType ?? EVENTS, bytes, manner, how === 'reset')(call);
   };
 
