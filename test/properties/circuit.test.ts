@@ -206,15 +206,6 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
-const RUNS = { numRuns: 300 };
-
-test.each(Object.entries(PROPERTIES))('%s, in any history of a circuit', (_, holds) => {
-  const property = fc.property(history, (past) => {
-    for (const step of play(past)) check(holds(step), step);
-  });
-  expect(() => fc.assert(property, RUNS)).not.toThrow();
-});
-
 /** Found by chance; each broke a property once. */
 const REMEMBERED: readonly History[] = [
   {
@@ -235,10 +226,11 @@ const REMEMBERED: readonly History[] = [
   },
 ];
 
-test.each(Object.entries(PROPERTIES))(
-  '%s, in the remembered histories of a circuit',
-  (_, holds) => {
-    const steps = REMEMBERED.flatMap((past) => play(past));
-    expect(steps.filter((step) => !holds(step))).toEqual([]);
-  },
-);
+const RUNS = { numRuns: 300, examples: REMEMBERED.map((past): [History] => [past]) };
+
+test.each(Object.entries(PROPERTIES))('%s, in any history of a circuit', (_, holds) => {
+  const property = fc.property(history, (past) => {
+    for (const step of play(past)) check(holds(step), step);
+  });
+  expect(() => fc.assert(property, RUNS)).not.toThrow();
+});

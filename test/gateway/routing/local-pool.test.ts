@@ -1,83 +1,81 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/models.ts';
 import { type BalancingDeps, localPool } from '../../../main/gateway/routing/local-pool.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { createManualClock } from '../../support/clock.ts';
 
-describe('machines that would have to load the model', () => {
-  const fact = (id: string, loaded: boolean | null) => modelFacts(id, { loaded });
-  const machine = (provider: string, loaded: Readonly<Record<string, boolean | null>>) => ({
-    provider,
-    baseAddress: parseBaseAddress('http://127.0.0.1:1', 'local'),
-    ownedBy: null,
-    gatewayToken: '',
-    models: Object.keys(loaded),
-    facts: Object.entries(loaded).map(([id, isLoaded]) => fact(id, isLoaded)),
-  });
+const fact = (id: string, loaded: boolean | null) => modelFacts(id, { loaded });
+const machine = (provider: string, loaded: Readonly<Record<string, boolean | null>>) => ({
+  provider,
+  baseAddress: parseBaseAddress('http://127.0.0.1:1', 'local'),
+  ownedBy: null,
+  gatewayToken: '',
+  models: Object.keys(loaded),
+  facts: Object.entries(loaded).map(([id, isLoaded]) => fact(id, isLoaded)),
+});
 
-  /** The machines that are called for a model, while those in `busy` run a request. */
-  function called(
-    targets: readonly LocalTarget[],
-    model: string,
-    {
-      busy = [],
-      with: running = null,
-      keepsModel = false,
-    }: { busy?: readonly string[]; with?: string | null; keepsModel?: boolean } = {},
-  ) {
-    const needs = () => ({ vision: false, tools: false });
-    const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
-    const deps = {
-      circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
-      memory: createMemory(createManualClock()),
-      inFlightAt: (id: string) => Number(busy.includes(id)),
-      isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
-      random: () => 0.5,
-    };
-    const machineAt = ({ provider }: LocalTarget) => ({ id: provider });
-    const config = { local: {}, routing: {} };
-    const asked = { request, config, chain: null, machine: machineAt };
-    const pool = localPool(
-      targets,
-      asked as unknown as Parameters<typeof localPool>[1],
-      deps as unknown as BalancingDeps,
-    );
-    return {
-      first: pool.machines('in_turn').map(({ id }) => id),
-      forced: pool.machines('forced').map(({ id }) => id),
-      reason: pool.exclusion().reason,
-    };
-  }
+/** The machines that are called for a model, while those in `busy` run a request. */
+function called(
+  targets: readonly LocalTarget[],
+  model: string,
+  {
+    busy = [],
+    with: running = null,
+    keepsModel = false,
+  }: { busy?: readonly string[]; with?: string | null; keepsModel?: boolean } = {},
+) {
+  const needs = () => ({ vision: false, tools: false });
+  const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
+  const deps = {
+    circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
+    memory: createMemory(createManualClock()),
+    inFlightAt: (id: string) => Number(busy.includes(id)),
+    isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
+    random: () => 0.5,
+  };
+  const machineAt = ({ provider }: LocalTarget) => ({ id: provider });
+  const config = { local: {}, routing: {} };
+  const asked = { request, config, chain: null, machine: machineAt };
+  const pool = localPool(
+    targets,
+    asked as unknown as Parameters<typeof localPool>[1],
+    deps as unknown as BalancingDeps,
+  );
+  return {
+    first: pool.machines('in_turn').map(({ id }) => id),
+    forced: pool.machines('forced').map(({ id }) => id),
+    reason: pool.exclusion().reason,
+  };
+}
 
-  const warm = machine('warm', { qwen: true, gemma: false });
-  const cold = machine('cold', { qwen: false, gemma: true });
+const warm = machine('warm', { qwen: true, gemma: false });
+const cold = machine('cold', { qwen: false, gemma: true });
 
-  test('machines without the model in memory come after those that have it, however busy these are', () => {
-    expect(called([cold, warm], 'qwen').first).toEqual(['warm', 'cold']);
-    expect(called([cold, warm], 'gemma').first).toEqual(['cold', 'warm']);
-    expect(called([cold, warm], 'qwen', { busy: ['warm'] }).first).toEqual(['warm', 'cold']);
-  });
+test('machines without the model in memory come after those that have it, however busy these are', () => {
+  expect(called([cold, warm], 'qwen').first).toEqual(['warm', 'cold']);
+  expect(called([cold, warm], 'gemma').first).toEqual(['cold', 'warm']);
+  expect(called([cold, warm], 'qwen', { busy: ['warm'] }).first).toEqual(['warm', 'cold']);
+});
 
-  test('machines without any model in memory come last if no machine has the one that was asked for', () => {
-    const idle = machine('idle', { qwen: false });
-    for (const targets of [
-      [idle, warm],
-      [warm, idle],
-    ])
-      expect(called(targets, 'gpt-4o').first).toEqual(['warm', 'idle']);
-    expect(called([idle, warm], 'gpt-4o', { busy: ['warm'] }).first[0]).toBe('warm');
-  });
+test('machines without any model in memory come last if no machine has the one that was asked for', () => {
+  const idle = machine('idle', { qwen: false });
+  for (const targets of [
+    [idle, warm],
+    [warm, idle],
+  ])
+    expect(called(targets, 'gpt-4o').first).toEqual(['warm', 'idle']);
+  expect(called([idle, warm], 'gpt-4o', { busy: ['warm'] }).first[0]).toBe('warm');
+});
 
-  test('machines without the model in memory are not called while a request runs there, unless nothing else is left', () => {
-    const { first, forced, reason } = called([cold], 'qwen', { busy: ['cold'] });
-    expect([first, forced, reason]).toEqual([[], ['cold'], 'busy']);
-    expect(called([cold, warm], 'qwen', { busy: ['cold', 'warm'] }).first).toEqual(['warm']);
-  });
+test('machines without the model in memory are not called while a request runs there, unless nothing else is left', () => {
+  const { first, forced, reason } = called([cold], 'qwen', { busy: ['cold'] });
+  expect([first, forced, reason]).toEqual([[], ['cold'], 'busy']);
+  expect(called([cold, warm], 'qwen', { busy: ['cold', 'warm'] }).first).toEqual(['warm']);
+});
 
-  test('busy machines are called for embeddings all the same, and if they do not report what is loaded', () => {
-    expect(called([cold], 'qwen', { busy: ['cold'], keepsModel: true }).first).toEqual(['cold']);
-    const silent = machine('silent', { qwen: null });
-    expect(called([silent], 'qwen', { busy: ['silent'] }).first).toEqual(['silent']);
-  });
+test('busy machines are called for embeddings all the same, and if they do not report what is loaded', () => {
+  expect(called([cold], 'qwen', { busy: ['cold'], keepsModel: true }).first).toEqual(['cold']);
+  const silent = machine('silent', { qwen: null });
+  expect(called([silent], 'qwen', { busy: ['silent'] }).first).toEqual(['silent']);
 });

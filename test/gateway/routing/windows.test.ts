@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ModelFacts } from '#shared/models.ts';
 import { modelFacts } from '../../../main/engines/models.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
@@ -54,78 +54,74 @@ function engineAfter(...reports: readonly (readonly [text: string, tokens: numbe
   return { clock, known, exceeds, report };
 }
 
-describe('the fewest tokens of a prompt', () => {
-  const least = (body: object) => {
-    const { bytes, members } = requestOf({ model: 'm', messages: [{ role: 'user' }], ...body });
-    return lengthOf(bytes, members).leastTokens;
-  };
+const least = (body: object) => {
+  const { bytes, members } = requestOf({ model: 'm', messages: [{ role: 'user' }], ...body });
+  return lengthOf(bytes, members).leastTokens;
+};
 
-  test('a prompt has at least nine tenths as many tokens as words, in texts and in parts, whatever parts them', () => {
-    const content = `${words(50)}\n${words(30)}\t${words(20)}`;
-    expect(least({ messages: [{ role: 'user', content }] })).toBe(90);
-    const parts = [
-      { type: 'text', text: words(60) },
-      { type: 'text', text: words(40) },
-    ];
-    expect(least({ messages: [{ role: 'user', content: parts }] })).toBe(90);
-    expect(least({ system: words(100) })).toBe(90);
-  });
-
-  test('the fewest tokens of a prompt are counted in its first 4 MiB, which is more than windows hold', () => {
-    const most = (0.9 * 4 * 1024 * 1024) / 2;
-    const content = 'a '.repeat(3 * 1024 * 1024);
-    expect(least({ messages: [{ role: 'user', content }] })).toBeLessThanOrEqual(most);
-    expect(least({ messages: [{ role: 'user', content }] })).toBeGreaterThan(most - 100);
-  });
-
-  test('the fewest tokens of a prompt leave out what a template may: names, reasoning, calls and schemas', () => {
-    const message = { role: 'assistant', reasoning_content: words(500), content: words(10) };
-    const call = { id: 'x', function: { name: 'f', arguments: words(500) } };
-    const messages = [message, { role: 'assistant', content: null, tool_calls: [call] }];
-    const schema = { type: 'json_schema', json_schema: { description: words(500) } };
-    expect(least({ messages, response_format: schema, tools: [{ x: words(500) }] })).toBe(9);
-  });
-
-  test('the fewest tokens of a prompt are never more than its words, in whatever JSON', () => {
-    const text = characters(200);
-    fc.assert(
-      fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (contents) => {
-        const messages = contents.map((content) => ({ role: 'user', content }));
-        const most = contents.reduce(
-          (sum, content) => sum + content.split(/[ \n\t\r\f\b]+/).filter(Boolean).length,
-          0,
-        );
-        expect(least({ messages })).toBe(Math.floor(0.9 * most));
-      }),
-    );
-  });
+test('a prompt has at least nine tenths as many tokens as words, in texts and in parts, whatever parts them', () => {
+  const content = `${words(50)}\n${words(30)}\t${words(20)}`;
+  expect(least({ messages: [{ role: 'user', content }] })).toBe(90);
+  const parts = [
+    { type: 'text', text: words(60) },
+    { type: 'text', text: words(40) },
+  ];
+  expect(least({ messages: [{ role: 'user', content: parts }] })).toBe(90);
+  expect(least({ system: words(100) })).toBe(90);
 });
 
-describe('prompts and windows', () => {
-  test('a machine is skipped for a prompt that surely does not fit its window, and for no other', () => {
-    const { exceeds } = engineAfter();
-    const has = (count: number) => exceeds(targetOf(), saying(words(count)));
-    expect([has(3000), has(2300), has(2200), has(10)]).toEqual([true, true, false, false]);
-  });
+test('the fewest tokens of a prompt are counted in its first 4 MiB, which is more than windows hold', () => {
+  const most = (0.9 * 4 * 1024 * 1024) / 2;
+  const content = 'a '.repeat(3 * 1024 * 1024);
+  expect(least({ messages: [{ role: 'user', content }] })).toBeLessThanOrEqual(most);
+  expect(least({ messages: [{ role: 'user', content }] })).toBeGreaterThan(most - 100);
+});
 
-  test('a machine is called for a prompt with images, whose tokens no byte tells, and for what is not a chat', () => {
-    const { exceeds } = engineAfter();
-    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
-    const parts = [{ type: 'text', text: words(3000) }, picture];
-    expect(exceeds(targetOf(), saying(parts))).toBe(false);
-    const vectors = requestOf({ model: 'm', input: words(3000) }, EMBEDDINGS);
-    expect(exceeds(targetOf(), vectors)).toBe(false);
-  });
+test('the fewest tokens of a prompt leave out what a template may: names, reasoning, calls and schemas', () => {
+  const message = { role: 'assistant', reasoning_content: words(500), content: words(10) };
+  const call = { id: 'x', function: { name: 'f', arguments: words(500) } };
+  const messages = [message, { role: 'assistant', content: null, tool_calls: [call] }];
+  const schema = { type: 'json_schema', json_schema: { description: words(500) } };
+  expect(least({ messages, response_format: schema, tools: [{ x: words(500) }] })).toBe(9);
+});
 
-  test('a prompt in a language without blanks is judged once its tokens for each letter are learned', () => {
-    const { exceeds, report } = engineAfter();
-    const text = (chars: number) => '語'.repeat(chars);
-    const has = (chars: number) => exceeds(targetOf(), saying(text(chars)));
-    for (const chars of [400, 500, 600, 700]) report(text(chars), chars);
-    expect(has(7000)).toBe(false);
-    report(text(800), 800);
-    expect([has(7000), has(2100)]).toEqual([true, false]);
-  });
+test('the fewest tokens of a prompt are never more than its words, in whatever JSON', () => {
+  const text = characters(200);
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (contents) => {
+      const messages = contents.map((content) => ({ role: 'user', content }));
+      const most = contents.reduce(
+        (sum, content) => sum + content.split(/[ \n\t\r\f\b]+/).filter(Boolean).length,
+        0,
+      );
+      expect(least({ messages })).toBe(Math.floor(0.9 * most));
+    }),
+  );
+});
+
+test('a machine is skipped for a prompt that surely does not fit its window, and for no other', () => {
+  const { exceeds } = engineAfter();
+  const has = (count: number) => exceeds(targetOf(), saying(words(count)));
+  expect([has(3000), has(2300), has(2200), has(10)]).toEqual([true, true, false, false]);
+});
+
+test('a machine is called for a prompt with images, whose tokens no byte tells, and for what is not a chat', () => {
+  const { exceeds } = engineAfter();
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const parts = [{ type: 'text', text: words(3000) }, picture];
+  expect(exceeds(targetOf(), saying(parts))).toBe(false);
+  const vectors = requestOf({ model: 'm', input: words(3000) }, EMBEDDINGS);
+  expect(exceeds(targetOf(), vectors)).toBe(false);
+});
+
+test('a prompt in a language without blanks is judged once its tokens for each letter are learned', () => {
+  const { exceeds, report } = engineAfter();
+  const text = (chars: number) => '語'.repeat(chars);
+  const has = (chars: number) => exceeds(targetOf(), saying(text(chars)));
+  for (const chars of [400, 500, 600, 700]) report(text(chars), chars);
+  expect(has(7000)).toBe(false);
+  report(text(800), 800);
+  expect([has(7000), has(2100)]).toEqual([true, false]);
 });
 
 test('an engine that cut prompts is trusted again with another window, or after a longer prompt', () => {
@@ -141,55 +137,53 @@ test('an engine that cut prompts is trusted again with another window, or after 
   expect(skips(later, null)).toBe(false);
 });
 
-describe('an engine that reports only what was not in its cache', () => {
-  /** The window that is learnt from prompts of a system prompt and messages, by the words of each. */
-  function windowAfter(
-    prompts: readonly (readonly [system: string, words: readonly number[]])[],
-    window: number | null = null,
-    keepsChain = true,
-  ) {
-    const { clock, known } = engineAfter();
-    for (const [n, [system, counts]] of prompts.entries()) {
-      const messages = [
-        { role: 'system', content: `${system} `.repeat(7000) },
-        ...counts.map((count, at) => ({
-          role: 'user',
-          content: `${counts.length === 1 ? n : at} ${words(count)}`,
-        })),
-      ];
-      const request = requestOf({ model: 'm', messages });
-      const chain = keepsChain ? chainOf(request, {}) : null;
-      const prefix = chain === null ? null : cachedPrefix(known, chain);
-      const call = { model: 'm', request, window, promptBytes: request.bytes.length, prefix };
-      noteLength(known, call, counts.at(-1) ?? 0);
-      if (chain !== null) notePrompt(known, chain, { model: 'm', readAt: clock.ticks() });
-    }
-    return windowAt(known, targetOf({ context_length: window }), 'm');
+/** The window that is learnt from prompts of a system prompt and messages, by the words of each. */
+function windowAfter(
+  prompts: readonly (readonly [system: string, words: readonly number[]])[],
+  window: number | null = null,
+  keepsChain = true,
+) {
+  const { clock, known } = engineAfter();
+  for (const [n, [system, counts]] of prompts.entries()) {
+    const messages = [
+      { role: 'system', content: `${system} `.repeat(7000) },
+      ...counts.map((count, at) => ({
+        role: 'user',
+        content: `${counts.length === 1 ? n : at} ${words(count)}`,
+      })),
+    ];
+    const request = requestOf({ model: 'm', messages });
+    const chain = keepsChain ? chainOf(request, {}) : null;
+    const prefix = chain === null ? null : cachedPrefix(known, chain);
+    const call = { model: 'm', request, window, promptBytes: request.bytes.length, prefix };
+    noteLength(known, call, counts.at(-1) ?? 0);
+    if (chain !== null) notePrompt(known, chain, { model: 'm', readAt: clock.ticks() });
   }
-  const many = <T>(make: (n: number) => T) => Array.from({ length: 12 }, (_, n) => make(n));
+  return windowAt(known, targetOf({ context_length: window }), 'm');
+}
+const many = <T>(make: (n: number) => T) => Array.from({ length: 12 }, (_, n) => make(n));
 
-  test.each<[what: string, window: number | null]>([
-    ['items of a batch', windowAfter(many(() => ['a', [2500]]))],
-    ['small items of a batch', windowAfter(many((n) => [`a${n % 2}`, [620]]))],
-    ['a conversation', windowAfter(many((n) => ['a', many(() => 2500).slice(0, n + 1)]))],
-    ['two batches in turn', windowAfter(many((n) => [`a${n % 2}`, [2500]]))],
-    [
-      'items of a batch, without affinity',
-      windowAfter(
-        many(() => ['a', [2500]]),
-        null,
-        false,
-      ),
-    ],
-    [
-      'a conversation, without affinity, in a window that it declares',
-      windowAfter(
-        many((n) => ['a', many(() => 2500).slice(0, n + 1)]),
-        65_536,
-        false,
-      ),
-    ],
-  ])('nothing small is learnt of its window from %s', (_what, window) => {
-    expect(window === null || window === 65_536).toBe(true);
-  });
+test.each<[what: string, window: number | null]>([
+  ['items of a batch', windowAfter(many(() => ['a', [2500]]))],
+  ['small items of a batch', windowAfter(many((n) => [`a${n % 2}`, [620]]))],
+  ['a conversation', windowAfter(many((n) => ['a', many(() => 2500).slice(0, n + 1)]))],
+  ['two batches in turn', windowAfter(many((n) => [`a${n % 2}`, [2500]]))],
+  [
+    'items of a batch, without affinity',
+    windowAfter(
+      many(() => ['a', [2500]]),
+      null,
+      false,
+    ),
+  ],
+  [
+    'a conversation, without affinity, in a window that it declares',
+    windowAfter(
+      many((n) => ['a', many(() => 2500).slice(0, n + 1)]),
+      65_536,
+      false,
+    ),
+  ],
+])('nothing small is learnt of its window from %s', (_what, window) => {
+  expect(window === null || window === 65_536).toBe(true);
 });
