@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startControlled, type Controlled } from '../support/control.ts';
 import { expectError } from '../support/http.ts';
-import { answers, error, hang, REFUSED_URL, startUpstream } from '../support/upstream.ts';
+import { answers, error, hang, REFUSED_URL } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 
@@ -56,14 +55,14 @@ test('a reset closes the circuit, deletes every skip, those of models too, and k
 });
 
 test('a reset forgets the growth of the cool-down', async () => {
-  const clock = createManualClock();
-  const upstream = await startUpstream(error(503), hang, error(503));
-  const settings = { HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' };
-  const gateway = await startControlled(settings, clock);
+  const { gateway, a, clock } = await startStill(
+    { a: [error(503), hang, error(503)] },
+    { FAIL_THRESHOLD: '1' },
+  );
   await chat(gateway.url);
   clock.advance(60_000);
   const hung = chat(gateway.url);
-  await upstream.call(2);
+  await a.call(2);
   clock.advance(30_000);
   await hung;
   const remaining = async () => (await upstreamOf(gateway, 'hosted_a')).circuit.cooldownRemainingMs;
@@ -74,10 +73,7 @@ test('a reset forgets the growth of the cool-down', async () => {
 });
 
 test('the status report says until when a circuit is open, and that the next request is admitted after it', async () => {
-  const clock = createManualClock();
-  const local = await startUpstream(error(503));
-  const settings = { LOCAL_ENGINE_URL: local.url, FAIL_THRESHOLD: '1' };
-  const gateway = await startControlled(settings, clock);
+  const { gateway, clock } = await startStill({ local: error(503) }, { FAIL_THRESHOLD: '1' });
   expect(await upstreamOf(gateway, 'local')).toMatchObject({ ok: true, health: 'ok' });
   await chat(gateway.url);
   clock.advance(1000);
@@ -98,10 +94,10 @@ test('the status report says until when a circuit is open, and that the next req
 });
 
 test('the status report shows a running probe, and no other request is admitted', async () => {
-  const clock = createManualClock();
-  const local = await startUpstream(error(503), hang);
-  const settings = { LOCAL_ENGINE_URL: local.url, FAIL_THRESHOLD: '1' };
-  const gateway = await startControlled(settings, clock);
+  const { gateway, local, clock } = await startStill(
+    { local: [error(503), hang] },
+    { FAIL_THRESHOLD: '1' },
+  );
   await chat(gateway.url);
   clock.advance(60_000);
   const probe = chat(gateway.url);

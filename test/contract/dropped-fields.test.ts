@@ -4,11 +4,10 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { SAID } from '../support/chat-answers.ts';
-import { startGateway } from '../support/gateway.ts';
 import { postJson, send } from '../support/http.ts';
 import { eventsOf, STREAM_PROTOCOLS } from '../support/protocols.ts';
 import { chatOnly, saysInChat, startChatOnly } from '../support/speakers.ts';
-import { sse, startUpstream } from '../support/upstream.ts';
+import { sse } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
 // Fields that nobody knew when this was written, from unmodified clients that send them.
@@ -56,16 +55,17 @@ test('a request from which nothing is left out has no header of dropped fields',
 test.each(STREAM_PROTOCOLS.filter(({ name }) => name === 'messages' || name === 'responses'))(
   'an upstream that speaks $name gets every byte of a new field',
   async (protocol) => {
-    const upstream = await startUpstream(sse(...eventsOf(protocol)));
-    const settings = { HOSTED_A_BASE_URL: upstream.url, HOSTED_A_PROTOCOLS: 'native' };
-    const { url } = await startGateway(settings);
+    const { url, a } = await startBefore(
+      { a: sse(...eventsOf(protocol)) },
+      { HOSTED_A_PROTOCOLS: 'native' },
+    );
     // Whole answers are asked for as streams.
     const body = `{"new_field" : 1, "stream" : true,${JSON.stringify(protocol.body).slice(1)}`;
     const headers = { 'content-type': 'application/json' };
     const answer = await send(url + protocol.path, { method: 'POST', headers, body });
     expect(answer.status).toBe(200);
     expect(answer.headers).not.toHaveProperty('x-gateway-dropped');
-    expect(upstream.calls[0]?.body.toString()).toBe(body);
+    expect(a.calls[0]?.body.toString()).toBe(body);
   },
 );
 
@@ -81,9 +81,12 @@ test('the log names each dropped field once, whichever element has it, and not e
     if (event !== 'field_dropped') return;
     lines.push(`${level} ${fields?.['protocol']} ${fields?.['field']}`);
   };
-  const upstream = await startUpstream(saysInChat(SAID));
-  const settings = { HOSTED_A_BASE_URL: upstream.url, HOSTED_A_PROTOCOLS: 'chat' };
-  const { url } = await startGateway(settings, systemClock, log);
+  const { url } = await startBefore(
+    { a: saysInChat(SAID) },
+    { HOSTED_A_PROTOCOLS: 'chat' },
+    systemClock,
+    log,
+  );
   const ask = (fields: object) => postJson(`${url}/v1/messages`, { ...MESSAGE, ...fields });
   await ask({ ...NEW, tools: [TOOL, { ...TOOL, name: 'see' }] });
   await ask(NEW);

@@ -1,33 +1,21 @@
 import { statusReportSchema } from '#shared/status.ts';
 import type { LiveEvent } from '#shared/live.ts';
 import { expect, test } from 'vitest';
-import { createManualClock, type ManualClock } from '../support/clock.ts';
+import { type ManualClock } from '../support/clock.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { asDelta, asSnapshot, readFeed } from '../support/feed.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type TestGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
-import {
-  answers,
-  chunk,
-  DONE,
-  error,
-  hang,
-  ROLE,
-  stall,
-  startUpstream,
-  STOP,
-} from '../support/upstream.ts';
+import { answers, chunk, DONE, error, hang, ROLE, stall, STOP } from '../support/upstream.ts';
+import { startStill } from '../support/scene.ts';
 
 /** How far apart two deltas are at least: four a second. */
 const INTERVAL_MS = 250;
 
 /** A gateway over one upstream, with time in the test's hand. */
 async function started(script = answers('hi')) {
-  const upstream = await startUpstream(script);
-  const clock = createManualClock();
-  const settings = { HOSTED_A_BASE_URL: upstream.url, HEALTH_CHECKS: 'false' };
-  const gateway = await startGateway(settings, clock);
-  return { upstream, clock, gateway };
+  const { gateway, a, clock } = await startStill({ a: script }, { HEALTH_CHECKS: 'false' });
+  return { upstream: a, clock, gateway };
 }
 
 test('a reader of the live feed gets a snapshot first, whole and of the shape of the report', async () => {

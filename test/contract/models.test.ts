@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
-import { answers, error, lists, startUpstream } from '../support/upstream.ts';
+import { answers, error, lists, startUpstream, json } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 interface Listed {
   readonly id: string;
@@ -13,8 +13,10 @@ interface Listed {
 }
 
 /** An upstream with a model list. */
-const startListing = async (...models: readonly (string | object)[]) =>
-  Object.assign(await startUpstream(answers('hi')), { answerGet: lists(...models) });
+const listing = (...models: readonly (string | object)[]) => ({
+  script: answers('hi'),
+  get: lists(...models),
+});
 
 async function listOf(url: string): Promise<readonly Listed[]> {
   const { status, text } = await send(`${url}/v1/models`);
@@ -29,25 +31,24 @@ const idsOf = async (url: string) => (await listOf(url)).slice(1).map(({ id }) =
 const of = ({ url }: { readonly url: string }, model: string) => `${new URL(url).host}/${model}`;
 
 test('the list of models names the usual order, and of each model where it answers', async () => {
-  const local = await startListing({
-    id: 'llama',
-    owned_by: 'vllm',
-    created: 7,
-    max_model_len: 8192,
-  });
-  const a = await startListing(
-    { id: 'gpt', object: 'model', created: 1_700_000_000, owned_by: 'openai' },
-    { id: 'llama', created: 9, context_length: 131_072 },
+  const { url, a, b } = await startBefore(
+    {
+      local: listing({ id: 'llama', owned_by: 'vllm', created: 7, max_model_len: 8192 }),
+      a: listing(
+        { id: 'gpt', object: 'model', created: 1_700_000_000, owned_by: 'openai' },
+        { id: 'llama', created: 9, context_length: 131_072 },
+      ),
+      b: listing({ id: 'set', context_window: 4096 }, { id: 'never-sent' }),
+    },
+    {
+      ...at({ hosted_c: 'http://127.0.0.1:9' }),
+      HOSTED_A_API_KEY: 'the-hosted-key',
+      HOSTED_B_MODEL: 'set',
+      HOSTED_C_MODELS: 'extra,gpt',
+      HOSTED_C_LABEL: 'Third',
+      MODEL_ALIASES: 'fast=llama,smart=gpt,lost=nowhere',
+    },
   );
-  const b = await startListing({ id: 'set', context_window: 4096 }, { id: 'never-sent' });
-  const { url } = await startGateway({
-    ...at({ local: local.url, hosted_a: a.url, hosted_b: b.url, hosted_c: 'http://127.0.0.1:9' }),
-    HOSTED_A_API_KEY: 'the-hosted-key',
-    HOSTED_B_MODEL: 'set',
-    HOSTED_C_MODELS: 'extra,gpt',
-    HOSTED_C_LABEL: 'Third',
-    MODEL_ALIASES: 'fast=llama,smart=gpt,lost=nowhere',
-  });
   await expect.poll(() => idsOf(url)).toHaveLength(9);
   await expect
     .poll(() => listOf(url))
@@ -93,15 +94,13 @@ test('the list of models names the usual order, and of each model where it answe
 });
 
 test('a dead upstream does not delay the list of models, and its last list stays while it is down', async () => {
-  const silent = await startUpstream(answers('hi'));
-  silent.answerGet = () => {};
-  const a = await startListing('gpt');
-  const clock = createManualClock();
-  const urls = at({ hosted_a: a.url, hosted_b: silent.url, hosted_c: 'http://127.0.0.1:9' });
-  const { url } = await startGateway({ ...urls, HOSTED_B_MODEL: 'set' }, clock);
-  const set = of(silent, 'set');
+  const { url, a, b, clock } = await startStill(
+    { a: listing('gpt'), b: { get: () => {} } },
+    { ...at({ hosted_c: 'http://127.0.0.1:9' }), HOSTED_B_MODEL: 'set' },
+  );
+  const set = of(b, 'set');
   expect(await idsOf(url)).toEqual([set]);
-  await silent.get(1);
+  await b.get(1);
   await expect.poll(() => idsOf(url)).toEqual([of(a, 'gpt'), set]);
   await a.close();
   clock.advance(600_000);
@@ -116,9 +115,7 @@ test('a dead upstream does not delay the list of models, and its last list stays
 });
 
 test('an upstream is asked for its models once for many readers, and again only when its list is old', async () => {
-  const a = await startListing('gpt');
-  const clock = createManualClock();
-  const { url } = await startGateway(at({ hosted_a: a.url }), clock);
+  const { url, a, clock } = await startStill({ a: listing('gpt') });
   await Promise.all(Array.from({ length: 20 }, () => listOf(url)));
   await expect.poll(() => idsOf(url)).toEqual([of(a, 'gpt')]);
   expect(a.gets).toHaveLength(1);
@@ -131,22 +128,24 @@ test('an upstream is asked for its models once for many readers, and again only 
 });
 
 test('neither the on-demand upstream nor, while no money may be spent, any other is asked for its models', async () => {
-  const a = await startListing('gpt');
-  const gpu = await startListing('big');
-  const urls = at({ hosted_a: a.url, ondemand: gpu.url });
-  const gateway = await startControlled({ ...urls, ONDEMAND_MODEL: 'set' });
-  const { url } = gateway;
+  const { url, gateway, a, ondemand } = await startBefore(
+    { a: listing('gpt'), ondemand: listing('big') },
+    { ONDEMAND_MODEL: 'set' },
+  );
   await gateway.set({ routing: { forceZero: true } });
   await listOf(url);
   await gateway.set({ routing: { forceZero: false } });
   expect(a.gets).toHaveLength(0);
   await expect.poll(() => idsOf(url)).toEqual([of(a, 'gpt'), 'rented-gpu/set']);
-  expect(gpu.gets).toHaveLength(0);
+  expect(ondemand.gets).toHaveLength(0);
 });
 
+const startLister = async (model: string) =>
+  Object.assign(await startUpstream(answers('hi')), { answerGet: lists(model) });
+
 test('an upstream with a new address has a new list', async () => {
-  const before = await startListing('old');
-  const after = await startListing('new');
+  const before = await startLister('old');
+  const after = await startLister('new');
   const gateway = await startControlled({});
   const { url } = gateway;
   await gateway.set({ hosted_a: { baseUrl: before.url } });
@@ -156,7 +155,7 @@ test('an upstream with a new address has a new list', async () => {
 });
 
 test('a body that is not a list of models, or is too long, is not used', async () => {
-  const odd = await startListing(
+  const odd = listing(
     { id: 7 },
     { id: '' },
     { id: 'x'.repeat(201) },
@@ -165,22 +164,20 @@ test('a body that is not a list of models, or is too long, is not used', async (
     { id: 'fine', created: 'soon', owned_by: 7, context_length: -1, meta: [] },
     { id: 'claude', created_at: '2025-02-19T00:00:00Z', max_input_tokens: 200_000 },
   );
-  const many = await startListing(...Array.from({ length: 6000 }, (_, n) => ({ id: `m${n}` })));
-  const html = await startUpstream(answers('hi'));
-  html.answerGet = ({ res }) => res.end('<html>');
-  const urls = at({ hosted_a: odd.url, hosted_b: many.url, hosted_c: html.url });
-  const { url } = await startGateway(urls);
+  const many = listing(...Array.from({ length: 6000 }, (_, n) => `m${n}`));
+  const html = { get: json(200, '<html>') };
+  const { url, a } = await startBefore({ a: odd, b: many, c: html });
   await expect.poll(async () => (await idsOf(url)).length).toBe(5002);
   expect((await listOf(url)).slice(1, 3)).toEqual([
     {
-      id: of(odd, 'fine'),
+      id: of(a, 'fine'),
       object: 'model',
       created: 0,
       owned_by: 'hosted_a',
       upstreams: ['hosted_a'],
     },
     expect.objectContaining({
-      id: of(odd, 'claude'),
+      id: of(a, 'claude'),
       created: 1_739_923_200,
       context_length: 200_000,
     }),
@@ -209,17 +206,15 @@ test('a single model is found in any case of its name, an exact one first', asyn
 });
 
 test('a hosted model that is picked from the list answers, and after its upstream failed the usual order does', async () => {
-  const local = await startListing('llama');
-  const [a, b] = [await startListing(), await startListing()];
-  const clock = createManualClock();
-  const settings = {
-    ...at({ local: local.url, hosted_a: a.url, hosted_b: b.url }),
-    HOSTED_A_MODEL: 'set',
-    HOSTED_B_MODEL: 'mini',
-    HOSTED_B_LABEL: 'My Service',
-    MODEL_ALIASES: 'small=my-service/other',
-  };
-  const { url } = await startGateway(settings, clock);
+  const { url, local, b, clock } = await startStill(
+    { local: listing('llama'), a: listing(), b: listing() },
+    {
+      HOSTED_A_MODEL: 'set',
+      HOSTED_B_MODEL: 'mini',
+      HOSTED_B_LABEL: 'My Service',
+      MODEL_ALIASES: 'small=my-service/other',
+    },
+  );
   const ask = async (model: string) => {
     const { upstream, headers } = await chat(url, { ...HELLO, model });
     return [upstream, headers['x-gateway-model']];

@@ -4,10 +4,9 @@ import type { RequestPage } from '#shared/request-filter.ts';
 import type { HistoryReport } from '#shared/usage.ts';
 import { chat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
-import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
+import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
-import { answers, error, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, error } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
 /* One figure, wherever people see it. */
@@ -36,9 +35,10 @@ async function countsAt(url: string) {
 }
 
 test('fallbacks and failures are the same number in the overview, the history, the list and the metrics', async () => {
-  const [a, b] = [await startUpstream(error(503)), await startUpstream(answers('hi'))];
-  const settings = { ...at({ hosted_a: a.url, hosted_b: b.url }), FAIL_THRESHOLD: '100' };
-  const { url } = await startGateway(settings);
+  const { url, a, b } = await startBefore(
+    { a: error(503), b: answers('hi') },
+    { FAIL_THRESHOLD: '100' },
+  );
   await chat(url);
   b.script = error(503);
   await chat(url);

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import type { RequestPage } from '#shared/request-filter.ts';
 import { request } from '../renderer/builders.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
+import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { at } from '../support/words.ts';
 import { machineAt, startTier } from '../support/tier.ts';
 import { completion, error, json, startUpstream } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 import { recordOf } from '../registry/world.ts';
 
 const KEPT = 300;
@@ -93,21 +93,24 @@ test('a machine goes by its present name in the list, and once removed by the on
 });
 
 test('a third refusal in the same unexplained words is shown with its app, count and cost', async () => {
-  const local = await startUpstream(error(400, 'The harbour is closed for "tea".'));
   const usage = { prompt_tokens: 1000, completion_tokens: 500 };
-  const hosted = await startUpstream(json(200, { ...completion('hi'), usage }));
   const prices = { HOSTED_A_PRICE_INPUT: '1', HOSTED_A_PRICE_OUTPUT: '2' };
-  const settings = { ...at({ local: local.url, hosted_a: hosted.url }), ...prices };
-  const { url, host } = await startGateway(settings);
+  const { url, gateway } = await startBefore(
+    {
+      local: error(400, 'The harbour is closed for "tea".'),
+      a: json(200, { ...completion('hi'), usage }),
+    },
+    prices,
+  );
   const ask = async () => {
     const { reason } = await chat(url, HELLO, { 'user-agent': 'codex/1.2' });
     expect(reason).toBe('local=http_400');
   };
   await ask();
   await ask();
-  expect(host.snapshot().moves).toEqual([]);
+  expect(gateway.host.snapshot().moves).toEqual([]);
   await ask();
-  expect(host.snapshot().moves).toMatchObject([
+  expect(gateway.host.snapshot().moves).toMatchObject([
     {
       upstream: 'local',
       words: 'HTTP 400: The harbour is closed for "tea".',

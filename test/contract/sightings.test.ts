@@ -3,7 +3,6 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
 
 import { chat } from '../support/client.ts';
-import { startControlled } from '../support/control.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
@@ -12,11 +11,13 @@ import {
   answers,
   error,
   lists,
+  type Script,
   REFUSED_URL,
-  startUpstream,
   type Upstream,
+  json,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startStill, startBefore } from '../support/scene.ts';
 
 const PAUSE_MS = 30_000;
 const seen = ({ host }: TestGateway, id: UpstreamId): Sighting => host.snapshot().sightings[id];
@@ -24,25 +25,20 @@ const ANSWERED = { kind: 'answered', by: 'check' } as const;
 const SERVED = { kind: 'answered', by: 'request' } as const;
 
 /** An upstream that answers its list of models, and chats. */
-const startWell = async (script = answers('hello')): Promise<Upstream> =>
-  Object.assign(await startUpstream(script), { answerGet: lists('m') });
+const well = (script: Script = answers('hello')) => ({ script, get: lists('m') });
 
 const chatsOf = (upstream: Upstream) => upstream.calls.length;
 const listsAskedOf = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
 
 test('an upstream that was never called is untested, and gets no request while nobody watches', async () => {
-  const clock = createManualClock();
-  const up = await startWell();
-  const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+  const { gateway, a: up, clock } = await startStill({ a: well() });
   clock.advance(10 * PAUSE_MS);
   expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'untested' });
   expect([up.gets, up.calls]).toEqual([[], []]);
 });
 
 test('an unasked upstream is seen to answer by its list of models, every 30 s, and never by a completion', async () => {
-  const clock = createManualClock();
-  const up = await startWell();
-  const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+  const { gateway, a: up, clock } = await startStill({ a: well() });
   const reader = await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
   clock.advance(PAUSE_MS - 1);
@@ -59,25 +55,21 @@ test('an unasked upstream is seen to answer by its list of models, every 30 s, a
 });
 
 test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
-  const [refusing, page] = [await startWell(), await startWell()];
-  refusing.answerGet = error(401);
-  page.answerGet = ({ res }) =>
-    void res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>');
-  const gateway = await startControlled(
-    at({ local: REFUSED_URL, hosted_a: refusing.url, hosted_b: page.url }),
+  const page = json(200, '<h1>Welcome</h1>', { 'content-type': 'text/html' });
+  const { gateway, b } = await startBefore(
+    { a: { ...well(), get: error(401) }, b: { ...well(), get: page } },
+    at({ local: REFUSED_URL }),
   );
   await readFeed(gateway.url);
   const failed = (reason: string) => ({ kind: 'failed', by: 'check', reason });
   await expect.poll(() => seen(gateway, 'local')).toEqual(failed('unreachable'));
   await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('credentials'));
-  await page.get(1);
+  await b.get(1);
   expect(seen(gateway, 'hosted_b')).toEqual({ kind: 'untested' });
 });
 
 test('the gateway checks an upstream that is idle, and not one that serves', async () => {
-  const clock = createManualClock();
-  const up = await startWell();
-  const gateway = await startControlled(at({ hosted_a: up.url }), clock);
+  const { gateway, a: up, clock } = await startStill({ a: well() });
   await chat(gateway.url);
   expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
   await readFeed(gateway.url);
@@ -89,8 +81,7 @@ test('the gateway checks an upstream that is idle, and not one that serves', asy
 });
 
 test('an address saved in the settings is checked at once, and what was known is forgotten', async () => {
-  const up = await startWell();
-  const gateway = await startControlled(at({ hosted_b: up.url }));
+  const { gateway, b: up } = await startBefore({ b: well() });
   await readFeed(gateway.url);
   await gateway.set({ hosted_a: { baseUrl: up.url } });
   await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
@@ -103,9 +94,7 @@ test('an address saved in the settings is checked at once, and what was known is
 });
 
 test('an engine that is back is seen to be within 5 s, without a request', async () => {
-  const clock = createManualClock();
-  const up = await startWell();
-  const gateway = await startControlled(at({ local: up.url }), clock);
+  const { gateway, local: up, clock } = await startStill({ local: well() });
   await up.close();
   await chat(gateway.url);
   expect(seen(gateway, 'local')).toEqual({ kind: 'failed', by: 'request', reason: 'unreachable' });
@@ -122,8 +111,7 @@ test('an engine that is back is seen to be within 5 s, without a request', async
 });
 
 test('a list of models does not clear an upstream that fails its completions, and a passed test does', async () => {
-  const up = await startWell(error(500, 'broken'));
-  const gateway = await startControlled(at({ hosted_a: up.url }));
+  const { gateway, a: up } = await startBefore({ a: well(error(500, 'broken')) });
   await chat(gateway.url);
   await readFeed(gateway.url);
   await up.get(1);
@@ -139,9 +127,7 @@ test('a list of models does not clear an upstream that fails its completions, an
 });
 
 test('a list of models takes nothing back from a test that failed', async () => {
-  const clock = createManualClock();
-  const up = await startWell(error(500, 'broken'));
-  const gateway = await startControlled(at({ local: up.url }), clock);
+  const { gateway, local: up, clock } = await startStill({ local: well(error(500, 'broken')) });
   const reader = await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
   await gateway.post('upstreams/local/test');
@@ -159,10 +145,8 @@ test('a list of models takes nothing back from a test that failed', async () => 
 });
 
 test('an engine that a test finds busy is skipped for two seconds and then counts as well', async () => {
-  const clock = createManualClock();
-  const up = await startWell(error(503, 'server busy, please try again'));
-  const other = await startWell();
-  const gateway = await startControlled(at({ local: up.url, hosted_a: other.url }), clock);
+  const busy = well(error(503, 'server busy, please try again'));
+  const { gateway, local: up, clock } = await startStill({ local: busy, a: well() });
   const reader = await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
   await gateway.post('upstreams/local/test');
@@ -176,9 +160,7 @@ test('an engine that a test finds busy is skipped for two seconds and then count
 });
 
 test('an engine that dies while it is idle is seen to be down when its models are next read', async () => {
-  const clock = createManualClock();
-  const up = await startWell();
-  const gateway = await startControlled(at({ local: up.url }), clock);
+  const { gateway, local: up, clock } = await startStill({ local: well() });
   const reader = await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
   clock.advance(1000);

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { counted } from '../support/report.ts';
 import { chatOnly } from '../support/speakers.ts';
-import { answers, json, type Script, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, json, type Script } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
 const ask = (url: string, more = {}, headers = {}) => {
@@ -37,10 +35,10 @@ test('the number of tokens of a PDF is that of its pages, and not of its base64'
 });
 
 test('the number of tokens is that of the first upstream that counts', async () => {
-  const a = await startUpstream(answers('hi'));
-  const b = await startUpstream(json(200, { input_tokens: 7 }));
-  const settings = { ...at({ hosted_a: a.url, hosted_b: b.url }), HOSTED_A_PROTOCOLS: 'chat' };
-  const gateway = await startGateway(settings);
+  const { gateway, a } = await startBefore(
+    { a: answers('hi'), b: json(200, { input_tokens: 7 }) },
+    { HOSTED_A_PROTOCOLS: 'chat' },
+  );
   expect(JSON.parse((await ask(gateway.url)).text)).toEqual({ input_tokens: 7 });
   expect(a.calls).toHaveLength(0);
 });

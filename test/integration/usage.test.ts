@@ -159,10 +159,8 @@ test('the requests and the history are there again after a restart', async () =>
 test('each request is one line of the log with its times and tokens', async () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', format: 'text', write: (text) => void lines.push(text) });
-  const upstream = await startUpstream(tells);
   const key = 'first-key-of-1234';
-  const settings = { HOSTED_A_BASE_URL: upstream.url, API_KEYS: key };
-  const gateway = await startGateway(settings, systemClock, log);
+  const { gateway } = await startBefore({ a: tells }, { API_KEYS: key }, systemClock, log);
   await chat(gateway.url, STREAM, bearer(key));
   expect(lines.filter((each) => each.includes('request'))).toEqual([
     expect.stringMatching(

@@ -4,6 +4,7 @@ import { startGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { answers, json, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
+import { startBefore } from '../support/scene.ts';
 import type { System } from './system.ts';
 import { SYSTEMS } from './systems/all.ts';
 
@@ -39,11 +40,10 @@ test.each(CASES)(
 
 test('a missing list of models is not an outage, and its upstream takes any name', async () => {
   // github.com/kvcache-ai/ktransformers/issues/123
-  const upstream = await startUpstream(answers('hi'));
-  const { url } = await startGateway(at({ local: upstream.url }));
+  const { url, local } = await startBefore({ local: answers('hi') });
   const answer = await chat(url, { ...HELLO, model: 'any' });
   expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-  expect(upstream.calls[0]?.json['model']).toBe('any');
+  expect(local.calls[0]?.json['model']).toBe('any');
 });
 
 test('Docker Model Runner is sent the long model name that it lists', async () => {

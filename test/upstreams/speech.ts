@@ -200,15 +200,16 @@ function goingOn(delta: Json, at: number, said: Said, { unfinished, usage: place
   };
 }
 
-const cachedIn = ({ usage: { cached } }: Said): Json =>
-  cached === 0 ? {} : { prompt_tokens_details: { cached_tokens: cached } };
+const usageOf = ({ usage: { input, output, cached } }: Said): Json =>
+  usage(input, output, {
+    completion_tokens_details: { reasoning_tokens: 1 },
+    ...(cached === 0 ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
+  });
 
 /** The finish reason and the usage. */
 function endOf(delta: Json, said: Said, manner: Manner): Json[] {
   const { finishAt, usage: place } = manner;
-  const { input, output } = said.usage;
-  const details = { completion_tokens_details: { reasoning_tokens: 1 }, ...cachedIn(said) };
-  const counted = usage(input, output, details);
+  const counted = usageOf(said);
   const inChoice = place === 'in the choice' ? counted : {};
   const choice = { index: 0, delta, finish_reason: nameOf(said.finish, manner), ...inChoice };
   const isBeside = place === 'with the end' || place === 'each';
@@ -262,8 +263,7 @@ export function wholeOf(said: Said, manner: Manner = {}): Json {
     content: isParts ? parts : said.text || null,
     ...(given.length > 0 && { tool_calls: given }),
   };
-  const { input, output } = said.usage;
-  const counted = place === 'none' ? {} : usage(input, output, cachedIn(said));
+  const counted = place === 'none' ? {} : usageOf(said);
   return answer(message, nameOf(said.finish, manner), { ...manner.around, ...counted });
 }
 

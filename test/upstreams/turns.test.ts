@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import { SAID } from '../support/chat-answers.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { typed } from '../support/protocols.ts';
 import { chatOnly } from '../support/speakers.ts';
-import { answers, error, json, type Script, sse, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, error, json, type Script, sse } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
 import { startBetween } from './between.ts';
 import { ask, inEach } from './caller.ts';
 import { anthropic, openAi } from './refused.ts';
@@ -109,22 +108,21 @@ test.each([
 ])(
   'a conversation with a local engine at $path continues at a hosted API that checks its own thoughts',
   async ({ path, placeholder, refusal, whole, asks, turnOf }) => {
-    const engine = await startUpstream(saying({ ...SAID, reasoning: 'Hm.' }, {}));
-    const host = await startUpstream((call) =>
-      (call.body.includes(placeholder) ? json(400, refusal) : json(200, whole))(call),
+    const { url, local, a } = await startBefore(
+      {
+        local: saying({ ...SAID, reasoning: 'Hm.' }, {}),
+        a: (call) =>
+          (call.body.includes(placeholder) ? json(400, refusal) : json(200, whole))(call),
+      },
+      { LOCAL_PROTOCOLS: 'chat', ...NATIVE_WHOLE },
     );
-    const { url } = await startGateway({
-      ...at({ local: engine.url, hosted_a: host.url }),
-      LOCAL_PROTOCOLS: 'chat',
-      ...NATIVE_WHOLE,
-    });
     const send = (...turns: readonly object[]) =>
       startCall(url + path, { model: 'm', ...asks(turns) }).answer;
     const first = await send(HI);
     expect(first.text).toContain(placeholder);
-    engine.script = error(503);
+    local.script = error(503);
     const second = await send(HI, ...turnOf(JSON.parse(first.text) as Answered), HI);
-    expect([second.status, second.upstream, host.calls.length]).toEqual([200, 'hosted_a', 1]);
+    expect([second.status, second.upstream, a.calls.length]).toEqual([200, 'hosted_a', 1]);
   },
 );
 
