@@ -14,13 +14,12 @@ import {
 import { CHECK_MISSING, CHECK_NAMES, failureReason } from '#shared/checks.ts';
 import { isoTime } from '../platform/dates.ts';
 import {
-  HIDDEN_MS,
   isUnlisted,
   type ProviderTable,
-  statusAt,
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
+import { HIDDEN_MS, statusAt } from './staleness.ts';
 import { z } from 'zod';
 import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 

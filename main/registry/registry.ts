@@ -17,12 +17,10 @@ import {
   entryOf,
   isUnlisted,
   type ProviderTable,
-  silenceAtStart,
-  STALE_MS,
-  statusAt,
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
+import { silenceAtStart, STALE_MS, statusAt } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';

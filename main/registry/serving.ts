@@ -5,10 +5,10 @@ import type { Check, VerificationProof } from '#shared/provider.ts';
 import {
   isNotExpected,
   type ProviderTable,
-  statusAt,
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
+import { statusAt } from './staleness.ts';
 
 /* Whether machines are expected to serve `local`, what they offer together, and why they are not used. */
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
-import { FORGOTTEN_MS, type TableEntry } from './provider-table.ts';
+import type { TableEntry } from './provider-table.ts';
+import { FORGOTTEN_MS } from './staleness.ts';
 import { parseJson } from '../platform/json.ts';
 import type { StoreChange, StoredState } from './store/store.ts';
 

@@ -11,7 +11,7 @@ import type {
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { type AgentCounters, createStreamMeter, createWholeMeter, type Meter } from './counters.ts';
 import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
-import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
+import { fromCaller, passedHeaders, toCaller } from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
@@ -374,12 +374,16 @@ function forward(
   return promise;
 }
 
-/** Passed back from the engine to the caller; the length shows whether a response was cut. */
-const TO_CALLER =
-  /^(content-(type|length|encoding)|x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-/;
+/** The length shows whether a response was cut. */
+const OF_BODY = /^content-(type|length|encoding)$/;
 
 function callerHeaders(engine: ResponseHeaders): Record<string, string> {
-  return { 'cache-control': 'no-store', ...NOSNIFF, ...passedHeaders(engine, TO_CALLER) };
+  return {
+    'cache-control': 'no-store',
+    ...NOSNIFF,
+    ...passedHeaders(engine, OF_BODY),
+    ...toCaller(engine),
+  };
 }
 
 /** The model is not read from larger bodies: parsing them would block the event loop. */

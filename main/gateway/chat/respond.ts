@@ -13,7 +13,8 @@ import type { Walk } from '../routing/walk.ts';
 import type { JsonAnswer, BytesAnswer } from '../upstream/exchange.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
-import { bytesType, callerHeaders, passedType } from '../upstream/headers.ts';
+import { toCaller } from '../../platform/http/passed-headers.ts';
+import { bytesType, passedType } from '../upstream/headers.ts';
 import { finalResponse, type PassedOn, TOO_LONG } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
@@ -90,7 +91,7 @@ function sendPassed(
   const shaped = inShape(errorShapeFor(res.req), passed, endpoint);
   const type = shaped === null ? { 'content-type': passedType(headers) } : JSON_TYPE;
   const sent = shaped === null ? body : Buffer.from(JSON.stringify(shaped));
-  sendBody(res, status, sent, { ...callerHeaders(headers), ...own, ...type });
+  sendBody(res, status, sent, { ...toCaller(headers), ...own, ...type });
 }
 
 /** An error in the shape in which the caller's clients look for its message; null for what has it as it came. */
@@ -141,7 +142,7 @@ function sendAnswer(
   const reason = fallbackReason(outcomes, 'answer');
   const dropped = call.translator?.dropped;
   const headers = {
-    ...callerHeaders(seen.headers),
+    ...toCaller(seen.headers),
     ...base,
     ...gatewayHeaders(call.upstream, reason, call.provider),
     ...(SHOWABLE.test(call.model) && { 'x-gateway-model': call.model }),

@@ -1,11 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fromCaller, passedHeaders } from '../../platform/http/passed-headers.ts';
+import { fromCaller } from '../../platform/http/passed-headers.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-
-/** Headers returned to the caller, but for the owner's account; the content type is set where the answer is written. */
-const TO_CALLER =
-  /^(x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-(?!organi|project|workspace)/;
 
 /** Anthropic and LMDeploy refuse a message without one (InternLM/lmdeploy, serve/anthropic). */
 export const ANTHROPIC_VERSION: readonly [name: string, value: string] = [
@@ -40,10 +36,6 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
 
 function without(names: ReadonlySet<string>, headers: readonly string[]): string[] {
   return headers.filter((_, at) => !names.has(headers[at - (at % 2)] ?? ''));
-}
-
-export function callerHeaders(upstream: ResponseHeaders): Record<string, string> {
-  return passedHeaders(upstream, TO_CALLER);
 }
 
 /**

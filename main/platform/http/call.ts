@@ -1,12 +1,10 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, MAX_HEAD_BYTES } from './connection.ts';
 import { transportFailure } from './tls-and-socket-failures.ts';
 import {
   type Exchange,
   type HttpRequest,
-  MAX_HEAD_BYTES,
-  MAX_INTERIM_HEADS,
   type ResponseListener,
   type TransportFailure,
 } from './types.ts';
@@ -25,6 +23,12 @@ const malformed = (detail: string): TransportFailure => ({
   stale: false,
   detail,
 });
+
+/**
+ * Interim (1xx) heads before the final one: enough for a `102 Processing` every ten seconds over a quarter of
+ * an hour, and a limit for an upstream that sends nothing else.
+ */
+const MAX_INTERIM_HEADS = 100;
 
 /** A server that closes an idle connection does so at once; one that closes later may have worked on the request. */
 const MAX_STALE_MS = 1000;

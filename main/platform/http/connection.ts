@@ -3,7 +3,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { codeOf } from '../errors.ts';
 import { isUnaskedAnswer } from './tls-and-socket-failures.ts';
-import { type HttpRequest, KEEP_ALIVE_MS, MAX_HEAD_BYTES } from './types.ts';
+import type { HttpRequest } from './types.ts';
 
 /** For `http:` and `https:` origins; empty for none. Which of them are reached directly says NO_PROXY. */
 export interface Proxies {
@@ -27,6 +27,14 @@ export interface Origin {
   /** The session of the last TLS connection, with which the next one takes half the handshake. */
   session: Buffer | undefined;
 }
+
+/**
+ * How long an idle connection is kept when the upstream does not say. Engines close theirs after 5 s or more.
+ * That is noticed at once, unless a request is just being written, and then it is sent again.
+ */
+const KEEP_ALIVE_MS = 30_000;
+/** Larger response heads count as malformed. */
+export const MAX_HEAD_BYTES = 32 * 1024;
 
 const LIMITS = {
   allowH2: false,

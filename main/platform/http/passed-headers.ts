@@ -11,6 +11,10 @@ const FROM_CALLER =
 /** Any other of these may name the caller's account (`OpenAI-Organization`), which belongs to the caller's own key. */
 const BESIDE_OWN_KEY = /^(openai|anthropic)-/;
 
+/** Returned to the caller; the headers of the body are set by who sends it, and those of the account are the owner's. */
+const TO_CALLER =
+  /^(x-request-id|request-id|retry-after|retry-after-ms)$|^(x-ratelimit|openai|anthropic)-(?!organi|project|workspace)/;
+
 /** In characters; no header that is passed on needs more. */
 const MAX_VALUE_LENGTH = 1024;
 /** In characters, of all names and values: Node's clients break off at a head of 16 KiB. */
@@ -26,6 +30,10 @@ export function fromCaller(caller: IncomingHttpHeaders, key: 'own' | 'other'): s
   }
   return headers;
 }
+
+/** The headers of a response that are returned to the caller. */
+export const toCaller = (from: ResponseHeaders): Record<string, string> =>
+  passedHeaders(from, TO_CALLER);
 
 /** The headers of a response with such names; what would make its head too long is dropped. */
 export function passedHeaders(from: ResponseHeaders, names: RegExp): Record<string, string> {

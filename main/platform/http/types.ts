@@ -79,16 +79,3 @@ export interface TransportFailure {
   /** Short text for logs and reports, such as `ECONNREFUSED 127.0.0.1:8080`; never holds a secret. */
   readonly detail: string;
 }
-
-/**
- * How long an idle connection is kept when the upstream does not say. Engines close theirs after 5 s or more.
- * That is noticed at once, unless a request is just being written, and then it is sent again.
- */
-export const KEEP_ALIVE_MS = 30_000;
-/** Larger response heads count as malformed. */
-export const MAX_HEAD_BYTES = 32 * 1024;
-/**
- * Interim (1xx) heads before the final one: enough for a `102 Processing` every ten seconds over a quarter of
- * an hour, and a limit for an upstream that sends nothing else.
- */
-export const MAX_INTERIM_HEADS = 100;
