@@ -34,8 +34,8 @@ while the clone stays where it is. A service doesn't get the variables of your s
 ## In a container
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it. The image needs \`INGLENOOK_API_KEYS\`,
-because it listens on the network. It can run as any user, on a read-only file system and without capabilities: it writes only to the volume
-\`/data\`. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`: while no upstream
+because it listens on the network. It writes only to the volume \`/data\`, so it can run as any user, read-only and without
+capabilities. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`: while no upstream
 can serve, the container is called unhealthy but keeps running.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });

@@ -58,7 +58,7 @@ set aside as a whole, with a warning.
 **Base URLs.** A hosted API is called at its base URL exactly as you enter it, so include the version (\`/v1\`). A query, such as Azure's
 \`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out.
 
-**Keys for \`local\`.** There is no setting for the key of your own engine. An engine behind \`agent.engineUrl\` gets \`agent.engineApiKey\`. An
+**Keys for \`local\`.** An engine behind \`agent.engineUrl\` gets \`agent.engineApiKey\`. An
 engine behind \`local.baseUrl\` gets the app's \`Authorization\` header, [unless that holds a gateway key](http-api.md#authentication). A base
 URL can hold a user name and a password (\`https://user:password@host/v1\`). They are sent as Basic credentials if there is no API key. In them,
 write a \`%\` as \`%25\`.

@@ -258,7 +258,7 @@ function isAdmitted(id: string, { circuitAt, memory, now }: StatusParts): boolea
   );
 }
 
-/** A provider's circuit record (docs/reference/http-api.md#status-report). */
+/** A provider's circuit record (docs/contributing/http-reports.md#status-report). */
 type ProviderCircuitReport = Omit<CircuitReport, 'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'>;
 
 export function providerCircuitReport(
