@@ -46,16 +46,26 @@ export type ProviderErrorCode =
 
 /** Anthropic's error types (docs.anthropic.com, API errors), by which its clients tell errors apart; 529 is Anthropic's own. */
 const ANTHROPIC_TYPES: ReadonlyMap<number, string> = new Map([
+  [400, 'invalid_request_error'],
   [401, 'authentication_error'],
   [402, 'billing_error'],
   [403, 'permission_error'],
   [404, 'not_found_error'],
   [413, 'request_too_large'],
   [429, 'rate_limit_error'],
+  [500, 'api_error'],
   [503, 'overloaded_error'],
   [504, 'timeout_error'],
   [529, 'overloaded_error'],
 ]);
+
+const ANTHROPIC_STATUSES: ReadonlyMap<unknown, number> = new Map(
+  [...ANTHROPIC_TYPES].map(([status, type]) => [type, status]),
+);
+
+/** Null for what is none of its types. */
+export const anthropicErrorStatus = (type: unknown): number | null =>
+  ANTHROPIC_STATUSES.get(type) ?? null;
 
 /** @param status 400 to 599 */
 export function anthropicErrorType(status: number): string {

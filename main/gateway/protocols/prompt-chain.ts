@@ -112,7 +112,7 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
   return {
     keys,
     lengths,
-    session: name === null ? null : keyOfText(`${keys[0] ?? 0} ${name}`),
+    session: name === null ? null : hashOfText(`${keys[0] ?? 0} ${name}`).key(),
     tools: headOf(createRollingHash(), (key) => TOOLS.has(key)).key(),
     anchors: [begun, begun + 1]
       .filter((at) => !isText && at < ends.length)
@@ -129,8 +129,6 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
 }
 
 type RollingHash = ReturnType<typeof createRollingHash>;
-
-const keyOfText = (text: string): number => hashOfText(text).key();
 
 function hashOfText(text: string): RollingHash {
   const hash = createRollingHash();
@@ -238,11 +236,7 @@ function sessionOfUser(id: unknown): string | null {
 let xxHash: XXHashAPI | null = null;
 
 /** Resolves, once for the process, when hashes can be made. */
-export const hashIsReady = startHashing();
-
-async function startHashing(): Promise<void> {
-  xxHash = await startXxHash();
-}
+export const hashIsReady = startXxHash().then((api) => void (xxHash = api));
 
 /** The hash keeps as much memory for good as the longest piece that it ever took. */
 const MAX_PIECE_BYTES = 64 * 1024;

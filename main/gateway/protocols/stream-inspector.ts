@@ -60,11 +60,7 @@ const LF = 0x0a;
 export const GOING: Sight = { kind: 'going' };
 
 /** For a stream with `choices` choices. Most events are chunks that differ from the one before in their text alone; others are parsed. */
-export function createStreamWatch(choices: number): StreamWatch {
-  return new Watch(choices);
-}
-
-class Watch implements StreamWatch {
+export class ChunkWatch implements StreamWatch {
   readonly #choices: number;
   readonly #repair = new ChunkRepair();
   isFinished = false;

@@ -21,34 +21,10 @@ export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[]
 }
 
 /**
- * A list whose elements `edit` changes, each parsed: it returns the same value to keep the element's bytes, another
- * to replace it, or a list of those to stand in its place, of which an empty one drops it. Only elements with one of the
- * `words` in them are parsed, and only those that are not too heavy. Null if nothing changes.
+ * The list that the body has as `key`, whose objects `edit` changes, each parsed: it returns the same value to keep its
+ * bytes, another to replace it, or a list of those to stand in its place, of which an empty one drops it. Only objects
+ * with one of the `words` in them are parsed, and only those that are not too heavy.
  */
-export function editedList(
-  bytes: Buffer,
-  list: Span,
-  words: readonly string[],
-  edit: (element: unknown, at: number, isLast: boolean) => unknown,
-): Buffer | null {
-  let isChanged = false;
-  const parts: Buffer[] = [];
-  const elements = elementsOf(bytes, list);
-  for (const [at, { start, end }] of elements.entries()) {
-    const own = bytes.subarray(start, end);
-    const before = words.some((word) => own.includes(word))
-      ? parseExactJson(own.toString('utf8'))
-      : undefined;
-    const isEdited = before !== undefined && !isTooDeep(before);
-    const after = isEdited ? edit(before, at, at === elements.length - 1) : before;
-    if (after !== before) isChanged = true;
-    if (after === before) parts.push(own);
-    else for (const each of [after].flat()) parts.push(Buffer.from(JSON.stringify(each)));
-  }
-  return isChanged ? enclosed('[', parts, ']') : null;
-}
-
-/** As `editedList`, of the objects in the list that the body has as `key`. */
 export function editedObjects(
   key: string,
   words: readonly string[],
@@ -57,10 +33,19 @@ export function editedObjects(
   return (bytes, members) => {
     const list = members.find((member) => member.key === key);
     if (list === undefined) return null;
-    const edited = editedList(bytes, list, words, (each, at, isLast) =>
-      isObject(each) ? edit(each, at, isLast) : each,
-    );
-    return edited === null ? null : withMembers(bytes, members, { [key]: edited });
+    let isChanged = false;
+    const elements = elementsOf(bytes, list);
+    const parts = elements.flatMap(({ start, end }, at) => {
+      const own = bytes.subarray(start, end);
+      const isMeant = words.some((word) => own.includes(word));
+      const before = isMeant ? parseExactJson(own.toString('utf8')) : undefined;
+      if (!isObject(before) || isTooDeep(before)) return own;
+      const after = edit(before, at, at === elements.length - 1);
+      if (after === before) return own;
+      isChanged = true;
+      return [after].flat().map((each) => Buffer.from(JSON.stringify(each)));
+    });
+    return isChanged ? withMembers(bytes, members, { [key]: enclosed('[', parts, ']') }) : null;
   };
 }
 

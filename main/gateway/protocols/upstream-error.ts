@@ -1,3 +1,4 @@
+import { anthropicErrorStatus } from '#shared/errors.ts';
 import { isObject, isTooDeep, listOf, memberOf, numberOf, parseJson } from '../../platform/json.ts';
 
 /**
@@ -176,26 +177,13 @@ const codeIn = (value: unknown): string | null => (isCode(value) ? String(value)
 const isCode = (value: unknown): value is string | number =>
   typeof value === 'string' || typeof value === 'number';
 
-/** Anthropic names no status behind a 200, but each of its types belongs to one (docs.anthropic.com, API errors). */
-const STATUS_BY_TYPE: ReadonlyMap<string, number> = new Map([
-  ['invalid_request_error', 400],
-  ['authentication_error', 401],
-  ['billing_error', 402],
-  ['permission_error', 403],
-  ['not_found_error', 404],
-  ['request_too_large', 413],
-  ['rate_limit_error', 429],
-  ['api_error', 500],
-  ['timeout_error', 504],
-  ['overloaded_error', 529],
-]);
-
 /** TGI's `http_status_code` is left out: behind a 200 it is 422, whatever the fault was. */
 function statusOf(holder: Json): number | null {
   // `status_code`: Lemonade (streaming_proxy.cpp) and Cerebras.
   const fields = [holder['code'], holder['status'], holder['status_code']];
   const named = fields.map(numberOf).find(isErrorStatus);
-  return named ?? STATUS_BY_TYPE.get(String(holder['type'])) ?? null;
+  // Anthropic names no status behind a 200, but each of its types belongs to one.
+  return named ?? anthropicErrorStatus(holder['type']);
 }
 
 const isErrorStatus = (status: number | null): status is number =>

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ByteBuffer } from '../../../main/platform/byte-buffer.ts';
-import { isObject } from '../../../main/platform/json.ts';
 import { createMemberScan } from '../../../main/gateway/protocols/endpoint.ts';
 import {
   membersOf,
@@ -10,7 +9,7 @@ import {
   withoutMembers,
 } from '../../../main/gateway/protocols/json-edit.ts';
 import { characters } from '../../support/characters.ts';
-import { editedList } from '../../../main/gateway/protocols/turns.ts';
+import { editedObjects } from '../../../main/gateway/protocols/turns.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
@@ -128,30 +127,24 @@ test('removing members keeps the bytes of all others', () => {
   expect(without('d')).toBe(bytes.toString());
 });
 
-test('an edited list loses the spelling only of the elements that change', () => {
-  const bytes = Buffer.from(
-    '{"list":[ {"x" : 1e2, "at":1} ,"x", {"y": 9007199254740993},{"x":2} ]}',
-  );
-  const [list] = topLevelMembers(bytes);
-  const edited = (edit: (element: unknown) => unknown) =>
-    editedList(bytes, list ?? { start: 0, end: 0 }, ['"x"'], edit)?.toString() ?? null;
+test('an edited list loses the spelling only of the objects that change', () => {
+  const before = '{"list":[ {"x" : 1e2, "at":1} ,"x", {"y": 9007199254740993},{"x":2} ]}';
+  const bytes = Buffer.from(before);
+  const edited = (edit: Parameters<typeof editedObjects>[2]) =>
+    editedObjects('list', ['"x"'], edit)(bytes, topLevelMembers(bytes))?.toString() ?? null;
   const seen: unknown[] = [];
-  expect(
-    edited((element) => {
-      seen.push(element);
-      return element;
-    }),
-  ).toBeNull();
-  expect(seen).toEqual([{ x: 100, at: 1 }, 'x', { x: 2 }]);
-  expect(edited((element) => (element === 'x' ? [] : element))).toBe(
-    '[{"x" : 1e2, "at":1},{"y": 9007199254740993},{"x":2}]',
-  );
-  expect(edited((element) => (element === 'x' ? ['y', element] : element))).toBe(
-    '[{"x" : 1e2, "at":1},"y","x",{"y": 9007199254740993},{"x":2}]',
-  );
-  expect(edited((element) => (isObject(element) && element['x'] === 2 ? { z: 3 } : element))).toBe(
-    '[{"x" : 1e2, "at":1},"x",{"y": 9007199254740993},{"z":3}]',
-  );
+  const keep = (element: object) => {
+    seen.push(element);
+    return element as Record<string, unknown>;
+  };
+  expect(edited(keep)).toBeNull();
+  expect(seen).toEqual([{ x: 100, at: 1 }, { x: 2 }]);
+  const own = '{"x" : 1e2, "at":1},"x",{"y": 9007199254740993}';
+  const onLast = (after: readonly object[]) =>
+    edited((element) => (element['x'] === 2 ? (after as Record<string, unknown>[]) : element));
+  expect(onLast([])).toBe(`{"list":[${own}]}`);
+  expect(onLast([{ z: 3 }])).toBe(`{"list":[${own},{"z":3}]}`);
+  expect(onLast([{ z: 3 }, { x: 2 }])).toBe(`{"list":[${own},{"z":3},{"x":2}]}`);
 });
 
 /** As an answer that arrives in such pieces is judged. */

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { createFramer } from '../../../main/gateway/protocols/sse.ts';
-import { createStreamWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
+import { ChunkWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { chunk } from '../../support/upstream.ts';
 
 const A = chunk({ content: 'a' });
 
 /** What a watch lets through of events that come in these pieces. */
 function readable(...pieces: readonly string[]): string {
-  const watch = createStreamWatch(1);
+  const watch = new ChunkWatch(1);
   const framer = createFramer();
   return pieces
     .flatMap((piece) => framer.push(Buffer.from(piece)) ?? [])

@@ -174,18 +174,12 @@ export interface PartialCall {
   isClosed: boolean;
 }
 
-interface AddedPiece {
-  readonly call: PartialCall;
-  readonly isNew: boolean;
-  /** What the piece adds to the arguments. */
-  readonly added: string;
-}
-
 /** The calls of an answer that was repaired: their pieces are numbered, and the first has the id and the name. */
 export function createPartialCalls() {
   const calls = new Map<unknown, PartialCall>();
   return {
-    add({ index, id, name, arguments: json }: CallPiece): AddedPiece {
+    /** `added`: what the piece adds to the arguments. */
+    add({ index, id, name, arguments: json }: CallPiece) {
       const known = calls.get(index);
       const call = known ?? { id, name, arguments: new TextBuilder(), isClosed: false };
       calls.set(index, call);

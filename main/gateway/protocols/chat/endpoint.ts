@@ -21,11 +21,11 @@ import {
   TOO_LONG,
   topLevelMembers,
 } from '../json-edit.ts';
-import { createStreamWatch } from '../stream-inspector.ts';
+import { ChunkWatch } from '../stream-inspector.ts';
 
 export const CHAT_STREAM: StreamFormat = {
   judge: substanceOf,
-  createWatch: createStreamWatch,
+  createWatch: (choices) => new ChunkWatch(choices),
   createAssembly,
   asksForUsage: true,
   asEvents: answerAsChunk,

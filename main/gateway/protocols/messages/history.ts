@@ -1,13 +1,7 @@
 import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 import { SIGNATURE } from './answers.ts';
-import {
-  type Member,
-  smallValueOf,
-  type Span,
-  topLevelMembers,
-  withMembers,
-} from '../json-edit.ts';
-import { editedEach, editedList, editedObjects, elementsOf } from '../turns.ts';
+import { type Member, smallValueOf, topLevelMembers, withMembers } from '../json-edit.ts';
+import { editedEach, editedObjects, elementsOf } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -56,19 +50,18 @@ function withoutThoughts(
   members: readonly Member[],
   isDropped: (block: Json) => boolean,
 ): Buffer | null {
-  const list = members.find(({ key }) => key === 'messages');
-  if (list === undefined) return null;
-  const messages = editedList(bytes, list, ['thinking'], (each) => edited(each, isDropped));
-  if (messages === null) return null;
-  const left = withMembers(bytes, members, { messages });
-  return isLoopWithoutThought(messages) && thinks(bytes, members)
-    ? (withThinkingOff(left, topLevelMembers(left)) ?? left)
+  const edit = (message: Json) => edited(message, isDropped);
+  const left = editedObjects('messages', ['thinking'], edit)(bytes, members);
+  if (left === null) return null;
+  const all = topLevelMembers(left);
+  return isLoopWithoutThought(left, all) && thinks(left, all)
+    ? (withThinkingOff(left, all) ?? left)
     : left;
 }
 
 /** An empty list if nothing is left of the turn, as an empty one is refused. */
-function edited(message: unknown, isDropped: (block: Json) => boolean): unknown {
-  if (!isObject(message) || message['role'] !== 'assistant') return message;
+function edited(message: Json, isDropped: (block: Json) => boolean): Json | readonly Json[] {
+  if (message['role'] !== 'assistant') return message;
   const before = listOf(message['content']);
   const content = before.filter((block) => !isObject(block) || !isDropped(block));
   if (content.length === before.length) return message;
@@ -83,17 +76,15 @@ function thinks(bytes: Buffer, members: readonly Member[]): boolean {
 }
 
 /** Whether the conversation goes on behind a tool's result, and the turn that called the tool has no thought. */
-function isLoopWithoutThought(messages: Buffer): boolean {
-  const [caller, last] = elementsOf(messages, { start: 0, end: messages.length }).slice(-2);
-  if (caller === undefined || last === undefined) return false;
+function isLoopWithoutThought(bytes: Buffer, members: readonly Member[]): boolean {
+  const list = members.find(({ key }) => key === 'messages');
+  const turns = list === undefined ? [] : elementsOf(bytes, list).slice(-2);
+  const [before, last] = turns.map(({ start, end }) =>
+    listOf(memberOf(parseJson(bytes.toString('utf8', start, end)), 'content')),
+  );
   const isResult = (part: unknown) => memberOf(part, 'type') === 'tool_result';
-  if (!contentAt(messages, last).some(isResult)) return false;
-  const [first] = contentAt(messages, caller);
-  return !THINKING.has(memberOf(first, 'type'));
+  return last?.some(isResult) === true && !THINKING.has(memberOf(before?.[0], 'type'));
 }
-
-const contentAt = (messages: Buffer, { start, end }: Span): readonly unknown[] =>
-  listOf(memberOf(parseJson(messages.toString('utf8', start, end)), 'content'));
 
 /** The body with thinking switched off, and what is taken only with it; null if it is not on. */
 export function withThinkingOff(bytes: Buffer, members: readonly Member[]): Buffer | null {
