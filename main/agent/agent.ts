@@ -25,7 +25,6 @@ import { createEnrollmentFile, openIdentity, createSequence } from './storage.ts
 import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
-import type { StartTool } from './telemetry/tool-process.ts';
 
 export interface AgentDeps {
   /** Read on each use: settings change while the agent runs. */
@@ -34,8 +33,6 @@ export interface AgentDeps {
   readonly isFixed: (path: string) => boolean;
   readonly dataDirectory: string;
   readonly version: string;
-  /** As in `process.platform`. */
-  readonly platform: string;
   /** The registry of this process; null if there is none. */
   readonly ownRegistry: OwnRegistry | null;
   /** Ports of this program's other parts, which are never tried as an engine's. */
@@ -45,8 +42,6 @@ export interface AgentDeps {
   /** Requests that the gateway of this process sends to an engine of this machine itself. */
   readonly directInFlight: () => number;
   readonly telemetry: TelemetryWatch;
-  /** Starts tools of drivers; null: none. */
-  readonly startTool: StartTool | null;
   readonly hostActivity: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -73,10 +68,10 @@ interface AgentListeners {
 
 /** Creates the parts of an agent, of which nothing runs yet. */
 function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners: AgentListeners) {
-  const { dataDirectory, clock, log, http, telemetry, platform, config } = deps;
+  const { dataDirectory, clock, log, http, telemetry, config } = deps;
   const startedTicks = clock.ticks();
-  const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock, platform);
-  const file = createEnrollmentFile(dataDirectory, clock, platform);
+  const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock);
+  const file = createEnrollmentFile(dataDirectory, clock);
   const enrolled = file.load();
   /** About the agent's files, for the owner. */
   const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
@@ -230,7 +225,7 @@ function viewOf(
     record,
     inFlight: parts.inference.inFlight(),
     useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
-    problems: [...own, ...memory.problems(), ...advice, ...reading.problems],
+    problems: [...own, ...memory.problems(), ...advice, ...reading.gpus.problems],
   };
 }
 

@@ -5,6 +5,7 @@ import { codeOf } from '../platform/errors.ts';
 import { replaceFile, replaceFileAsync, setAside } from '../platform/files.ts';
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
+import { platform } from 'node:process';
 import { providerIdOf, publicKeyOf } from '../platform/agent-identity.ts';
 import { z } from 'zod';
 import { parseJson } from '../platform/json.ts';
@@ -54,7 +55,7 @@ const failureAfter = (written: Promise<void>): Promise<string | null> =>
   );
 
 /** Makes a secret file unreadable to other users; returns whether they could read it until now. */
-function closeToOthers(path: string, platform: string): boolean {
+function closeToOthers(path: string): boolean {
   // Windows has no such bits; the data directory is in the user's profile.
   if (platform === 'win32') return false;
   try {
@@ -87,7 +88,7 @@ const KEY_FILE = 'agent-key.pem';
  * The identity in `directory`, created at the first start. An unreadable key is renamed and a new one created: the
  * machine then has a new provider id and must be enrolled again.
  */
-export function openIdentity(directory: string, clock: Clock, platform: string): OpenedIdentity {
+export function openIdentity(directory: string, clock: Clock): OpenedIdentity {
   const path = join(directory, KEY_FILE);
   const saved = readSecretFile(path);
   if (saved.kind === 'missing') return newIdentity(path, []);
@@ -98,7 +99,7 @@ export function openIdentity(directory: string, clock: Clock, platform: string):
     const happened = `The agent's key ${path} ${what}. It was set aside as ${aside} and a new one was created, so this machine has a new id.`;
     return newIdentity(path, [{ happened, remedy: JOIN_AGAIN }]);
   }
-  if (!closeToOthers(path, platform)) return { identity: identityOf(privateKey), warnings: [] };
+  if (!closeToOthers(path)) return { identity: identityOf(privateKey), warnings: [] };
   const happened = `The agent's key ${path} could be read by other users of this machine; its permissions are fixed now.`;
   return { identity: identityOf(privateKey), warnings: [{ happened, remedy: DISTRUST }] };
 }
@@ -151,7 +152,7 @@ const fileSchema = enrollmentSchema.extend({ version: z.literal(1) });
 
 export type SavedEnrollment = Readonly<z.infer<typeof enrollmentSchema>>;
 
-export function createEnrollmentFile(directory: string, clock: Clock, platform: string) {
+export function createEnrollmentFile(directory: string, clock: Clock) {
   const path = join(directory, ENROLLMENT_FILE);
   // A machine may leave while its enrolment is being saved.
   const inTurn = createTurns();
@@ -167,7 +168,7 @@ export function createEnrollmentFile(directory: string, clock: Clock, platform: 
         const remedy = 'Join it again with a new join command from that gateway.';
         return { enrolment: null, warning: { happened, remedy } };
       }
-      closeToOthers(path, platform);
+      closeToOthers(path);
       const { version: _, ...enrolment } = parsed;
       return { enrolment, warning: null };
     },

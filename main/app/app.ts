@@ -11,7 +11,7 @@ import { type Agent, type AgentDeps, createAgent } from '../agent/agent.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
-import { createStartTool, type StartTool } from '../agent/telemetry/tool-process.ts';
+import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig, type PatchResult } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -195,7 +195,7 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
   onUnasked: (origin: string) => log('warn', 'unasked_bytes', { origin }),
 });
 
-type OwnDeps = 'version' | 'platform' | 'startTool' | 'telemetry' | 'enginePorts';
+type OwnDeps = 'version' | 'telemetry' | 'enginePorts';
 
 interface ThisMachineDeps extends Omit<AgentDeps, OwnDeps> {
   readonly startHelper: StartTool | undefined;
@@ -215,8 +215,6 @@ function createThisMachine(deps: ThisMachineDeps) {
   const agent: Agent = createAgent({
     ...deps,
     version: VERSION,
-    platform,
-    startTool: createStartTool({ env, platform }),
     telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
   });
   agent.subscribe(deps.changed);

@@ -183,7 +183,7 @@ async function joinStandalone(
   const { origin, others, token, agentHost } = request;
   // This comes before the token is used up, because the enrolment that it buys must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const { identity, warnings } = openIdentity(directory, systemClock, process.platform);
+  const { identity, warnings } = openIdentity(directory, systemClock);
   const http = createHttpClient();
   const link = createHttpLink({
     home: origin,
@@ -199,7 +199,7 @@ async function joinStandalone(
     const { happened, remedy } = linkProblemOf(outcome);
     return failed(remedy === null ? happened : `${happened}\n${remedy}`);
   }
-  const file = createEnrollmentFile(directory, systemClock, process.platform);
+  const file = createEnrollmentFile(directory, systemClock);
   const joinedAt = link.url;
   const failure = await keepEnrollment(
     file,

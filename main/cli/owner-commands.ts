@@ -37,7 +37,7 @@ export async function leave({ dataDirectory }: Input): Promise<CommandOutcome> {
 }
 
 async function leaveStandalone(directory: string): Promise<CommandOutcome> {
-  const file = createEnrollmentFile(directory, systemClock, process.platform);
+  const file = createEnrollmentFile(directory, systemClock);
   const { enrolment } = file.load();
   if (enrolment === null) return answer({ left: null }, NOT_JOINED);
   const failure = await file.remove();

@@ -30,7 +30,6 @@ function machine(...devices: GpuDevice[]): Telemetry {
     platform: 'linux',
     memoryBytes: 128 * GIB,
     tailnet: null,
-    problems: [],
   };
 }
 
@@ -109,7 +108,7 @@ test.each([
   [{}, { health: { status: 'unreachable', code: 0 } }, 'degraded'],
   [{}, { health: { status: 'loading', code: 503 } }, 'degraded'],
   [{ inFlight: 1 }, {}, 'serving'],
-  [{}, { metrics: { running: 1, waiting: 0, cacheUse: null, generatedTokens: null } }, 'serving'],
+  [{}, { metrics: { running: 1, generatedTokens: null } }, 'serving'],
   [{}, {}, 'idle'],
 ] as const)(
   'a machine in the state %j with the engine %j has the status %s',

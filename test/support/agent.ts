@@ -44,7 +44,6 @@ export function setTelemetry(): SetTelemetry {
       platform: 'linux',
       memoryBytes: 1024 ** 3,
       tailnet: null,
-      problems: [],
     },
     card(part) {
       const { gpus } = telemetry.now;
@@ -97,7 +96,6 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
   };
   const agent = createAgent({
     version: '1.2.3',
-    platform: process.platform,
     config: () => config,
     isFixed: () => false,
     ownRegistry: null,
@@ -105,7 +103,6 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     cuts: () => [],
     directInFlight: () => 0,
     telemetry,
-    startTool: null,
     hostActivity: UNKNOWN_HOST_ACTIVITY,
     http,
     random: () => 0.5,

@@ -36,7 +36,6 @@ export interface Telemetry {
   /** Bytes. */
   readonly memoryBytes: number;
   readonly tailnet: Tailnet | null;
-  readonly problems: readonly AgentProblem[];
 }
 
 export type TelemetryWatch = ReturnType<typeof createTelemetry>;
@@ -89,7 +88,6 @@ export function createTelemetry(options: TelemetryOptions) {
         platform,
         memoryBytes: memory.totalBytes,
         tailnet: tailnet.read(),
-        problems: reading.problems,
       };
     },
     /** Reads the GPUs again at once. The tailnet is not read, because it comes up only after the network. */

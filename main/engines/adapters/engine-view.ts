@@ -22,9 +22,6 @@ export type EngineHealth = AgentEngine['health'];
 /** Null is unknown. */
 export interface EngineMetrics {
   readonly running: number | null;
-  readonly waiting: number | null;
-  /** 0 to 1. */
-  readonly cacheUse: number | null;
   readonly generatedTokens: number | null;
 }
 

@@ -19,8 +19,6 @@ export const koboldCpp: Engine = {
     const idle = numberOf(memberOf(json, 'idle'));
     const metrics = {
       running: idle === null ? null : 1 - Math.min(1, idle),
-      waiting: numberOf(memberOf(json, 'queue')),
-      cacheUse: null,
       generatedTokens: null,
     };
     const length = await ask('/api/extra/true_max_context_length');

@@ -9,93 +9,76 @@ const NO_DECODE: DecodeReport = { kind: 'none' };
 
 export type MeteredKind = 'vllm' | 'llama.cpp' | 'sglang' | 'tgi';
 
-/** Prefix of each engine's metric names. */
-const PREFIXES: Readonly<Record<MeteredKind, string>> = {
-  vllm: 'vllm:',
-  'llama.cpp': 'llamacpp:',
-  sglang: 'sglang:',
-  tgi: 'tgi_',
+/** The names of an engine's metrics, of which the first that exists counts. */
+interface MetricNames {
+  readonly prefix: string;
+  readonly running: readonly string[];
+  readonly generatedTokens: readonly string[];
+  /** Decoded tokens, and the seconds that they took. */
+  readonly decoded: readonly (readonly [tokens: string, seconds: string])[];
+  /** The speed of one stream, of an engine that does not count. */
+  readonly tps?: (samples: Samples, running: number | null) => number | null;
+}
+
+const NAMES: Readonly<Record<MeteredKind, MetricNames>> = {
+  vllm: {
+    prefix: 'vllm:',
+    running: ['vllm:num_requests_running'],
+    generatedTokens: ['vllm:generation_tokens_total', 'vllm:generation_tokens'],
+    decoded: [
+      ofHistogram('vllm:inter_token_latency_seconds'),
+      ofHistogram('vllm:time_per_output_token_seconds'),
+    ],
+  },
+  'llama.cpp': {
+    prefix: 'llamacpp:',
+    running: ['llamacpp:requests_processing'],
+    generatedTokens: ['llamacpp:tokens_predicted_total'],
+    decoded: [['llamacpp:tokens_predicted_total', 'llamacpp:tokens_predicted_seconds_total']],
+    tps: (samples) => firstOf(samples, 'llamacpp:predicted_tokens_seconds'),
+  },
+  sglang: {
+    prefix: 'sglang:',
+    running: ['sglang:num_running_reqs', 'sglang:num_requests_running'],
+    generatedTokens: ['sglang:generation_tokens_total'],
+    decoded: [
+      ofHistogram('sglang:inter_token_latency_seconds'),
+      ofHistogram('sglang:time_per_output_token_seconds'),
+    ],
+    tps(samples, running) {
+      // The sum of all streams.
+      const throughput = firstOf(samples, 'sglang:gen_throughput');
+      return throughput === null || !running ? null : throughput / running;
+    },
+  },
+  tgi: {
+    prefix: 'tgi_',
+    running: ['tgi_batch_current_size'],
+    generatedTokens: ['tgi_request_generated_tokens_sum'],
+    decoded: [ofHistogram('tgi_request_mean_time_per_token_duration')],
+  },
 };
+
+/** A histogram of seconds per token. */
+function ofHistogram(name: string) {
+  return [`${name}_count`, `${name}_sum`] as const;
+}
 
 /** Null if the text has no metric of that engine. */
 export function parseMetrics(kind: MeteredKind, text: string): MetricsReport | null {
   const samples = parsePrometheus(text);
-  const isOwn = [...samples.keys()].some((name) => name.startsWith(PREFIXES[kind]));
-  return isOwn ? READERS[kind](samples) : null;
-}
-
-const READERS: Readonly<Record<MeteredKind, (samples: Samples) => MetricsReport>> = {
-  vllm: (samples) => ({
-    metrics: {
-      running: sumOf(samples, 'vllm:num_requests_running'),
-      waiting: sumOf(samples, 'vllm:num_requests_waiting'),
-      // The second name is that of vLLM's engine V0.
-      cacheUse: meanOf(samples, 'vllm:kv_cache_usage_perc', 'vllm:gpu_cache_usage_perc'),
-      generatedTokens: sumOf(samples, 'vllm:generation_tokens_total', 'vllm:generation_tokens'),
-    },
-    decode: perToken(
-      samples,
-      'vllm:inter_token_latency_seconds',
-      'vllm:time_per_output_token_seconds',
-    ),
-  }),
-  'llama.cpp': (samples) => {
-    const tokens = sumOf(samples, 'llamacpp:tokens_predicted_total');
-    const seconds = sumOf(samples, 'llamacpp:tokens_predicted_seconds_total');
-    const mean = meanOf(samples, 'llamacpp:predicted_tokens_seconds');
-    return {
-      metrics: {
-        running: sumOf(samples, 'llamacpp:requests_processing'),
-        waiting: sumOf(samples, 'llamacpp:requests_deferred'),
-        cacheUse: meanOf(samples, 'llamacpp:kv_cache_usage_ratio'),
-        generatedTokens: tokens,
-      },
-      decode: countReport(tokens, seconds) ?? tpsReport(mean),
-    };
-  },
-  sglang: (samples) => {
-    const running = sumOf(samples, 'sglang:num_running_reqs', 'sglang:num_requests_running');
-    const throughput = sumOf(samples, 'sglang:gen_throughput');
-    const counted = perToken(
-      samples,
-      'sglang:inter_token_latency_seconds',
-      'sglang:time_per_output_token_seconds',
-    );
-    // The throughput is the sum of all streams.
-    const share = throughput === null || !running ? null : throughput / running;
-    return {
-      metrics: {
-        running,
-        waiting: sumOf(samples, 'sglang:num_queue_reqs', 'sglang:num_requests_waiting'),
-        cacheUse: meanOf(samples, 'sglang:token_usage'),
-        generatedTokens: sumOf(samples, 'sglang:generation_tokens_total'),
-      },
-      decode: counted.kind === 'none' ? tpsReport(share) : counted,
-    };
-  },
-  tgi: (samples) => ({
-    metrics: {
-      running: sumOf(samples, 'tgi_batch_current_size'),
-      waiting: sumOf(samples, 'tgi_queue_size'),
-      cacheUse: null,
-      generatedTokens: sumOf(samples, 'tgi_request_generated_tokens_sum'),
-    },
-    decode: perToken(samples, 'tgi_request_mean_time_per_token_duration'),
-  }),
-};
-
-/** Speed from a histogram of seconds per token. */
-function perToken(samples: Samples, ...histograms: readonly string[]): DecodeReport {
-  for (const name of histograms) {
-    const report = countReport(sumOf(samples, `${name}_count`), sumOf(samples, `${name}_sum`));
-    if (report !== null) return report;
+  const { prefix, decoded, tps, ...names } = NAMES[kind];
+  if (![...samples.keys()].some((name) => name.startsWith(prefix))) return null;
+  const metrics = {
+    running: firstOf(samples, ...names.running),
+    generatedTokens: firstOf(samples, ...names.generatedTokens),
+  };
+  for (const pair of decoded) {
+    const [tokens = null, seconds = null] = pair.map((name) => firstOf(samples, name));
+    if (tokens !== null && seconds !== null)
+      return { metrics, decode: { kind: 'count', count: { tokens, seconds } } };
   }
-  return NO_DECODE;
-}
-
-function countReport(tokens: number | null, seconds: number | null): DecodeReport | null {
-  if (tokens === null || seconds === null) return null;
-  return { kind: 'count', count: { tokens, seconds } };
+  return { metrics, decode: tpsReport(tps?.(samples, metrics.running) ?? null) };
 }
 
 /** A speed that the engine reports, in tokens per second; 0 means not measured yet. */
@@ -112,8 +95,8 @@ export function decodeSpeed(before: DecodeCount | null, now: DecodeCount): numbe
   return tokens > 0 && seconds > 0 ? tokens / seconds : null;
 }
 
-/** Samples of a Prometheus text by metric name. */
-type Samples = ReadonlyMap<string, readonly number[]>;
+/** The metrics of a Prometheus text by name, each the sum over its label sets. */
+type Samples = ReadonlyMap<string, number>;
 
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{[^\n]*\})?[ \t]+(\S+)(?:[ \t]+-?\d+)?$/;
 /** Histogram buckets make up most of the text and are not needed. */
@@ -124,36 +107,19 @@ const MAX_LINES = 32_768;
 
 /** Reads a Prometheus text (exposition format 0.0.4); lines that do not parse are skipped, as are those beyond `MAX_LINES`. */
 export function parsePrometheus(text: string): Samples {
-  const samples = new Map<string, number[]>();
+  const samples = new Map<string, number>();
   for (const line of text.split('\n', MAX_LINES)) {
     if (line.startsWith('#')) continue;
     const [, name, value] = SAMPLE.exec(line.trim()) ?? [];
     if (name === undefined || value === undefined || !isWanted(name)) continue;
     const number = Number(value);
     if (!Number.isFinite(number) || number < 0) continue;
-    const known = samples.get(name);
-    if (known === undefined) samples.set(name, [number]);
-    else known.push(number);
+    samples.set(name, (samples.get(name) ?? 0) + number);
   }
   return samples;
 }
 
-/** The sum over all label sets of the first of these metrics that exists; null if none does. */
-export function sumOf(samples: Samples, ...names: readonly string[]): number | null {
-  const values = valuesOf(samples, names);
-  return values === null ? null : values.reduce((sum, value) => sum + value, 0);
-}
-
-/** The mean over all label sets, as in `sumOf`. */
-export function meanOf(samples: Samples, ...names: readonly string[]): number | null {
-  const values = valuesOf(samples, names);
-  return values === null ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function valuesOf(samples: Samples, names: readonly string[]): readonly number[] | null {
-  for (const name of names) {
-    const values = samples.get(name);
-    if (values !== undefined) return values;
-  }
-  return null;
+/** The first of these metrics that exists; null if none does. */
+function firstOf(samples: Samples, ...names: readonly string[]): number | null {
+  return samples.get(names.find((name) => samples.has(name)) ?? '') ?? null;
 }

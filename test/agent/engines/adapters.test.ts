@@ -33,7 +33,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       models: ['qwen'],
       loaded: ['qwen'],
       location: 'Qwen/Qwen3-32B',
-      metrics: { running: 4, waiting: 2, cacheUse: 0.4, generatedTokens: 120_000 },
+      metrics: { running: 4, generatedTokens: 120_000 },
       decode: { kind: 'count', count: { tokens: 100_000, seconds: 2500 } },
     },
   },
@@ -48,7 +48,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     expected: {
       loaded: ['gemma'],
       location: '/data/gemma-Q4_K_M.gguf',
-      metrics: { running: 0, waiting: 0, cacheUse: null, generatedTokens: 4000 },
+      metrics: { running: 0, generatedTokens: 4000 },
       decode: { kind: 'count', count: { tokens: 4000, seconds: 100 } },
     },
   },
@@ -92,7 +92,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     expected: {
       health: { status: 'loading', code: 503 },
       location: '/models/Llama-3.1-8B-Instruct',
-      metrics: { running: 4, waiting: 7, cacheUse: 0.28, generatedTokens: 7_557_572 },
+      metrics: { running: 4, generatedTokens: 7_557_572 },
       decode: { kind: 'tps', tps: 50 },
     },
   },
@@ -109,7 +109,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     },
     expected: {
       models: ['teknium/OpenHermes-2.5'],
-      metrics: { running: 16, waiting: 5, cacheUse: null, generatedTokens: 25_000 },
+      metrics: { running: 16, generatedTokens: 25_000 },
       decode: { kind: 'count', count: { tokens: 1000, seconds: 25 } },
     },
   },
@@ -135,7 +135,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     },
     expected: {
       models: ['koboldcpp/tiny'],
-      metrics: { running: 0, waiting: 0, cacheUse: null, generatedTokens: null },
+      metrics: { running: 0, generatedTokens: null },
       decode: { kind: 'tps', tps: 30.5 },
     },
   },
@@ -262,24 +262,19 @@ test.each([
   expect(shownLocation(location)).toBe(shown);
 });
 
-const NOTHING = { running: null, waiting: null, cacheUse: null, generatedTokens: null };
+const NOTHING = { running: null, generatedTokens: null };
 
 test.each([
-  ['vllm', 'vllm-metrics-v1.txt', { running: 0, waiting: 0, cacheUse: 0 }, { kind: 'none' }],
+  ['vllm', 'vllm-metrics-v1.txt', { running: 0 }, { kind: 'none' }],
   ['vllm', 'vllm-metrics-tgis.txt', { generatedTokens: 218_152 }, { kind: 'none' }],
-  ['tgi', 'vllm-metrics-tgis.txt', { running: 0, waiting: 0 }, { kind: 'none' }],
+  ['tgi', 'vllm-metrics-tgis.txt', { running: 0 }, { kind: 'none' }],
   [
     'llama.cpp',
     'llama-cpp-metrics-cut.txt',
     { generatedTokens: 673 },
     { kind: 'count', count: { tokens: 673, seconds: 29.567 } },
   ],
-  [
-    'sglang',
-    'sglang-metrics-0.5.1.txt',
-    { running: 1, cacheUse: 0 },
-    { kind: 'tps', tps: 0.8371284457403783 },
-  ],
+  ['sglang', 'sglang-metrics-0.5.1.txt', { running: 1 }, { kind: 'tps', tps: 0.8371284457403783 }],
 ] as const)(
   'the metrics of %s are read from %s as far as they exist, and none is made up',
   (kind, page, told, decode) => {

@@ -55,7 +55,7 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
   const link = createHttpLink({
     home: home.url,
     others,
-    identity: openIdentity(directory, clock, process.platform).identity,
+    identity: openIdentity(directory, clock).identity,
     sequence: createSequence(directory, silentLog),
     http,
     clock,

@@ -294,7 +294,7 @@ test('the agent’s /health reports engine and model, and proves the identity of
     id: agent.view().id,
     signature: expect.any(String),
   });
-  const { identity } = openIdentity(directory, systemClock, process.platform);
+  const { identity } = openIdentity(directory, systemClock);
   const key = parsePublicKey(identity.publicKey)?.key;
   expect(key && verifyHealth(key, { nonce: '00ff', ...body })).toBe(true);
 });

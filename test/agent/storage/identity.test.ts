@@ -7,7 +7,7 @@ import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 
 const clock = createManualClock();
-const open = (directory: string) => openIdentity(directory, clock, 'linux');
+const open = (directory: string) => openIdentity(directory, clock);
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 test('a key is made once, for its owner only, and stays', () => {
@@ -55,7 +55,7 @@ test('a key file that others can read is made private', () => {
 
 test('an enrolment is kept as a secret, and a damaged one is set aside', async () => {
   const directory = temporaryDirectory();
-  const file = createEnrollmentFile(directory, clock, 'linux');
+  const file = createEnrollmentFile(directory, clock);
   const enrolment = {
     registryUrl: 'http://gateway:47900',
     id: 'prv_1',
