@@ -32,7 +32,8 @@ export type FinalResponse =
   | { readonly kind: 'error'; readonly error: GatewayError };
 
 /** An upstream's own response where one is to be passed on, else an error for the last attempt's failure. */
-export function finalResponse(call: CallForm, outcomes: readonly UpstreamOutcome[]): FinalResponse {
+export function finalResponse(call: CallForm, all: readonly UpstreamOutcome[]): FinalResponse {
+  const outcomes = all.filter((outcome) => !isUnconfigured(outcome));
   const standIn = standInFor(call, outcomes);
   const failed = outcomes.filter(wasAttempted);
   const passed =
@@ -73,7 +74,7 @@ const NOTHING_SET_UP: GatewayError = {
 };
 
 function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
-  if (outcomes.every(isUnconfigured)) return NOTHING_SET_UP;
+  if (outcomes.length === 0) return NOTHING_SET_UP;
   const retryAfterMs = smallestWaitMs(outcomes);
   if (allRateLimited(outcomes)) {
     const message = `Every upstream is rate limited; Retry-After says when the first one is back.${sentencesFor(outcomes)}`;
@@ -105,16 +106,13 @@ function tooLong(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
 
 /** Where waiting does not help: no upstream has the endpoint, or the model. */
 function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
-  const reasons = outcomes.filter((outcome) => !isUnconfigured(outcome)).map(reasonOf);
+  const reasons = outcomes.map(reasonOf);
   if (!reasons.every((reason) => reason === 'unsupported' || reason === 'model_mismatch')) {
     return null;
   }
   const code = reasons.includes('model_mismatch') ? 'model_not_found' : 'unsupported_endpoint';
-  return {
-    status: 404,
-    code,
-    message: `No upstream supports this endpoint.${sentencesFor(outcomes)}`,
-  };
+  const message = `No upstream supports this endpoint.${sentencesFor(outcomes)}`;
+  return { status: 404, code, message };
 }
 
 function finalErrorOf({ failure }: FailedCall, outcomes: readonly UpstreamOutcome[]): GatewayError {
@@ -141,25 +139,16 @@ function finalErrorOf({ failure }: FailedCall, outcomes: readonly UpstreamOutcom
 }
 
 function allRateLimited(outcomes: readonly UpstreamOutcome[]): boolean {
-  return outcomes
-    .filter((outcome) => !isUnconfigured(outcome))
-    .every((outcome) => reasonOf(outcome) === 'rate_limited');
+  return outcomes.every((outcome) => reasonOf(outcome) === 'rate_limited');
 }
 
 function smallestWaitMs(outcomes: readonly UpstreamOutcome[]): number | null {
-  const waits = outcomes.map(waitMsOf).filter((wait) => wait !== null);
-  return waits.length === 0 ? null : Math.min(...waits);
-}
-
-function waitMsOf(outcome: UpstreamOutcome): number | null {
-  switch (outcome.kind) {
-    case 'failed':
-      return exclusionMs(outcome.failure);
-    case 'skipped':
-      return outcome.waitMs;
-    case 'hedge_lost':
-      return null;
-  }
+  const waits = outcomes.map((outcome) => {
+    if (outcome.kind === 'failed') return exclusionMs(outcome.failure);
+    return outcome.kind === 'skipped' ? outcome.waitMs : null;
+  });
+  const known = waits.filter((wait) => wait !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
 /** How long a failure excludes its upstream; null if it does not. */
@@ -196,10 +185,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
 };
 
 function sentencesFor(outcomes: readonly UpstreamOutcome[]): string {
-  return outcomes
-    .filter((outcome) => !isUnconfigured(outcome))
-    .map((outcome) => ` ${nameOf(outcome)}: ${wordsFor(outcome)}.`)
-    .join('');
+  return outcomes.map((outcome) => ` ${nameOf(outcome)}: ${wordsFor(outcome)}.`).join('');
 }
 
 function wordsFor(outcome: UpstreamOutcome): string {
