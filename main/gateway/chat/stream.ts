@@ -183,7 +183,7 @@ async function resumeUntilEnded(
   while (part.end.kind === 'broken' || part.end.kind === 'diverged') {
     const next = await nextPart(part, walk, stream);
     if (next === 'cancelled') return next;
-    if (next === null) break;
+    if (next === 'not_resumed') break;
     part = next;
   }
   const { end } = part;
@@ -194,19 +194,19 @@ async function resumeUntilEnded(
   return end.kind;
 }
 
-/** Null if nobody can go on. */
 async function nextPart(
   { source, translator }: Part,
   walk: Walk,
   stream: StreamContext,
-): Promise<Part | 'cancelled' | null> {
+): Promise<Part | 'not_resumed' | 'cancelled'> {
   const { res, context, deps } = stream;
   const isOver = translator !== null && translator.ended() !== 'no';
   const sent = isOver ? null : (stream.sent?.taken() ?? null);
   const next = await resumeAnswer({ source, walk, sent }, context, deps);
-  if (next.kind !== 'answered') walk.close();
-  if (next.kind === 'cancelled') return next.kind;
-  if (next.kind === 'not_resumed') return null;
+  if (typeof next === 'string') {
+    walk.close();
+    return next;
+  }
   // An SSE comment, which clients skip.
   res.write(`: carried on by ${sourceName(next.call)}\n\n`);
   const ofRest = translator ?? translatorOfRest(next);

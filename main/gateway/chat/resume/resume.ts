@@ -1,9 +1,4 @@
-import {
-  type CallAnswer,
-  type CallDeps,
-  callUpstream,
-  type CallOutcome,
-} from '../../routing/call-upstream.ts';
+import { type CallAnswer, type CallDeps, callUpstream } from '../../routing/call-upstream.ts';
 import type { RoutedRequest } from '../../routing/candidates.ts';
 import type { Turn, Walk } from '../../routing/walk.ts';
 import { adjustedBody, type Adjustment, WITHOUT_USAGE } from '../../upstream/adjustments.ts';
@@ -36,13 +31,6 @@ export type ResumedAnswer = CallAnswer & {
   readonly splice: Splice;
 };
 
-type ResumeResult =
-  | ResumedAnswer
-  | { readonly kind: 'not_resumed' }
-  | Extract<CallOutcome, { readonly kind: 'cancelled' }>;
-
-const NOT_RESUMED: ResumeResult = { kind: 'not_resumed' };
-
 /**
  * Calls the remaining candidates in routing order, and last an excluded one, to continue the partial answer
  * or, where the request is deterministic, to repeat it. The sent bytes are parsed here and not before.
@@ -51,10 +39,10 @@ export async function resumeAnswer(
   { source, walk, sent }: BrokenAnswer,
   context: RoutedRequest,
   deps: ResumeDeps,
-): Promise<ResumeResult> {
+): Promise<ResumedAnswer | 'not_resumed' | 'cancelled'> {
   walk.broken(source);
   const transcript = sent === null ? null : await readTranscript(sent);
-  if (transcript === null) return NOT_RESUMED;
+  if (transcript === null) return 'not_resumed';
   const requests = new Map<UpstreamCall, ResumeRequest | null>();
   const requestFor = (call: UpstreamCall) => {
     const request = requests.get(call) ?? resumeRequest(call, transcript, context, deps);
@@ -64,10 +52,10 @@ export async function resumeAnswer(
   const mayCall = (call: UpstreamCall) =>
     isModelAccepted(source.call, call.model, context) && requestFor(call) !== null;
   for (;;) {
-    if (context.signal.aborted) return { kind: 'cancelled' };
+    if (context.signal.aborted) return 'cancelled';
     const turn = walk.next(mayCall) ?? walk.force(mayCall);
     const request = turn === null ? null : requestFor(turn.call);
-    if (turn === null || request === null) return NOT_RESUMED;
+    if (turn === null || request === null) return 'not_resumed';
     const rest = { call: request.call, cause: 'resume' } as const;
     const outcome = await callUpstream(turn, context, deps, rest);
     if (outcome.kind === 'answered') {
@@ -75,10 +63,10 @@ export async function resumeAnswer(
       walk.answered(turn);
       return { ...outcome, transcript, splice: createSplice(transcript, splice) };
     }
-    if (outcome.kind === 'cancelled') return outcome;
+    if (outcome.kind === 'cancelled') return 'cancelled';
     const failure = asFallback(outcome.failure);
     walk.failed(turn, failure);
-    if (failure.fallBack === 'never') return NOT_RESUMED;
+    if (failure.fallBack === 'never') return 'not_resumed';
   }
 }
 
