@@ -72,14 +72,7 @@ export async function resumeAnswer(
 
 /** Text of another model would be another answer, so the owner has to allow it. */
 function isModelAccepted(broken: UpstreamCall, model: string, { config }: RoutedRequest): boolean {
-  switch (config.routing.resume) {
-    case 'any':
-      return true;
-    case 'same-model':
-      return model !== '' && model === broken.model;
-    case 'off':
-      return false;
-  }
+  return config.routing.resume === 'any' || (model !== '' && model === broken.model);
 }
 
 /** Rejecting a partial answer says nothing about the request itself; refusing the caller's key does. */

@@ -29,16 +29,19 @@ type SpliceResult =
 /** Turns the events of a second stream, a chat completion, into the rest of the first. */
 export type Splice = ReturnType<typeof createSplice>;
 
-/** Comments and `[DONE]` pass unchanged. The relay has looked at the events before, and takes no errors from them. */
+/**
+ * Comments and `[DONE]` pass unchanged. The relay has looked at the events before: there are no errors among them, and
+ * before `[DONE]` comes a finish reason.
+ */
 export function createSplice(transcript: Transcript, mode: SpliceMode) {
-  const chunks = createChunkSplice(transcript, mode);
+  const splice = createChunkSplice(transcript, mode);
   let diverged: SpliceResult | null = null;
   return {
     push(frames: Frames): SpliceResult {
       const out: Buffer[] = [];
       for (const event of eventsOf(frames)) {
         if (diverged !== null) return diverged;
-        const spliced = spliceEvent(event, chunks);
+        const spliced = spliceEvent(event, splice);
         if (typeof spliced === 'string') diverged = { kind: 'diverged', detail: spliced };
         else out.push(...spliced);
       }
@@ -51,24 +54,18 @@ export function createSplice(transcript: Transcript, mode: SpliceMode) {
 type Difference = string;
 
 /** The events that replace one of the second stream. */
-function spliceEvent(event: Buffer, chunks: ChunkSplice): readonly Buffer[] | Difference {
+function spliceEvent(event: Buffer, splice: ChunkSplice): readonly Buffer[] | Difference {
   const data = dataOf(event)?.trim() ?? '';
-  if (data === '') return [event];
-  const isEnd = data === '[DONE]';
-  const value = isEnd ? null : parseJson(data);
+  if (data === '' || data === '[DONE]') return [event];
+  const value = parseJson(data);
   // The relay drops what is no JSON.
-  if (!isEnd && !isObject(value)) return differs('has an event of too many values');
-  const chunk = isObject(value) ? chunks.take(value) : chunks.end();
+  if (!isObject(value)) return differs('has an event of too many values');
+  const chunk = splice(value);
   if (typeof chunk === 'string') return chunk;
-  const end = isEnd ? [event] : [];
-  if (chunk === null) return end;
+  if (chunk === null) return [];
   const json = writeJson(chunk);
-  return json === null
-    ? differs('is nested too deep')
-    : [eventWith(isEnd ? NO_LINES : event, json), ...end];
+  return json === null ? differs('is nested too deep') : [eventWith(event, json)];
 }
-
-const NO_LINES = Buffer.alloc(0);
 
 type Chunk = Readonly<Record<string, unknown>>;
 
@@ -76,7 +73,7 @@ type ChunkSplice = ReturnType<typeof createChunkSplice>;
 
 /** A chunk of null contains nothing new. */
 function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
-  const text = createTextSplice(transcript, mode);
+  const newTexts = createTextSplice(transcript, mode);
   let hasRole = transcript.hasRole;
 
   function usageOf(usage: unknown): unknown {
@@ -89,7 +86,7 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
     const { delta: given, ...others } = choice;
     const delta = isObject(given) ? given : {};
     const isLast = endOf(others['finish_reason']) !== null;
-    const taken = text.take(delta, isLast);
+    const taken = newTexts(delta, isLast);
     if (typeof taken === 'string') return taken;
 
     const kept = keptOf(delta, { ...taken, isRoleNew: !hasRole });
@@ -101,23 +98,13 @@ function createChunkSplice(transcript: Transcript, mode: SpliceMode) {
     return { ...rest, choices: [{ ...others, index: 0, ...logprobs, delta: kept ?? {} }] };
   }
 
-  return {
-    take(chunk: Chunk): Chunk | Difference | null {
-      const { choices, ...fields } = chunk;
-      const usage = 'usage' in fields ? { usage: usageOf(fields['usage']) } : {};
-      const rest = { ...transcript.head, ...withoutIdentity(fields), ...usage };
-      if (!Array.isArray(choices)) return rest;
-      if (choices.length === 0) return { ...rest, choices };
-      const choice = (choices as readonly unknown[]).find(isFirstChoice);
-      return choice === undefined ? null : takeChoice(choice, rest);
-    },
-    end(): Chunk | Difference | null {
-      const last = text.end();
-      if (typeof last === 'string') return last;
-      if (last.content === '') return null;
-      const choices = [{ index: 0, delta: { content: last.content }, finish_reason: null }];
-      return { ...transcript.head, choices };
-    },
+  return (chunk: Chunk): Chunk | Difference | null => {
+    const { choices, ...fields } = chunk;
+    const usage = 'usage' in fields ? { usage: usageOf(fields['usage']) } : {};
+    const rest = { ...transcript.head, ...withoutIdentity(fields), ...usage };
+    if (!Array.isArray(choices) || choices.length === 0) return { ...rest, choices };
+    const choice = (choices as readonly unknown[]).find(isFirstChoice);
+    return choice === undefined ? null : takeChoice(choice, rest);
   };
 }
 
@@ -160,7 +147,7 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode) {
     return { content: newContent, reasoning: newReasoning };
   }
 
-  /** At the end of the stream: the text that was held back. */
+  /** At the end of the text: what of it was held back. */
   function end(): NewTexts | Difference {
     if (!isPast()) return differs('ends before what was sent does');
     // An engine that takes the text for a thought, as SGLang did before sgl-project/sglang#17065.
@@ -169,21 +156,18 @@ function createTextSplice(transcript: Transcript, mode: SpliceMode) {
     return { content: content.release(), reasoning: '' };
   }
 
-  return {
-    end,
-    /** `isLast`: the chunk has a finish reason. */
-    take(delta: Delta, isLast: boolean): NewTexts | Difference {
-      // The caller was sent strings, and clients cannot append a list to a string.
-      if (hasParts(delta)) return differs('comes as a list of parts');
-      const texts = takeTexts(delta);
-      if (typeof texts === 'string') return texts;
-      const isBeyond = isBeyondText(delta);
-      if (contentOf(delta) !== '' || isBeyond) said = 'answer';
-      else if (reasoningOf(delta) !== '' && said === 'nothing') said = 'thoughts';
-      const last = isLast || isBeyond ? end() : NOTHING_MORE;
-      if (typeof last === 'string') return last;
-      return { ...texts, content: texts.content + last.content };
-    },
+  /** `isLast`: the chunk has a finish reason. */
+  return (delta: Delta, isLast: boolean): NewTexts | Difference => {
+    // The caller was sent strings, and clients cannot append a list to a string.
+    if (hasParts(delta)) return differs('comes as a list of parts');
+    const texts = takeTexts(delta);
+    if (typeof texts === 'string') return texts;
+    const isBeyond = isBeyondText(delta);
+    if (contentOf(delta) !== '' || isBeyond) said = 'answer';
+    else if (reasoningOf(delta) !== '' && said === 'nothing') said = 'thoughts';
+    const last = isLast || isBeyond ? end() : NOTHING_MORE;
+    if (typeof last === 'string') return last;
+    return { ...texts, content: texts.content + last.content };
   };
 }
 

@@ -10,7 +10,6 @@ import {
   transcriptOf,
 } from '../../../support/resume.ts';
 
-const DONE = 'data: [DONE]\n\n';
 const STOP = chunkOf('2', {}, 'stop');
 const SENT = 'It was a dark and stormy night';
 const FIRST = [chunkOf('1', { role: 'assistant' }), chunkOf('1', { content: SENT })];
@@ -104,7 +103,6 @@ test.each<[how: string, events: readonly string[]]>([
   ['differs', [text('It is')]],
   ['differs at its end', [text(`${SENT.slice(0, -1)}T`)]],
   ['finishes early', [text('It was'), STOP]],
-  ['ends early', [text('It was'), DONE]],
   ['calls a tool early', [text('It was'), chunkOf('2', { tool_calls: [{ index: 0 }] })]],
   ['refuses', [chunkOf('2', { refusal: 'no' })]],
   ['comes in parts', [chunkOf('2', { content: [{ type: 'text', text: SENT }] })]],
@@ -122,7 +120,6 @@ test.each<[how: string, events: readonly string[]]>([
 test('a continuation that takes the text for reasoning has diverged', async () => {
   const thoughts = chunkOf('2', { reasoning_content: '; the rain' });
   expect((await out(CONTINUED, [thoughts, STOP])).diverged).toMatch(/reasons instead/);
-  expect((await out(CONTINUED, [thoughts, DONE])).diverged).toMatch(/reasons instead/);
   // One that only thinks once more before it goes on is.
   expect((await heardOf(CONTINUED, [thoughts, text('; the rain'), STOP])).content).toBe(
     `${SENT}; the rain`,
