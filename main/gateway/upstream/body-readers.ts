@@ -225,9 +225,7 @@ export function createStreamReader(
 
   function read(events: readonly Buffer[]): Progress {
     let progress = MORE;
-    let index = -1;
-    for (const event of events) {
-      index += 1;
+    for (const [index, event] of events.entries()) {
       const each = judged(event, format, isNotice);
       const isKept = each.kind !== 'unreadable' && each.kind !== 'notice';
       if (isKept && chunks.length < MAX_KEPT_CHUNKS)
