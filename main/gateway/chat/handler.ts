@@ -212,7 +212,7 @@ async function readRequest(
   const { headers, socket } = req;
   if (!identity.reader) return { error: keyError(headers), rest: SHORT_REST };
   const type = headers['content-type'] ?? '';
-  if (!BODY_TYPES[endpoint.body].test(type)) return { error: UNSUPPORTED_MEDIA[endpoint.body] };
+  if (!MEDIA[endpoint.body].type.test(type)) return { error: unsupportedMedia(endpoint) };
   const body = await readPlain(req, caller);
   if (!Buffer.isBuffer(body)) return body;
   if (endpoint.body === 'multipart') return formRequest(body, endpoint, type);
@@ -230,7 +230,7 @@ async function readPlain(
 ): Promise<Buffer | Refusal | 'aborted'> {
   const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   const isPlain = coding === 'identity';
-  if (!isPlain && !isDecodable(coding)) return { error: UNSUPPORTED_MEDIA[endpoint.body] };
+  if (!isPlain && !isDecodable(coding)) return { error: unsupportedMedia(endpoint) };
   const limits = { maxBytes: limit.maxBytes, share };
   const sent = await readBody(req, limits);
   const body = isPlain || typeof sent === 'string' ? sent : await decodedBody(sent, coding, limits);
@@ -246,10 +246,22 @@ async function readPlain(
   }
 }
 
-const BODY_TYPES = {
-  json: /^application\/json\s*(;|$)/i,
-  multipart: /^multipart\/form-data\s*;.*\bboundary=/i,
+const MEDIA = {
+  json: {
+    type: /^application\/json\s*(;|$)/i,
+    words: 'JSON: send "Content-Type: application/json"',
+  },
+  multipart: {
+    type: /^multipart\/form-data\s*;.*\bboundary=/i,
+    words: 'a form: send "Content-Type: multipart/form-data"',
+  },
 } as const;
+
+const unsupportedMedia = ({ body }: ApiEndpoint): GatewayError => ({
+  status: 415,
+  code: 'unsupported_media_type',
+  message: `The body must be ${MEDIA[body].words}, compressed by gzip, deflate, br or zstd, or not at all.`,
+});
 
 const MAX_REST_BYTES = 64 * 1024;
 /** For bodies without a valid key, and for those that there is no memory for. */
@@ -277,25 +289,10 @@ function limitOf(
     : { maxBytes: maxBodyBytes, setting: 'MAX_BODY_BYTES' };
 }
 
-const NO_MEDIA = { status: 415, code: 'unsupported_media_type' } as const;
-
-const CODINGS = 'compressed by gzip, deflate, br or zstd, or not at all';
-
 const UNDECODABLE: GatewayError = {
   status: 400,
   code: 'invalid_request',
   message: 'The body is not what its "Content-Encoding" says.',
-};
-
-const UNSUPPORTED_MEDIA: Readonly<Record<ApiEndpoint['body'], GatewayError>> = {
-  json: {
-    ...NO_MEDIA,
-    message: `The body must be JSON: send "Content-Type: application/json", ${CODINGS}.`,
-  },
-  multipart: {
-    ...NO_MEDIA,
-    message: `The body must be a form: send "Content-Type: multipart/form-data", ${CODINGS}.`,
-  },
 };
 
 const OVERLOADED: GatewayError = {
