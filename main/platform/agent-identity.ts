@@ -1,11 +1,5 @@
 import { createPublicKey, hash, sign, verify, type KeyObject } from 'node:crypto';
 
-export interface PublicKey {
-  /** The 32 raw bytes of the ed25519 key in base64url. */
-  readonly text: string;
-  readonly key: KeyObject;
-}
-
 /**
  * Points of small order, with the sign bit cleared: for these, signatures can be made without any
  * private key (the list is libsodium's, `ge25519_has_small_order`).
@@ -20,18 +14,15 @@ const SMALL_ORDER = new Set([
   'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ]);
 
-/** Parses a public key in base64url; null if the text is malformed or the key is weak. */
-export function parsePublicKey(text: string): PublicKey | null {
+/** Parses the 32 raw bytes of a public ed25519 key in base64url; null if the text is malformed or the key is weak. */
+export function parsePublicKey(text: string): KeyObject | null {
   if (!/^[\w-]{43}$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');
   // The last digit has two spare bits. Each key must have only one text, because its id is derived from it.
   if (bytes.length !== 32 || bytes.toString('base64url') !== text) return null;
   bytes.writeUInt8(bytes.readUInt8(31) & 0x7f, 31);
   if (SMALL_ORDER.has(bytes.toString('hex'))) return null;
-  return {
-    text,
-    key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: text }, format: 'jwk' }),
-  };
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: text }, format: 'jwk' });
 }
 
 /** The public key of a private one, in base64url. */

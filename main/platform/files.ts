@@ -145,14 +145,7 @@ export function setAside(path: string, nowMs: number): string {
 export const homeDirectory = (): string => homedir() || userInfo().homedir;
 
 /** A JSON document that outlives restarts. */
-export interface StateFile {
-  /** Null if there is no readable document. */
-  load(): unknown;
-  /** Schedules a write of the document, which is on disk within a second. */
-  readonly changed: () => void;
-  /** Writes a scheduled change now. */
-  flush(): Promise<void>;
-}
+export type StateFile = ReturnType<typeof createStateFile>;
 
 const WRITE_DELAY_MS = 500;
 
@@ -161,7 +154,7 @@ export function createStateFile(
   path: string,
   save: () => unknown,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): StateFile {
+) {
   let cancelTimer: (() => void) | null = null;
   let writing = Promise.resolve();
 
@@ -181,7 +174,8 @@ export function createStateFile(
   }
 
   return {
-    load() {
+    /** Null if there is no readable document. */
+    load(): unknown {
       try {
         return JSON.parse(readTextFile(path) ?? 'null') as unknown;
       } catch (error) {
@@ -192,9 +186,9 @@ export function createStateFile(
         return null;
       }
     },
-    changed() {
-      cancelTimer ??= clock.after(WRITE_DELAY_MS, () => void writeNext());
-    },
+    /** Schedules a write of the document, which is on disk within a second. */
+    changed: (): void => void (cancelTimer ??= clock.after(WRITE_DELAY_MS, () => void writeNext())),
+    /** Writes a scheduled change now. */
     flush: () => (cancelTimer === null ? writing : writeNext()),
   };
 }

@@ -64,17 +64,18 @@ export async function enroll(message: AgentMessage, open: OpenEnrollments, parts
 function readEnrollment(message: AgentMessage, parts: RegistryContext) {
   const body = readBody(message.body, enrollSchema);
   if (body.kind === 'refused') return body;
-  const publicKey = parsePublicKey(body.value.public_key);
-  if (publicKey === null) {
+  const { token, public_key: publicKey } = body.value;
+  const key = parsePublicKey(publicKey);
+  if (key === null) {
     const why = 'must be the 32 bytes of an ed25519 public key in base64url, 43 characters';
     return invalidRequest(`public_key: ${why}`, 'public_key');
   }
-  const id = providerIdOf(publicKey.text);
-  const check = checkMessage(message, (keyId) => (keyId === id ? publicKey.key : null), parts);
+  const id = providerIdOf(publicKey);
+  const check = checkMessage(message, (keyId) => (keyId === id ? key : null), parts);
   if (check.kind === 'refused') return check;
   if (check.kind === 'unknown_key')
     return invalidSignature(`The keyid must be that of public_key, which is ${id}.`);
-  return { token: body.value.token, publicKey: publicKey.text, sequence: check.sequence };
+  return { token, publicKey, sequence: check.sequence };
 }
 
 interface NewEntry {

@@ -43,7 +43,7 @@ export function entryOf(
   return {
     id: stored.id,
     stored,
-    key: parsePublicKey(stored.publicKey)?.key ?? null,
+    key: parsePublicKey(stored.publicKey),
     gatewayToken: gatewayTokenOf(gatewaySecret, stored),
     shown: stored.record === null ? null : clamped(stored.record),
     lastHeartbeatTicks,

@@ -1,5 +1,5 @@
 import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
-import { parsePublicKey } from '../platform/agent-identity.ts';
+import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { admit, createOpenEnrollments, enroll } from './enrollment.ts';
@@ -148,11 +148,11 @@ function createOwnAgent(parts: RegistryContext) {
   const { table } = parts;
   return {
     /** Enrols the agent; at later starts it is the same provider. */
-    async adoptOwn(text: string) {
-      const publicKey = parsePublicKey(text);
-      if (publicKey === null) throw new TypeError('the public key of the own agent is malformed');
-      const known = [...table.all()].find(({ stored }) => stored.publicKey === publicKey.text);
-      const entry = known ?? admit(publicKey.text, 0, parts).entry;
+    async adoptOwn(publicKey: string) {
+      if (parsePublicKey(publicKey) === null)
+        throw new TypeError('the public key of the own agent is malformed');
+      const known = table.get(providerIdOf(publicKey));
+      const entry = known ?? admit(publicKey, 0, parts).entry;
       entry.isOwn = true;
       if (known === undefined) {
         const { enrolledAt } = entry.stored;

@@ -15,11 +15,7 @@ MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF
 const RFC_PUBLIC = 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs';
 const RFC_ID = 'prv_b16c2d1bead1262639764fdb0ee4d377';
 
-function keyOf(text: string) {
-  const parsed = parsePublicKey(text);
-  if (parsed === null) throw new Error('no key');
-  return parsed.key;
-}
+const keyOf = (text: string) => parsePublicKey(text) ?? expect.unreachable();
 
 test('the worked example of the agent protocol comes out right: public key, id and health proof', () => {
   expect(publicKeyOf(RFC_KEY)).toBe(RFC_PUBLIC);

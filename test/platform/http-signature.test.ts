@@ -16,7 +16,7 @@ MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF
 -----END PRIVATE KEY-----`);
 const publicKey = 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs';
 const keyId = 'prv_b16c2d1bead1262639764fdb0ee4d377';
-const key = parsePublicKey(publicKey)?.key ?? expect.unreachable();
+const key = parsePublicKey(publicKey) ?? expect.unreachable();
 const keyOf = (id: string) => (id === keyId ? key : null);
 
 const CONTENT = {

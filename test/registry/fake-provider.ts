@@ -32,23 +32,7 @@ export interface ProviderCall {
 
 export type Answer = (call: ProviderCall) => void;
 
-/** The agent of a GPU machine over real sockets; every route may be scripted, per name it is asked by. */
-export interface FakeProvider {
-  readonly port: number;
-  readonly id: string;
-  readonly publicKey: string;
-  readonly calls: readonly ProviderCall[];
-  /** Answers `/health` as it should be. */
-  readonly healthy: Answer;
-  /** Puts more into what `/health` says. */
-  says(more: Readonly<Record<string, unknown>>): void;
-  /** Connections that were made. */
-  connections(): number;
-  /** Scripts a route, for one name or for all. */
-  on(path: string, answer: Answer, host?: string): void;
-  /** Resolves with the n-th call of a path, from 1. */
-  call(path: string, n?: number): Promise<ProviderCall>;
-}
+export type FakeProvider = Awaited<ReturnType<typeof startFakeProvider>>;
 
 /** What a fake provider serves and how it is reached. */
 export interface FakeProviderOptions {
@@ -56,11 +40,8 @@ export interface FakeProviderOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
-/** Starts one that passes every check. */
-export async function startFakeProvider({
-  models = ['qwen3-32b'],
-  tls,
-}: FakeProviderOptions = {}): Promise<FakeProvider> {
+/** The agent of a GPU machine over real sockets, which passes every check; every route may be scripted. */
+export async function startFakeProvider({ models = ['qwen3-32b'], tls }: FakeProviderOptions = {}) {
   const { privateKey } = generateKeyPairSync('ed25519');
   const publicKey = publicKeyOf(privateKey);
   const id = providerIdOf(publicKey);
@@ -109,14 +90,19 @@ export async function startFakeProvider({
     port,
     id,
     publicKey,
-    calls,
+    calls: calls as readonly ProviderCall[],
+    /** Answers `/health` as it should be. */
     healthy,
-    says(more) {
+    /** Puts more into what `/health` says. */
+    says(more: Readonly<Record<string, unknown>>) {
       said = more;
     },
+    /** Connections that were made. */
     connections: () => connections,
-    on: (path, answer, host = '') => void routes.set(host + path, answer),
-    async call(path, n = 1) {
+    /** Scripts a route, for one name by which it is asked or for all. */
+    on: (path: string, answer: Answer, host = '') => void routes.set(host + path, answer),
+    /** Resolves with the n-th call of a path, from 1. */
+    async call(path: string, n = 1) {
       for (;;) {
         const found = calls.filter((one) => one.path === path)[n - 1];
         if (found !== undefined) return found;

@@ -4,14 +4,9 @@ import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf } from '../../main/platform/agent-identity.ts';
 import { signatureHeaders } from '../../main/platform/http-signature.ts';
 import { silentLog } from '../../main/platform/log.ts';
-import { createRegistry, type Registry, type RegistryDeps } from '../../main/registry/registry.ts';
+import { createRegistry, type RegistryDeps } from '../../main/registry/registry.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
-import {
-  type Store,
-  type StoredState,
-  UNVERIFIED,
-  type WriteResult,
-} from '../../main/registry/store/store.ts';
+import { type Store, UNVERIFIED } from '../../main/registry/store/store.ts';
 import { REGISTRY_TABLES, registryOperations } from '../../main/registry/store/tables.ts';
 import type { VerifierNews } from '../../main/registry/verifier-port.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
@@ -25,25 +20,17 @@ export function recordOf(overrides: Partial<AgentRecord> = {}): AgentRecord {
 /** One GPU of a record. */
 export const device = (index: number) => gpuDevice({ index });
 
-/** A database in memory whose disk can fail, or take its time. */
-export interface TestStore extends Store {
-  /** What a restart would find. */
-  state(): StoredState;
-  /** From now on each write fails with this message, or none does. */
-  fail(message: string | null): void;
-  /** From now on writes wait until the returned function is called. */
-  hold(): () => void;
-}
+export type TestStore = ReturnType<typeof createTestStore>;
 
-/** Makes an empty store. */
-export function createTestStore(): TestStore {
+/** Makes an empty database in memory whose disk can fail, or take its time. */
+export function createTestStore() {
   const db = new SqliteDatabase(':memory:');
   db.exec(REGISTRY_TABLES);
   const { reads, writes } = registryOperations(db);
   let failure: string | null = null;
   let gate = Promise.resolve();
-  return {
-    async write(changes): Promise<WriteResult> {
+  const store: Store = {
+    async write(changes) {
       await gate;
       if (failure !== null) return { kind: 'unwritten', message: failure };
       writes.apply(changes);
@@ -51,8 +38,14 @@ export function createTestStore(): TestStore {
     },
     events: async (id, limit) => reads.events(id, limit),
     close: async () => {},
+  };
+  return {
+    ...store,
+    /** What a restart would find. */
     state: () => reads.load().state,
-    fail: (message) => void (failure = message),
+    /** From now on each write fails with this message, or none does. */
+    fail: (message: string | null) => void (failure = message),
+    /** From now on writes wait until the returned function is called. */
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
       gate = promise;
@@ -61,17 +54,7 @@ export function createTestStore(): TestStore {
   };
 }
 
-/** An agent that signs by the protocol. */
-export interface TestAgent {
-  readonly privateKey: KeyObject;
-  readonly publicKey: string;
-  readonly id: string;
-  /** The highest sequence that it has used. */
-  sequence: number;
-  enroll(token: string): AgentMessage;
-  heartbeat(record: unknown, ip?: string): AgentMessage;
-  message(path: string, body: Buffer, more?: Partial<SignedAs>): AgentMessage;
-}
+export type TestAgent = ReturnType<typeof createAgent>;
 
 interface SignedAs {
   readonly sequence: number;
@@ -84,62 +67,39 @@ interface SignedAs {
 export const ENROLL = '/api/v1/providers/enroll';
 export const HEARTBEAT = '/api/v1/providers/heartbeat';
 
-/** Makes an agent with a key of its own; `clock` is the agent's. */
-export function createAgent(clock: { now(): number }): TestAgent {
+/** Makes an agent that signs by the protocol, with a key of its own; `clock` is the agent's. */
+export function createAgent(clock: { now(): number }) {
   const { privateKey } = generateKeyPairSync('ed25519');
   const publicKey = publicKeyOf(privateKey);
   const id = providerIdOf(publicKey);
-  const agent: TestAgent = {
+
+  function message(path: string, body: Buffer, more: Partial<SignedAs> = {}): AgentMessage {
+    agent.sequence += 1;
+    const createdS = Math.floor(clock.now() / 1000);
+    const signer = { privateKey, keyId: id, sequence: agent.sequence, createdS, ...more };
+    const headers = signatureHeaders({ method: 'POST', path, body }, signer);
+    return { method: 'POST', path, body, headers, ip: '192.168.1.20' };
+  }
+
+  const jsonOf = (value: unknown) => Buffer.from(JSON.stringify(value));
+  const agent = {
     privateKey,
     publicKey,
     id,
+    /** The highest sequence that it has used. */
     sequence: 0,
-    enroll: (token) =>
-      agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: publicKey }))),
-    heartbeat: (record, ip = '192.168.1.20') => ({
-      ...agent.message(HEARTBEAT, Buffer.from(JSON.stringify(record))),
+    message,
+    enroll: (token: string) => message(ENROLL, jsonOf({ token, public_key: publicKey })),
+    heartbeat: (record: unknown, ip = '192.168.1.20'): AgentMessage => ({
+      ...message(HEARTBEAT, jsonOf(record)),
       ip,
     }),
-    message(path, body, more = {}) {
-      agent.sequence += 1;
-      const headers = signatureHeaders(
-        { method: 'POST', path, body },
-        {
-          privateKey,
-          keyId: id,
-          sequence: agent.sequence,
-          createdS: Math.floor(clock.now() / 1000),
-          ...more,
-        },
-      );
-      return { method: 'POST', path, body, headers, ip: '192.168.1.20' };
-    },
   };
   return agent;
 }
 
 /** A registry and all that is around it. */
-export interface World {
-  readonly registry: Registry;
-  readonly clock: ManualClock;
-  readonly store: TestStore;
-  /** What the verifier was told, in order. */
-  readonly news: [id: string, news: readonly VerifierNews[]][];
-  readonly removed: string[];
-  /** Ids that were announced as changed, in order. */
-  readonly changed: string[];
-  /** Enrols an agent with a new token; gives it back. */
-  readonly join: (agent?: TestAgent) => Promise<TestAgent>;
-  /** Sends a heartbeat and gives the answer. */
-  readonly beat: (
-    agent: TestAgent,
-    overrides?: Partial<AgentRecord>,
-    ip?: string,
-  ) => ReturnType<Registry['handleHeartbeat']>;
-  /** Lets a provider pass its verification. */
-  readonly verify: (id: string, address?: string) => Promise<void>;
-  readonly newToken: () => Promise<string>;
-}
+export type World = ReturnType<typeof startRegistry>;
 
 /** Starts a registry on what `store` holds; nothing of it outlives the test. */
 export function startRegistry(
@@ -147,10 +107,12 @@ export function startRegistry(
     readonly store?: TestStore;
     readonly clock?: ManualClock;
   } = {},
-): World {
+) {
   const { clock = createManualClock(), store = createTestStore() } = given;
-  const news: World['news'] = [];
+  /** What the verifier was told, in order. */
+  const news: [id: string, news: readonly VerifierNews[]][] = [];
   const removed: string[] = [];
+  /** Ids that were announced as changed, in order. */
   const changed: string[] = [];
   const registry = createRegistry({
     store,
@@ -184,14 +146,17 @@ export function startRegistry(
     removed,
     changed,
     newToken,
+    /** Enrols an agent with a new token; gives it back. */
     async join(agent = createAgent(clock)) {
       const answer = await registry.handleEnroll(agent.enroll(await newToken()));
       if (answer.kind === 'refused') throw new Error(answer.message);
       return agent;
     },
-    beat: (agent, overrides = {}, ip) =>
+    /** Sends a heartbeat and gives the answer. */
+    beat: (agent: TestAgent, overrides: Partial<AgentRecord> = {}, ip?: string) =>
       registry.handleHeartbeat(agent.heartbeat(recordOf(overrides), ip)),
-    async verify(id, address = 'http://192.168.1.20:3001') {
+    /** Lets a provider pass its verification. */
+    async verify(id: string, address = 'http://192.168.1.20:3001') {
       const subject = registry.verifierHost.subject(id);
       if (subject === null) throw new Error('no such subject');
       await registry.verifierHost.verificationDone(id, subject.materialChanges, {

@@ -1,15 +1,10 @@
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { type Log, silentLog } from '../../main/platform/log.ts';
-import { createRegistry, type Registry } from '../../main/registry/registry.ts';
+import { createRegistry } from '../../main/registry/registry.ts';
 import type { DatabaseTimes } from '../../main/registry/store/postgres/connection.ts';
 import { openPostgresStore } from '../../main/registry/store/postgres/postgres-store.ts';
-import {
-  type SharedStore,
-  type Store,
-  type StoredState,
-  UNVERIFIED,
-} from '../../main/registry/store/store.ts';
+import { UNVERIFIED } from '../../main/registry/store/store.ts';
 import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
 import { NO_TRAFFIC, recordOf, type TestAgent } from '../registry/world.ts';
 
@@ -41,39 +36,25 @@ export async function openingShared(
 }
 
 /** A gateway's side of a shared database. */
-interface OpenedShared {
-  readonly store: Store;
-  readonly shared: SharedStore;
-  readonly state: StoredState;
-}
-
-export async function openShared(
-  url: string,
-  home?: string,
-  options?: OpeningOptions,
-): Promise<OpenedShared> {
+export async function openShared(url: string, home?: string, options?: OpeningOptions) {
   const { opened } = await openingShared(url, home, options);
   if (opened.store.shared === undefined) throw new Error('not shared');
   return { store: opened.store, shared: opened.store.shared, state: opened.state };
 }
 
-/** A registry of a pool, and what its verifier was told. */
-export interface PooledRegistry extends OpenedShared {
-  readonly registry: Registry;
-  readonly news: readonly (readonly [id: string, news: readonly VerifierNews[]])[];
-}
+export type PooledRegistry = Awaited<ReturnType<typeof startPooledRegistry>>;
 
 interface PooledOptions extends OpeningOptions {
   readonly addresses?: readonly string[];
   readonly verifier?: VerifierPort;
 }
 
-/** Starts a gateway's registry on the database; all of a pool have the same secret. */
+/** Starts a gateway's registry on the database, and tells what its verifier was told; all of a pool have the same secret. */
 export async function startPooledRegistry(
   url: string,
   home: string,
   { addresses = [], verifier, ...opening }: PooledOptions = {},
-): Promise<PooledRegistry> {
+) {
   const opened = await openShared(url, home, opening);
   const news: [string, readonly VerifierNews[]][] = [];
   const registry = createRegistry({

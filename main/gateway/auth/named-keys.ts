@@ -9,14 +9,6 @@ import type { StateFile } from '../../platform/files.ts';
 import { invalidParam, notFound, refused } from '../http/errors.ts';
 import type { Refusal } from '../../platform/http/routes.ts';
 
-interface NamedKeyView {
-  readonly name: string;
-  /** Wall-clock milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** Null if it has not been used yet. */
-  readonly lastUsedAt: number | null;
-}
-
 export type NamedKeys = ReturnType<typeof createNamedKeys>;
 
 interface NamedKeysDeps {
@@ -63,7 +55,8 @@ export function createNamedKeys(deps: NamedKeysDeps) {
   }
 
   return {
-    list: (): readonly NamedKeyView[] =>
+    /** With wall-clock times; that of the last use is null if there was none. */
+    list: () =>
       keys.map(({ name, createdAt }) => {
         return { name, createdAt, lastUsedAt: used.get(name) ?? null };
       }),

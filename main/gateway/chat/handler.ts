@@ -1,5 +1,4 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { RequestCaller } from '#shared/live.ts';
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
@@ -15,7 +14,8 @@ import {
   sendErrorEarly,
 } from '../http/errors.ts';
 import { isOwnModel } from '../routing/candidates.ts';
-import type { RequestObserver } from '../routing/observer.ts';
+import type { RequestCaller } from '#shared/live.ts';
+import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemories, ItemMemory } from '../protocols/responses/history.ts';
 import type { ChatCall } from '../upstream/call.ts';
@@ -48,17 +48,6 @@ export interface ChatDeps extends RouterDeps {
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (arrival: RequestArrival) => RequestObserver;
-}
-
-/** What the row of a request shows before it is routed. */
-interface RequestArrival {
-  readonly id: string;
-  readonly upstreamPath: string;
-  /** As the caller named it, which may be an alias. */
-  readonly model: string | null;
-  readonly stream: boolean;
-  readonly caller: RequestCaller;
-  readonly key: string | null;
 }
 
 interface Caller {

@@ -87,15 +87,7 @@ export function createMonitor(deps: MonitorDeps) {
   const counters = createCounters();
   const moves = createMoves(clock, () => config().gateway.currency);
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
-  const circuits = createCircuits({
-    memory,
-    clock,
-    random: deps.random,
-    config,
-    watchers: feed,
-    unsaved: () => state.changed(),
-    opened: deps.opened,
-  });
+  const circuits = createCircuits({ ...deps, watchers: feed, unsaved: () => state.changed() });
   function sightings() {
     const choice = pickLocal();
     const pool = choice.kind === 'tier' ? machinesIn(choice.targets, circuits, deps.proof) : null;

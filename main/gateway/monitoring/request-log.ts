@@ -2,7 +2,6 @@ import {
   firstTokenMsOf,
   timedOutputOf,
   type AttemptRow,
-  type RequestCaller,
   type RequestRow,
   outcomeOf,
 } from '#shared/live.ts';
@@ -15,26 +14,13 @@ import type {
   AttemptEnd,
   AttemptObserver,
   AttemptStart,
+  RequestArrival,
   RequestObserver,
 } from '../routing/observer.ts';
 import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
 import type { LiveFeed } from './live-feed.ts';
 import type { MoveTally } from './moves.ts';
-
-/** The rows of all running requests and of the latest ones that have ended. */
-export interface RequestLogs {
-  begin(about: {
-    readonly id: string;
-    /** Path of the endpoint at upstreams. */
-    readonly upstreamPath: string;
-    readonly model: string | null;
-    readonly stream: boolean;
-    readonly caller: RequestCaller;
-    readonly key: string | null;
-  }): RequestObserver;
-  rows(): RequestRow[];
-}
 
 /** Receives the results of calls to machines, except refusals that say nothing about their health. */
 export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
@@ -64,7 +50,8 @@ const MAX_MODEL_LENGTH = 200;
 const MAX_ENDED_ROWS = 100;
 const MAX_ATTEMPTS_PER_ROW = 16;
 
-export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
+/** The rows of all running requests and of the latest ones that have ended. */
+export function createRequestLogs(deps: RequestLogDeps) {
   const { clock, counters, listener } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
   const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
@@ -88,7 +75,7 @@ export function createRequestLogs(deps: RequestLogDeps): RequestLogs {
   }
 
   return {
-    begin({ id, upstreamPath, model, stream, caller, key }) {
+    begin({ id, upstreamPath, model, stream, caller, key }: RequestArrival): RequestObserver {
       const begun = dualTimeOf(clock);
       const row: MutableRow = {
         id,

@@ -1,5 +1,5 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import type { AttemptCause, CircuitState, RequestRow } from '#shared/live.ts';
+import type { AttemptCause, CircuitState, RequestCaller, RequestRow } from '#shared/live.ts';
 import type { Tokens, TurnReading } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
@@ -7,6 +7,18 @@ import type { UpstreamCall } from '../upstream/call.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
 // with or without one.
+
+/** What the row of a request shows before it is routed. */
+export interface RequestArrival {
+  readonly id: string;
+  /** Path of the endpoint at upstreams. */
+  readonly upstreamPath: string;
+  /** As the caller named it, which may be an alias. */
+  readonly model: string | null;
+  readonly stream: boolean;
+  readonly caller: RequestCaller;
+  readonly key: string | null;
+}
 
 export interface AttemptStart {
   readonly target: UpstreamCall;

@@ -102,7 +102,7 @@ async function overNetwork(
 ): Promise<readonly Finding[]> {
   const candidates = candidatesOf(subject, edges.rules.hostPort);
   if (candidates.length === 0) return [NO_CANDIDATE];
-  const key = parsePublicKey(subject.publicKey)?.key ?? null;
+  const key = parsePublicKey(subject.publicKey);
   if (key === null) {
     const unusable = failure('the key that was enrolled cannot be used; enrol the machine again');
     return candidates.map((candidate) =>

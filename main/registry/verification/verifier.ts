@@ -1,7 +1,7 @@
 import { CHECKS } from '#shared/checks.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
-import type { VerificationSubject, VerifierPort, VerifierHost } from '../verifier-port.ts';
+import type { VerificationSubject, VerifierHost, VerifierNews } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunRequest } from './checks.ts';
 import {
   planOf,
@@ -15,22 +15,18 @@ import {
 import { inferenceEnding, passedNames, type RunEnding, settled, verdictOf } from './verdict.ts';
 
 /** Verifies the providers of a registry when they are due. */
-export interface Verifier extends VerifierPort {
-  start(): void;
-  /**
-   * Reports the end of a request that was routed to a provider. An unexplained 4xx counts as failed: after three in a
-   * row the machine is checked, so that one that refuses what others serve is not kept.
-   */
-  routed(id: string, result: 'served' | 'failed'): void;
-  /** Aborts all runs; resolves once none is left. */
-  stop(): Promise<void>;
-}
+export type Verifier = ReturnType<typeof createVerifier>;
 
 interface VerifierDeps extends RunEdges {
   readonly host: VerifierHost;
   readonly log: Log;
   /** In [0, 1). */
   readonly random: () => number;
+}
+
+interface Run {
+  readonly controller: AbortController;
+  readonly ended: Promise<void>;
 }
 
 /** Concurrent runs, over all providers. */
@@ -41,17 +37,14 @@ const RECHECK_MS = 30_000;
 const LEASED_MS = 5000;
 
 /** Nothing runs before `start`. */
-export function createVerifier(deps: VerifierDeps): Verifier {
+export function createVerifier(deps: VerifierDeps) {
   const { host, clock, log } = deps;
   const memories = new Map<string, RunMemory>();
   /** Cancel the timers of machines that are not due yet. */
   const timers = new Map<string, () => void>();
   /** Due machines, in the order of their turns. */
   let due = new Set<string>();
-  const runs = new Map<
-    string,
-    { readonly controller: AbortController; readonly ended: Promise<void> }
-  >();
+  const runs = new Map<string, Run>();
   let isStarted = false;
 
   function memoryOf({ id, verification }: VerificationSubject): RunMemory {
@@ -155,11 +148,11 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   }
 
   return {
-    start() {
+    start(): void {
       isStarted = true;
       for (const subject of host.subjects()) arm(subject);
     },
-    providerChanged(id, news) {
+    providerChanged(id: string, news: readonly VerifierNews[]): void {
       const subject = host.subject(id);
       if (subject === null) return;
       // A run in progress already answers a request for one.
@@ -168,20 +161,25 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       memories.set(id, withNews(memoryOf(subject), noted));
       arm(subject);
     },
-    verifiedElsewhere(id) {
+    verifiedElsewhere(id: string): void {
       const subject = host.subject(id);
       if (subject === null) return;
       memories.delete(id);
       arm(subject);
     },
     removed: forget,
-    routed(id, result) {
+    /**
+     * Reports the end of a request that was routed to a provider. An unexplained 4xx counts as failed: after three in a
+     * row the machine is checked, so that one that refuses what others serve is not kept.
+     */
+    routed(id: string, result: 'served' | 'failed'): void {
       const memory = memories.get(id);
       if (memory !== undefined) memories.set(id, withRouted(memory, result, clock.ticks()));
       const subject = result === 'failed' ? host.subject(id) : null;
       if (subject !== null) arm(subject);
     },
-    async stop() {
+    /** Aborts all runs; resolves once none is left. */
+    async stop(): Promise<void> {
       isStarted = false;
       for (const cancel of timers.values()) cancel();
       for (const { controller } of runs.values()) controller.abort();

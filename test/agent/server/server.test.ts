@@ -295,7 +295,7 @@ test('the agent’s /health reports engine and model, and proves the identity of
     signature: expect.any(String),
   });
   const { identity } = openIdentity(directory, systemClock);
-  const key = parsePublicKey(identity.publicKey)?.key;
+  const key = parsePublicKey(identity.publicKey);
   expect(key && verifyHealth(key, { nonce: '00ff', ...body })).toBe(true);
 });
 

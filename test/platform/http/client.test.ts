@@ -5,7 +5,6 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type {
-  Exchange,
   HttpClient,
   HttpRequest,
   TransportFailure,
@@ -19,20 +18,10 @@ import { REFUSED_URL } from '../../support/upstream.ts';
 const OK = 'HTTP/1.1 200 OK\r\n';
 const HI = `${OK}content-length: 2\r\n\r\nhi`;
 
-/** What a listener heard, and when it heard the last of it. */
-interface Heard {
-  readonly exchange: Exchange;
-  status: number;
-  text: string;
-  /** Resolves once the head is there. */
-  readonly head: Promise<void>;
-  /** Resolves with the failure, or with null at a good end. */
-  readonly end: Promise<TransportFailure | null>;
-}
-
 let client: HttpClient;
 
-function send(origin: string, request: Partial<HttpRequest> = {}): Heard {
+/** Sends a request; what is heard of its answer is in `status` and `text`. */
+function send(origin: string, request: Partial<HttpRequest> = {}) {
   const { promise: head, resolve: onHead } = Promise.withResolvers<void>();
   const { promise: end, resolve: onEnd } = Promise.withResolvers<TransportFailure | null>();
   const said = { status: 0, text: '' };
@@ -40,16 +29,16 @@ function send(origin: string, request: Partial<HttpRequest> = {}): Heard {
     { method: 'GET', path: '/x?y=z', headers: [], body: null, fresh: false, origin, ...request },
     {
       onHead(status) {
-        heard.status = status;
+        said.status = status;
         onHead();
       },
-      onData: (piece) => void (heard.text += piece.toString()),
+      onData: (piece) => void (said.text += piece.toString()),
       onEnd: () => onEnd(null),
       onFailure: onEnd,
     },
   );
-  const heard: Heard = Object.assign(said, { exchange, head, end });
-  return heard;
+  /** `head` resolves once it is there, `end` with the failure, or with null at a good end. */
+  return Object.assign(said, { exchange, head, end });
 }
 
 /** The connection is kept by the next turn of the event loop. */

@@ -2,13 +2,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../main/platform/log.ts';
 import { type StoredVerification, UNVERIFIED } from '../../../main/registry/store/store.ts';
 import type { RunEdges } from '../../../main/registry/verification/checks.ts';
-import { createVerifier, type Verifier } from '../../../main/registry/verification/verifier.ts';
+import { createVerifier } from '../../../main/registry/verification/verifier.ts';
 import type {
   RecordResult,
   VerificationSubject,
   VerifierHost,
 } from '../../../main/registry/verifier-port.ts';
-import { createManualClock, type ManualClock } from '../../support/clock.ts';
+import { createManualClock } from '../../support/clock.ts';
 import {
   aloneAt,
   edgesFor,
@@ -20,24 +20,8 @@ import {
 
 const MINUTE = 60_000;
 
-/** A registry of fake providers, which keeps what it is told. */
-interface World extends Verifier {
-  readonly clock: ManualClock;
-  /** The results of one provider, in order. */
-  results(id: string): readonly StoredVerification[];
-  /** Resolves with the n-th result of a provider, from 1. */
-  result(id: string, n?: number): Promise<StoredVerification>;
-  change(id: string, changes: Partial<VerificationSubject>): void;
-  drop(id: string): void;
-  running(): ReadonlySet<string>;
-  /** The most that ever ran at once. */
-  most(): number;
-  /** From now on this happens to each result. */
-  record: (id: string) => RecordResult;
-}
-
-/** One agent per provider at `agent.test`, on a port of its own; other candidates lead nowhere. */
-function startWorld(providers: readonly FakeProvider[]): World {
+/** A registry that keeps what it is told of one agent per provider at `agent.test`, on a port of its own; other candidates lead nowhere. */
+function startWorld(providers: readonly FakeProvider[]) {
   const clock = createManualClock();
   const subjects = new Map(providers.map((one) => [one.id, aloneAt(one)]));
   const results = new Map<string, StoredVerification[]>();
@@ -57,7 +41,7 @@ function startWorld(providers: readonly FakeProvider[]): World {
       const subject = subjects.get(id);
       if (subject?.materialChanges !== materialChanges)
         return Promise.resolve({ kind: 'outdated' });
-      const recorded = world.record(id);
+      const recorded = world.record();
       if (recorded.kind === 'recorded') {
         subjects.set(id, { ...subject, verification });
         results.set(id, [...(results.get(id) ?? []), verification]);
@@ -72,11 +56,13 @@ function startWorld(providers: readonly FakeProvider[]): World {
   };
   const verifier = createVerifier({ ...edges, host, log: silentLog, random: () => 0.5 });
   onTestFinished(() => verifier.stop());
-  const world: World = {
+  const world = {
     ...verifier,
     clock,
-    results: (id) => results.get(id) ?? [],
-    async result(id, n = 1) {
+    /** The results of one provider, in order. */
+    results: (id: string) => results.get(id) ?? [],
+    /** Resolves with the n-th result of a provider, from 1. */
+    async result(id: string, n = 1) {
       for (;;) {
         const found = results.get(id)?.[n - 1];
         await (found === undefined
@@ -86,14 +72,16 @@ function startWorld(providers: readonly FakeProvider[]): World {
         if (found !== undefined) return found;
       }
     },
-    change(id, changes) {
+    change(id: string, changes: Partial<VerificationSubject>) {
       const subject = subjects.get(id);
       if (subject !== undefined) subjects.set(id, { ...subject, ...changes });
     },
-    drop: (id) => void subjects.delete(id),
+    drop: (id: string) => void subjects.delete(id),
     running: () => running,
+    /** The most that ever ran at once. */
     most: () => most,
-    record: () => ({ kind: 'recorded' }),
+    /** From now on this happens to each result. */
+    record: (): RecordResult => ({ kind: 'recorded' }),
   };
   return world;
 }
@@ -107,7 +95,7 @@ async function startProviders(count: number): Promise<readonly FakeProvider[]> {
   return Promise.all(Array.from({ length: count }, () => startFakeProvider()));
 }
 
-async function startOne(): Promise<{ readonly world: World; readonly provider: FakeProvider }> {
+async function startOne() {
   const provider = await startFakeProvider();
   const world = startWorld([provider]);
   world.start();
@@ -351,7 +339,7 @@ test('a stop ends all verifications at once and leaves no timer', async () => {
   expect(world.clock.pending()).toBe(0);
 });
 
-test.each<[says: string, record: World['record']]>([
+test.each<[says: string, record: () => RecordResult]>([
   ['cannot be written', () => ({ kind: 'unwritten', message: 'disk full' })],
   [
     'meets a fault',
