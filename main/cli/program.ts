@@ -106,7 +106,7 @@ export function createProgram(execute: Execute): Command {
   );
   add(
     'resume',
-    'Take requests again, even if a rule pauses this machine. Also ends "free".',
+    'Take requests again, even if a rule holds this machine back. Also ends "free".',
     '',
     (input) => setMode(input, 'on'),
   );

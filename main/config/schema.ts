@@ -96,10 +96,10 @@ const UPSTREAM_SETTINGS = {
     rescueToolCalls: setting(
       kinds.oneOf({
         on: 'They become real calls if the app offers the tool.',
-        off: 'They stay.',
+        off: 'They stay in the text.',
       }),
       'on',
-      'What becomes of tool calls that a local model left in its text.',
+      'What happens to tool calls that a local model wrote into its text.',
     ),
   },
   hosted_a: remote(HOSTED_URL, 30_000),
@@ -282,7 +282,7 @@ export const SETTINGS = {
     freeMemory: setting(
       kinds.flag,
       false,
-      'Also unload all models while a rule pauses this machine, except the rule about heat.',
+      'Also unload all models while a rule holds this machine back, except the rule about heat.',
     ),
     idleUnloadMin: optional(
       kinds.minutes,

@@ -67,7 +67,7 @@ function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | nu
   const ofMemory = memoryWords(view, bystander);
   if (ofMemory !== null) return ofMemory;
   if (owner.choice === 'on') {
-    const reasons = owner.reasons.join(' ') || 'An owner rule pauses it.';
+    const reasons = owner.reasons.join(' ') || 'A rule of the owner holds it back.';
     return say(
       ['paused', 'grey', own.heldBack],
       reasons,
