@@ -42,6 +42,8 @@ export interface AgentDeps {
   /** Requests that the gateway of this process sends to an engine of this machine itself. */
   readonly directInFlight: () => number;
   readonly telemetry: TelemetryWatch;
+  /** The view has changed, in more than times that pass. */
+  readonly changed: () => void;
   readonly hostActivity: HostActivity;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -245,7 +247,6 @@ export type Agent = ReturnType<typeof createAgent>;
 /** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps) {
   const { telemetry } = deps;
-  const listeners = new Set<() => void>();
   const runtime: AgentRuntimeState = {
     ports: [],
     engine: enginePlace(deps.config().agent, deps.enginePorts),
@@ -256,21 +257,17 @@ export function createAgent(deps: AgentDeps) {
     flightChanged() {
       // A draining machine becomes paused when its last request ends, and only then does the registry need to hear of
       // it.
-      if (parts.mode().mode === 'on') tellListeners();
+      if (parts.mode().mode === 'on') deps.changed();
       else changed();
     },
   });
   const { availability, engines, inference, registration, memory } = parts;
   const changeMonitor = createChangeMonitor({ ...deps, ...parts });
 
-  function tellListeners(): void {
-    for (const listener of listeners) listener();
-  }
-
   function changed(): void {
     memory.look();
     changeMonitor.look();
-    tellListeners();
+    deps.changed();
   }
 
   /** Moves to the address in the settings; running requests continue. */
@@ -308,13 +305,6 @@ export function createAgent(deps: AgentDeps) {
     },
     /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
-    /**
-     * `listener` is called on each change of the view, except for times that pass. Returns the unsubscribe function.
-     */
-    subscribe(listener: () => void) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
     /**
      * Sets the mode that the owner wants; resolves once it is on disk. `paused` ends running requests, `drained` lets
      * them finish.

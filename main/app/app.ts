@@ -199,7 +199,6 @@ type OwnDeps = 'version' | 'telemetry' | 'enginePorts';
 
 interface ThisMachineDeps extends Omit<AgentDeps, OwnDeps> {
   readonly startHelper: StartTool | undefined;
-  readonly changed: () => void;
   /** Saves the setting `agent.host`. */
   readonly saveHost: (host: string) => void;
 }
@@ -217,7 +216,6 @@ function createThisMachine(deps: ThisMachineDeps) {
     version: VERSION,
     telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
   });
-  agent.subscribe(deps.changed);
   const owners = { ...agent, join: (line: JoinLine) => joinReachably(agent, deps, line) };
   return { agent, routes: agentRoutes(owners) };
 }

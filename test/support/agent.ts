@@ -101,6 +101,7 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     ownRegistry: null,
     otherPorts: () => [],
     cuts: () => [],
+    changed() {},
     directInFlight: () => 0,
     telemetry,
     hostActivity: UNKNOWN_HOST_ACTIVITY,

@@ -30,11 +30,7 @@ const NAME_ROUNDS = 60;
  * Reads AMD cards from the driver's files if there are any, otherwise through amd-smi: systeminformation has no
  * live values for them, and mistakes lspci's memory region for their memory. rocm-smi, its predecessor, reads the same files.
  */
-export function createAmdCollector(
-  edges: ToolEdges,
-  files: KernelFiles,
-  intervalMs: number,
-): GpuCollector {
+export function createAmdCollector(edges: ToolEdges, files: KernelFiles): GpuCollector {
   /** Cards of which the tool knows the name, and nothing else. */
   let names: readonly GpuDevice[] = [];
   let roundsToNames = 0;
@@ -64,7 +60,7 @@ export function createAmdCollector(
     return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
   }
 
-  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: SYSFS });
+  return createPollCollector(poll, { clock: edges.clock, source: SYSFS });
 }
 
 function named(card: GpuDevice, names: readonly GpuDevice[]): GpuDevice {

@@ -12,7 +12,7 @@ const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and check its output.';
  * Reads the GPU of an Apple chip, which uses the machine's memory: systeminformation knows its name and cores, but no
  * live values.
  */
-export function createAppleCollector(edges: ToolEdges, intervalMs: number): GpuCollector {
+export function createAppleCollector(edges: ToolEdges): GpuCollector {
   async function poll(signal: AbortSignal): Promise<Poll> {
     const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
     if (asked.kind === 'missing') return { kind: 'absent' };
@@ -21,7 +21,7 @@ export function createAppleCollector(edges: ToolEdges, intervalMs: number): GpuC
     return toolProblem(['ioreg', ...IOREG_ARGS], asked, REMEDY);
   }
 
-  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: 'ioreg' });
+  return createPollCollector(poll, { clock: edges.clock, source: 'ioreg' });
 }
 
 /** Reads `ioreg -r -c IOAccelerator`; null without an Apple GPU. */

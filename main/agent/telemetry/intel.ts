@@ -23,11 +23,7 @@ const REMEDY = 'Run `xpu-smi discovery` by hand and check its output.';
  * Reads Intel's discrete cards through xpu-smi (2.0 and later), otherwise from sysfs: systeminformation has no live
  * values for them, and mistakes lspci's memory region for their memory.
  */
-export function createIntelCollector(
-  edges: ToolEdges,
-  files: KernelFiles,
-  intervalMs: number,
-): GpuCollector {
+export function createIntelCollector(edges: ToolEdges, files: KernelFiles): GpuCollector {
   async function poll(signal: AbortSignal): Promise<Poll> {
     const asked = await runFirst(XPU_SMI, ARGS, edges, signal);
     const read = asked.kind === 'output' ? parseXpuSmi(asked.text) : [];
@@ -39,7 +35,7 @@ export function createIntelCollector(
     if (devices.length === 0) return failed;
     return { kind: 'devices', devices, problems: [failed.problem] };
   }
-  return createPollCollector(poll, { clock: edges.clock, intervalMs, source: SYSFS });
+  return createPollCollector(poll, { clock: edges.clock, source: SYSFS });
 }
 
 /** Reads the rows of `xpu-smi --query-gpu=…`; without root most of it is N/A. */

@@ -49,11 +49,7 @@ const VALUES = Object.keys(FIELD_OF) as readonly Value[];
  * MIG mode, compute capability and faults; whether a value that it leaves out is 0 or not reported; everything if it
  * does not see the card, as in containers and WSL without a row of lspci; and live values on Windows.
  */
-export function createNvidiaCollector(
-  edges: ToolEdges,
-  intervalMs: number,
-  library: GpuCollector,
-): GpuCollector {
+export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): GpuCollector {
   const { clock } = edges;
   let fields = FULL_FIELDS;
   let asked: { readonly gaps: string; readonly ticks: number; readonly poll: Poll } | null = null;
@@ -124,7 +120,7 @@ export function createNvidiaCollector(
     return { kind: 'devices', devices, problems };
   }
 
-  return createPollCollector(poll, { clock, intervalMs, source: TOOL });
+  return createPollCollector(poll, { clock, source: TOOL });
 }
 
 const isTooNew = (message: string) => message.includes('is not a valid field');

@@ -20,13 +20,14 @@ export type Poll =
   | { readonly kind: 'absent' }
   | FailedPoll;
 
-export interface PollOptions {
+interface PollOptions {
   readonly clock: Clock;
-  readonly intervalMs: number;
   /** What is read first, as problems name it. */
   readonly source: string;
 }
 
+/** One reading per heartbeat. */
+export const READ_MS = 15_000;
 const RETRY_MAX_MS = 300_000;
 /** After this many failures the cards are dropped, unless the driver has hung. */
 const FAILURES_TO_FORGET = 3;
@@ -39,7 +40,7 @@ const STOP_WAIT_MS = 1500;
  */
 export function createPollCollector(
   poll: (signal: AbortSignal, isHurried: boolean) => Promise<Poll>,
-  { clock, intervalMs, source }: PollOptions,
+  { clock, source }: PollOptions,
 ): GpuCollector {
   let last: Poll | null = null;
   let devices: readonly GpuDevice[] = [];
@@ -72,7 +73,7 @@ export function createPollCollector(
 
   function pauseMs({ kind }: Poll): number {
     if (kind === 'absent') return RETRY_MAX_MS;
-    return kind === 'failed' ? Math.min(intervalMs * 2 ** failures, RETRY_MAX_MS) : intervalMs;
+    return kind === 'failed' ? Math.min(READ_MS * 2 ** failures, RETRY_MAX_MS) : READ_MS;
   }
 
   return {

@@ -10,7 +10,7 @@ import {
   parsePciAddress,
   deviceOf,
 } from './gpu-device.ts';
-import { createPollCollector, type Poll } from './poll.ts';
+import { createPollCollector, type Poll, READ_MS } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
 import { runFirst, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
 
@@ -58,7 +58,6 @@ const NO_FACTS: MachineFacts = factsOf(null);
  */
 export function createLibrary(
   { clock, platform, startHelper }: LibraryEdges,
-  intervalMs: number,
   isMemoryWanted: () => boolean,
 ) {
   let facts: MachineFacts | null = null;
@@ -99,11 +98,10 @@ export function createLibrary(
   }
 
   return {
-    gpus: createPollCollector(poll, { clock, intervalMs, source: LIBRARY }),
+    gpus: createPollCollector(poll, { clock, source: LIBRARY }),
     facts: () => facts ?? NO_FACTS,
     /** Null if it has not been read recently. */
-    memory: () =>
-      memory !== null && clock.ticks() - memory.ticks <= 3 * intervalMs ? memory : null,
+    memory: () => (memory !== null && clock.ticks() - memory.ticks <= 3 * READ_MS ? memory : null),
   };
 }
 

@@ -44,25 +44,21 @@ interface TelemetryOptions extends ToolWorld {
   readonly clock: Clock;
   /** Root of the kernel's file tree; not `/` only in tests. */
   readonly root?: string;
-  readonly intervalMs?: number;
   /** Runs one of our files as a process that can be killed; by default, under plain Node. */
   readonly startHelper?: StartTool | undefined;
   /** For tests. */
   readonly startTool?: StartTool;
 }
 
-/** One reading per heartbeat. */
-const TELEMETRY_INTERVAL_MS = 15_000;
-
 export function createTelemetry(options: TelemetryOptions) {
-  const { clock, platform, intervalMs = TELEMETRY_INTERVAL_MS } = options;
+  const { clock, platform } = options;
   const files = createKernelFiles(options.root ?? '/');
   const startTool = options.startTool ?? createStartTool(options);
   const startHelper = options.startHelper ?? nodeHelper(startTool);
   const edges = { clock, platform, files, startTool, startHelper };
   const isMemoryWanted = () => collectors.some((each) => each.read().devices.some(needsHostMemory));
-  const library = createLibrary(edges, intervalMs, isMemoryWanted);
-  const collectors = gpuCollectors(edges, intervalMs, library.gpus);
+  const library = createLibrary(edges, isMemoryWanted);
+  const collectors = gpuCollectors(edges, library.gpus);
   const tailnet = createTailnetWatch(edges);
   // The library comes first, because other collectors wait for its first round.
   const parts = [library.gpus, ...collectors, tailnet];
@@ -172,17 +168,13 @@ interface GpuEdges extends ToolEdges {
 }
 
 /** The collectors of a platform, for what `library` does not know. */
-function gpuCollectors(
-  edges: GpuEdges,
-  intervalMs: number,
-  library: GpuCollector,
-): readonly GpuCollector[] {
+function gpuCollectors(edges: GpuEdges, library: GpuCollector): readonly GpuCollector[] {
   const { files, platform } = edges;
-  if (platform === 'darwin') return [createAppleCollector(edges, intervalMs)];
+  if (platform === 'darwin') return [createAppleCollector(edges)];
   return [
-    createNvidiaCollector(edges, intervalMs, library),
-    createAmdCollector(edges, files, intervalMs),
-    createIntelCollector(edges, files, intervalMs),
+    createNvidiaCollector(edges, library),
+    createAmdCollector(edges, files),
+    createIntelCollector(edges, files),
   ];
 }
 

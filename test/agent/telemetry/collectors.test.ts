@@ -16,8 +16,6 @@ import { createManualClock, type ManualClock } from '../../support/clock.ts';
 import { fileTree, prints, stubTools, type StubTools } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
 
-const INTERVAL_MS = 5000;
-
 interface World {
   readonly clock: ManualClock;
   readonly tools: StubTools;
@@ -38,7 +36,7 @@ async function afterRound(collector: GpuCollector) {
 }
 
 const amd = ({ clock, tools, files }: World) =>
-  createAmdCollector({ clock, startTool: tools.startTool }, files, INTERVAL_MS);
+  createAmdCollector({ clock, startTool: tools.startTool }, files);
 
 const RADEON = {
   '/sys/class/drm/card0/device/vendor': '0x1002',
@@ -131,7 +129,7 @@ describe('cards of AMD', () => {
 
 describe('cards of Intel', () => {
   const intel = ({ clock, tools, files }: World) =>
-    createIntelCollector({ clock, startTool: tools.startTool }, files, INTERVAL_MS);
+    createIntelCollector({ clock, startTool: tools.startTool }, files);
 
   test('Intel cards are found without their tool, but not the GPU inside a processor', async () => {
     const there = world(

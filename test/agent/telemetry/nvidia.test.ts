@@ -102,13 +102,16 @@ function started(script: string | null, ...known: readonly GpuDevice[]) {
   const clock = createManualClock();
   const library = { devices: known, settled: Promise.resolve() };
   const reading = (): GpuReading => ({ state: 'reading', devices: library.devices, problems: [] });
-  const collector = createNvidiaCollector({ clock, startTool: tools.startTool }, INTERVAL_MS, {
-    start() {},
-    stop: () => Promise.resolve(),
-    settled: () => library.settled,
-    look() {},
-    read: reading,
-  });
+  const collector = createNvidiaCollector(
+    { clock, startTool: tools.startTool },
+    {
+      start() {},
+      stop: () => Promise.resolve(),
+      settled: () => library.settled,
+      look() {},
+      read: reading,
+    },
+  );
   collector.start();
   onTestFinished(() => collector.stop());
   const round = () => clock.timer(INTERVAL_MS, INTERVAL_MS);

@@ -36,7 +36,7 @@ function library(script: string, platform: NodeJS.Platform = 'linux') {
   const clock = createManualClock();
   const { startTool, runs, run, install } = stubTools({ helper: script });
   const startHelper: StartTool = (_file, topics, onData) => startTool('helper', topics, onData);
-  const made = createLibrary({ clock, platform, startHelper }, INTERVAL_MS, () => false);
+  const made = createLibrary({ clock, platform, startHelper }, () => false);
   made.gpus.start();
   onTestFinished(() => made.gpus.stop());
   const round = () => clock.timer(INTERVAL_MS, INTERVAL_MS);
