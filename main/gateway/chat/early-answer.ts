@@ -112,7 +112,7 @@ export class EarlyAnswer implements RequestObserver {
 
   #await(): void {
     const { keepAliveMs, clock, request } = this.#plan;
-    if (keepAliveMs === 0 || request.endpoint.answer.takesBytes) return;
+    if (keepAliveMs === 0 || request.endpoint.answer.takesBytes === true) return;
     this.#cancelTimer ??= clock.after(keepAliveMs, this.#sign);
   }
 

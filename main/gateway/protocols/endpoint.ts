@@ -79,7 +79,7 @@ export interface AnswerFormat {
   /** Null if the endpoint has no streams. */
   readonly stream: StreamFormat | null;
   /** Bodies that are not JSON are answers too: audio, subtitles. Their first byte is content. */
-  readonly takesBytes: boolean;
+  readonly takesBytes?: true;
 }
 
 export interface StreamFormat {
@@ -232,5 +232,4 @@ export function createMemberScan(wanted: Readonly<Record<string, keyof typeof KI
 export const wholeAnswer = (...wanted: Parameters<typeof createMemberScan>): AnswerFormat => ({
   createScan: () => createMemberScan(...wanted),
   stream: null,
-  takesBytes: false,
 });

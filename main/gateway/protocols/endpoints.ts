@@ -77,7 +77,6 @@ export const COMPLETIONS = endpointAt('/completions', {
       createAssembly: () => createAssembly('text_completion'),
       asEvents,
     },
-    takesBytes: false,
   },
 });
 

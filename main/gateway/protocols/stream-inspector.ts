@@ -73,7 +73,11 @@ export class ChunkWatch implements StreamWatch {
   }
 
   take(frames: Frames, chunks: readonly unknown[] = []): WatchedFrames {
-    return this.#isUsual(frames) ? { frames, sight: GOING } : this.#inspect(frames, chunks);
+    if (this.#isUsual(frames)) return { frames, sight: GOING };
+    return watched(frames, (event, index) => {
+      const chunk = chunks[index];
+      return isObject(chunk) ? this.#repaired(event, chunk) : this.#see(event);
+    });
   }
 
   #isUsual({ bytes, ends }: Frames): boolean {
@@ -85,36 +89,17 @@ export class ChunkWatch implements StreamWatch {
     return true;
   }
 
-  #inspect(frames: Frames, chunks: readonly unknown[]): WatchedFrames {
-    const events = eventsOf(frames);
-    const taken: Buffer[] = [];
-    let areSame = true;
-    let index = 0;
-    for (const event of events) {
-      const chunk = chunks[index];
-      index += 1;
-      const seen = isObject(chunk) ? this.#repaired(event, chunk) : this.#see(event);
-      areSame &&= seen.event === event;
-      if (seen.event !== null) taken.push(seen.event);
-      if (seen.sight !== GOING) {
-        const isWhole = areSame && index === events.length;
-        return { frames: isWhole ? frames : framesOf(taken), sight: seen.sight };
-      }
-    }
-    return { frames: areSame ? frames : framesOf(taken), sight: GOING };
-  }
-
   #see(event: Buffer): EventView {
     if (this.#usual.isIn(event, 0, event.length)) return passing(event);
     const data = dataOf(event)?.trim();
     if (data === '[DONE]') return this.#isWhole() ? { event, sight: DONE_SEEN } : UNFINISHED_SEEN;
     if (data === undefined) {
       const outside = errorOutsideOfData(event);
-      return outside === null ? passing(event) : failed(outside);
+      return outside === null ? passing(event) : failing(outside);
     }
     const chunk = parseJson(data);
     const error = isNamedError(event) ? describedError(chunk) : errorIn(chunk);
-    if (error !== null) return failed(error);
+    if (error !== null) return failing(error);
     // Too heavy to be parsed here, it may still be a chunk; the caller's parser decides.
     if (!isObject(chunk)) return isHeavyJson(data) ? passing(event) : DROPPED;
     return this.#repaired(event, chunk);
@@ -127,14 +112,14 @@ export class ChunkWatch implements StreamWatch {
     this.mayTellUsage = finished > 0;
     this.isFinished = finished >= this.#choices;
     if (repaired === null) return DROPPED;
-    if (typeof repaired === 'string') return failed(wordsOnly(repaired));
+    if (typeof repaired === 'string') return failing(wordsOnly(repaired));
     if (repaired === chunk) {
       if (finished === before) this.#usual.learn(event, chunk);
       return passing(event);
     }
     const json = writeJson(repaired);
     return json === null
-      ? failed(wordsOnly('an event nested too deep'))
+      ? failing(wordsOnly('an event nested too deep'))
       : passing(eventWith(event, json));
   }
 
@@ -144,20 +129,42 @@ export class ChunkWatch implements StreamWatch {
   }
 }
 
-interface EventView {
+export interface EventView {
   /** What the caller gets of it, if anything. */
   readonly event: Buffer | null;
   readonly sight: Sight;
 }
 
-const passing = (event: Buffer): EventView => ({ event, sight: GOING });
-const failed = (error: UpstreamError): EventView => ({
+/** Each event as it is seen, up to the end. */
+export function watched(
+  frames: Frames,
+  see: (event: Buffer, index: number) => EventView,
+): WatchedFrames {
+  const events = eventsOf(frames);
+  const taken: Buffer[] = [];
+  let areSame = true;
+  let index = 0;
+  for (const event of events) {
+    const seen = see(event, index);
+    index += 1;
+    areSame &&= seen.event === event;
+    if (seen.event !== null) taken.push(seen.event);
+    if (seen.sight !== GOING) {
+      const isWhole = areSame && index === events.length;
+      return { frames: isWhole ? frames : framesOf(taken), sight: seen.sight };
+    }
+  }
+  return { frames: areSame ? frames : framesOf(taken), sight: GOING };
+}
+
+export const passing = (event: Buffer): EventView => ({ event, sight: GOING });
+export const failing = (error: UpstreamError): EventView => ({
   event: null,
   sight: { kind: 'error', error },
 });
-const DROPPED: EventView = { event: null, sight: GOING };
+export const DROPPED: EventView = { event: null, sight: GOING };
 const DONE_SEEN: Sight = { kind: 'done', last: null };
-const UNFINISHED_SEEN: EventView = { event: null, sight: { kind: 'unfinished' } };
+export const UNFINISHED_SEEN: EventView = { event: null, sight: { kind: 'unfinished' } };
 
 /**
  * llama.cpp up to 2025 sends errors in a field of their own (ggml-org/llama.cpp#16109), llama-swap as the JSON of a

@@ -2,8 +2,17 @@ import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import { failedWith, type Substance } from './chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from './upstream-error.ts';
 import { smallValueOf, topLevelMembers } from './json-edit.ts';
-import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
-import { GOING, type Sight, type StreamWatch, type WatchedFrames } from './stream-inspector.ts';
+import { dataOf } from './sse.ts';
+import {
+  DROPPED,
+  type EventView,
+  failing,
+  GOING,
+  passing,
+  type StreamWatch,
+  UNFINISHED_SEEN,
+  watched,
+} from './stream-inspector.ts';
 
 /** The types of the events that end a stream, of protocols whose events have a `type`. */
 export interface TypedEnds {
@@ -31,27 +40,26 @@ const DATA = Buffer.from('data:');
 export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepair): StreamWatch {
   const words = [...done, ...failed, ...repair.words].map((type) => Buffer.from(type));
 
-  function inspect(frames: Frames): WatchedFrames {
-    const taken: Buffer[] = [];
-    for (const event of eventsOf(frames)) {
-      const type = words.some((word) => event.includes(word)) ? typeOf(event) : null;
-      if (type !== null && failed.includes(type)) {
-        return { frames: framesOf(taken), sight: { kind: 'error', error: errorOf(event) } };
-      }
-      const right = type === null ? event : repair.take(event, type);
-      const isLast = type !== null && done.includes(type);
-      if (isLast && !repair.isWhole()) return { frames: framesOf(taken), sight: UNFINISHED };
-      if (right !== null) taken.push(right);
-      if (isLast) return { frames: framesOf(taken), sight: { kind: 'done', last: right } };
-    }
-    return { frames: framesOf(taken), sight: GOING };
+  const mayMatter = (bytes: Buffer) => words.some((word) => bytes.includes(word));
+
+  function see(event: Buffer): EventView {
+    const type = mayMatter(event) ? typeOf(event) : null;
+    if (type === null) return passing(event);
+    if (failed.includes(type)) return failing(errorOf(event));
+    const right = repair.take(event, type);
+    if (!done.includes(type)) return { event: right, sight: GOING };
+    return repair.isWhole()
+      ? { event: right, sight: { kind: 'done', last: right } }
+      : UNFINISHED_SEEN;
   }
 
   return {
-    take(all) {
-      const { frames, sight } = readable(all);
-      const ended = words.some((word) => frames.bytes.includes(word)) ? inspect(frames) : null;
-      return ended === null || ended.sight === GOING ? { frames, sight } : ended;
+    take(frames) {
+      const seen = mayMatter(frames.bytes) ? see : passing;
+      // Most reads bring one event.
+      if (seen === passing && frames.ends.length === 1 && isReadable(frames.bytes))
+        return { frames, sight: GOING };
+      return watched(frames, (event) => (isReadable(event) ? seen(event) : unreadable(event)));
     },
     // Without its last event an answer is not whole: it carries the result.
     isFinished: false,
@@ -60,24 +68,11 @@ export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepai
 }
 
 /**
- * Drops events that are not JSON objects, on which a client's parser would throw. Clients read nothing behind a
- * `[DONE]`, and where it stands before the last event, that will not come.
+ * A client's parser would throw on an event that is no JSON object. Clients read nothing behind a `[DONE]`, and where
+ * it stands before the last event, that will not come.
  */
-function readable(frames: Frames): WatchedFrames {
-  const [only, second] = frames.ends;
-  if (only !== undefined && second === undefined && isReadable(frames.bytes))
-    return { frames, sight: GOING };
-  const events = eventsOf(frames);
-  if (events.every(isReadable)) return { frames, sight: GOING };
-  const done = events.findIndex((event) => dataOf(event)?.trim() === '[DONE]');
-  const before = done === -1 ? events : events.slice(0, done);
-  return {
-    frames: framesOf(before.filter(isReadable)),
-    sight: done === -1 ? GOING : UNFINISHED,
-  };
-}
-
-const UNFINISHED: Sight = { kind: 'unfinished' };
+const unreadable = (event: Buffer): EventView =>
+  dataOf(event)?.trim() === '[DONE]' ? UNFINISHED_SEEN : DROPPED;
 
 const errorOf = (event: Buffer): UpstreamError => errorOfTyped(parseJson(dataOf(event) ?? ''));
 

@@ -108,7 +108,7 @@ export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader 
   const isRelayed = mode === 'rest' || mode === 'relay';
   const { stream, takesBytes } = format;
   const kind = bodyKind(headers);
-  if (takesBytes && kind !== 'json') return createBytesReader();
+  if (takesBytes === true && kind !== 'json') return createBytesReader();
   const json = () => createAnswerReader(plan, isRelayed);
   if (stream === null) return json();
   const events = () =>

@@ -3,6 +3,7 @@ import {
   createTypedWatch,
   type EventRepair,
 } from '../../../main/gateway/protocols/typed-events.ts';
+import { MESSAGES } from '../../../main/gateway/protocols/messages/endpoint.ts';
 import { framesOf } from '../../../main/gateway/protocols/sse.ts';
 import { typed } from '../../support/protocols.ts';
 
@@ -38,4 +39,17 @@ test.each([
   ['id: data: x\ndata: {"a":1}\n\n', true],
 ])('a typed event on which a client would throw is left out: %j is kept: %s', (event, isKept) => {
   expect(taken(DELTA, event).text).toBe(DELTA + (isKept ? event : ''));
+});
+
+// github.com/BerriAI/litellm/issues/32478 and /37273, and vllm-project/agentic-api/issues/296.
+test('a typed event is repaired when it comes, whether or not the end comes with it', () => {
+  const repaired = MESSAGES.answer.stream?.createWatch(1);
+  const start = typed('message_start', { message: {} });
+  const call = typed('content_block_start', { index: 0, content_block: { type: 'tool_use' } });
+  const stop = typed('content_block_stop', { index: 0 });
+  const reason = (stop_reason: string) => typed('message_delta', { delta: { stop_reason } });
+  const told = [start, start, call, stop, stop, reason('end_turn')].map((event) =>
+    repaired?.take(frames(event)).frames.bytes.toString(),
+  );
+  expect(told).toEqual([start, '', call, stop, '', reason('tool_use')]);
 });

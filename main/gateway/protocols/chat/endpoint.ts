@@ -42,7 +42,6 @@ export const CHAT_COMPLETIONS = endpointAt('/chat/completions', {
     createScan: createAnswerScan,
     repaired: repairedBy((text) => SUSPECT.test(text), repairedAnswer),
     stream: CHAT_STREAM,
-    takesBytes: false,
   },
   isResumable: true,
   support: 'required',

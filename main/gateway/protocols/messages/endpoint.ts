@@ -66,7 +66,6 @@ export const MESSAGES = endpointAt('/messages', {
       errorEvent: (error) => typedEvent(anthropicError(error)),
       maxHeldBytes: 64 * 1024,
     },
-    takesBytes: false,
   },
   translation: MESSAGES_TRANSLATION,
 });

@@ -12,7 +12,6 @@ import {
   type FieldReader,
   NO_COUNTERPART,
   offeredTools,
-  PASSED_FIELDS,
   passedFields,
   readEffort,
   schemaFormat,
@@ -22,7 +21,6 @@ import {
 import type { TranslationResult } from '../translation/translation.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
-  ...PASSED_FIELDS,
   ...fieldNames(
     'messages system max_tokens stop_sequences metadata thinking output_config output_format tools tool_choice',
   ),

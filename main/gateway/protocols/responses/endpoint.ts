@@ -44,7 +44,6 @@ export const RESPONSES = endpointAt('/responses', {
       // The first two events repeat the instructions and the tools of the request.
       maxHeldBytes: 4 * 1024 * 1024,
     },
-    takesBytes: false,
   },
   support: 'translatable',
   translation: RESPONSES_TRANSLATION,

@@ -14,7 +14,6 @@ import {
   isAbsent,
   NO_COUNTERPART,
   offeredTools,
-  PASSED_FIELDS,
   passedFields,
   readEffort,
   schemaFormat,
@@ -25,7 +24,6 @@ import type { TranslationResult } from '../translation/translation.ts';
 import type { ItemSource } from './history.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
-  ...PASSED_FIELDS,
   ...fieldNames(
     'input instructions store user safety_identifier prompt_cache_key max_output_tokens reasoning text tools tool_choice parallel_tool_calls service_tier include',
   ),

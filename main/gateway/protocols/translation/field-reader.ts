@@ -61,9 +61,10 @@ export const NO_COUNTERPART =
 /** @param list names of fields, between blanks */
 export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** @param known what is read, or left out in silence */
-export function bodyReader(body: unknown, known: ReadonlySet<string>) {
+/** @param own what is read, or left out in silence, beside `PASSED_FIELDS` */
+export function bodyReader(body: unknown, own: ReadonlySet<string>) {
   const findings = createFindings();
+  const known = new Set([...PASSED_FIELDS, ...own]);
   if (isTooDeep(body)) findings.bad('', 'must not be nested so deeply');
   const reader = new FieldReader(isTooDeep(body) ? {} : body, '', findings, known);
   return { reader, result: findings.result };
@@ -228,7 +229,7 @@ const SAMPLING: readonly string[] = [
 ];
 
 /** Fields that both protocols name as chat completions do. */
-export const PASSED_FIELDS: readonly string[] = ['model', 'stream', ...SAMPLING];
+const PASSED_FIELDS: readonly string[] = ['model', 'stream', ...SAMPLING];
 
 /** What is undefined is not written. */
 export function passedFields(reader: FieldReader): Record<string, unknown> {
