@@ -290,7 +290,6 @@ export function createAgent(deps: AgentDeps) {
     async stop(graceMs: number) {
       runtime.isLeaving = true;
       changeMonitor.stop();
-      availability.stop();
       memory.stop();
       parts.power.stop();
       engines.stop();

@@ -111,8 +111,7 @@ export function createMemoryKeeper(deps: MemoryDeps) {
     if (!isIdleSince(Math.max(refusedTicks, deps.lastEndedTicks() ?? -Infinity))) return [];
     return engines.reachable().flatMap((engine) => {
       const { kind, baseUrl, loaded } = engine.view;
-      const control = controlOf(kind);
-      if (control === null || control.unloadsIdle || !control.loadsOnRequest) return [];
+      if (controlOf(kind)?.leavesIdle !== true) return [];
       const { usedTicks = nowTicks, since } = seen.get(baseUrl) ?? {};
       if (!isIdleSince(usedTicks)) return [];
       return (loaded ?? [])

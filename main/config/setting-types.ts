@@ -34,8 +34,7 @@ export function optional<T extends {}>(
   return { kind, fallback: null, meaning, secret: isSecret(kind), restart: false, ...treatment };
 }
 
-const isSecret = <T>({ name }: Kind<T>): boolean => SECRET_KINDS.has(name);
-const SECRET_KINDS: ReadonlySet<SettingKind> = new Set(['secret', 'secrets', 'headers']);
+const isSecret = <T>({ shown }: Kind<T>): boolean => shown !== undefined;
 
 /** The environment gives text, the settings file JSON. */
 export interface Kind<T> {
@@ -45,7 +44,7 @@ export interface Kind<T> {
   readonly fromText: (text: string) => unknown;
   /** For error messages: "a whole number from 1 to 5". */
   readonly allowed: string;
-  /** Masks rejected text that may hold a secret. */
+  /** Masks rejected text; only of secrets. */
   readonly shown?: (text: string) => string;
   readonly choices?: readonly SettingChoice[];
 }

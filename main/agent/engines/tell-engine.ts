@@ -149,10 +149,8 @@ interface ModelControl {
   unload(model: string): readonly ModelCommand[];
   /** What the owner has to do if the engine has no such route. */
   readonly remedy: string;
-  /** Whether a request for a model that is not loaded loads it. */
-  readonly loadsOnRequest: boolean;
-  /** Whether it unloads idle models by itself. */
-  readonly unloadsIdle: boolean;
+  /** It leaves idle models in memory, and loads one that is not there when it is asked for. */
+  readonly leavesIdle?: true;
 }
 
 /**
@@ -169,16 +167,12 @@ const CONTROLS: Partial<Record<EngineKind, ModelControl>> = {
     ],
     unload: (model) => [{ path: '/api/generate', json: { model, keep_alive: 0 } }],
     remedy: 'Update Ollama.',
-    loadsOnRequest: true,
-    unloadsIdle: true,
   },
   // lmstudio.ai/docs/developer/rest/load and /unload, since 0.4. A second instance of a model has the id `model:2`.
   lmstudio: {
     load: (model) => [{ path: '/api/v1/models/load', json: { model: model.replace(/:\d+$/, '') } }],
     unload: (model) => [{ path: '/api/v1/models/unload', json: { instance_id: model } }],
     remedy: 'Update LM Studio to 0.4 or later.',
-    loadsOnRequest: true,
-    unloadsIdle: true,
   },
   // github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md#using-multiple-models. Answers at once.
   'llama.cpp': {
@@ -186,8 +180,7 @@ const CONTROLS: Partial<Record<EngineKind, ModelControl>> = {
     unload: (model) => [{ path: '/models/unload', json: { model } }],
     remedy:
       'Start llama-server as a router (with --models-dir in place of -m), or stop it while you need the memory.',
-    loadsOnRequest: true,
-    unloadsIdle: false,
+    leavesIdle: true,
   },
   // github.com/mostlygeek/llama-swap/blob/main/internal/server/server.go. Any request to a model's own server loads it.
   'llama-swap': {
@@ -198,8 +191,7 @@ const CONTROLS: Partial<Record<EngineKind, ModelControl>> = {
       { path: '/unload' },
     ],
     remedy: 'Update llama-swap.',
-    loadsOnRequest: true,
-    unloadsIdle: false,
+    leavesIdle: true,
   },
   // docs.vllm.ai/en/latest/features/sleep_mode. Level 1 moves the weights to the machine's own memory.
   vllm: {
@@ -207,8 +199,6 @@ const CONTROLS: Partial<Record<EngineKind, ModelControl>> = {
     unload: () => [{ path: '/sleep?level=1', json: {} }],
     remedy:
       'Start vLLM with --enable-sleep-mode and VLLM_SERVER_DEV_MODE=1, or stop it while you need the memory.',
-    loadsOnRequest: false,
-    unloadsIdle: false,
   },
   // github.com/docker/model-runner/blob/main/pkg/inference/scheduling/http_handler.go
   docker: {
@@ -221,8 +211,6 @@ const CONTROLS: Partial<Record<EngineKind, ModelControl>> = {
     ],
     unload: (model) => [{ path: '/engines/unload', json: { models: [model] } }],
     remedy: 'Update Docker Model Runner.',
-    loadsOnRequest: true,
-    unloadsIdle: true,
   },
 };
 
