@@ -6,7 +6,7 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { OwnPackage } from '../gateway/api/routes.ts';
+import type { OwnPackage } from '../gateway/api/install-routes.ts';
 import { PACKAGE_ROOT } from '../platform/process.ts';
 
 /** The package's files; the first two are not in every installation. */

@@ -1,14 +1,28 @@
+import type { GpuFigures } from '#shared/agent.ts';
 import type { ProviderEnergy, ProviderTraffic } from '#shared/provider.ts';
-import type { LiveSnapshot } from '#shared/live.ts';
+import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
-import { accessRoutes, controlRoutes, keyRoutes, sharingRoutes } from './api/control-routes.ts';
-import { installRoutes, askedUrl, isAskedOnLoopback } from './api/install-routes.ts';
+import {
+  type AboutApp,
+  accessRoutes,
+  controlRoutes,
+  keyRoutes,
+  type SettingsApi,
+  sharingRoutes,
+} from './api/control-routes.ts';
+import {
+  installRoutes,
+  type OwnPackage,
+  askedUrl,
+  isAskedOnLoopback,
+} from './api/install-routes.ts';
 import {
   createLifecycle,
   type Lifecycle,
   type OnPortTaken,
   type StartResult,
 } from './api/lifecycle.ts';
+import type { NamedKeys } from './auth/named-keys.ts';
 import { joulesPerTokenIn } from './usage/recorder.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
@@ -16,11 +30,10 @@ import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/http/bodies.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener } from './api/express.ts';
-import type { RouteDeps } from './api/routes.ts';
 import { createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
-import { createIdentify } from './auth/identity.ts';
-import { createBrowsers, createSessions } from './auth/sessions.ts';
+import { createIdentify, type Identify } from './auth/identity.ts';
+import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
@@ -34,9 +47,11 @@ import {
 import type { Checker } from './routing/checker.ts';
 import { preferringCopies } from './routing/larger-windows.ts';
 import { createHedgeBudget } from './routing/hedge.ts';
-import { createModelCatalogue } from './upstream/model-catalogue.ts';
-import { listedName, remoteUpstreams } from './upstream/upstreams.ts';
-import { appRoutes } from './api/app-routes.ts';
+import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
+import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
+import { feedRoutes, sessionRoutes } from './api/feed-routes.ts';
+import { modelRoutes } from './api/model-routes.ts';
+import { reportRoutes } from './api/report-routes.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';
 import { windowRoutes } from './api/window-routes.ts';
 import type { UpstreamId } from '#shared/ids.ts';
@@ -44,28 +59,28 @@ import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
-type ForRoutes =
-  | 'about'
-  | 'app'
-  | 'controlToken'
-  | 'enginesChanged'
-  | 'gpus'
-  | 'identifyLocal'
-  | 'isDemo'
-  | 'keys'
-  | 'ownPackage'
-  | 'settings';
-
-type ForMonitor =
+type SharedDeps =
   'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'engineAt' | 'keep' | 'usage';
 
 export interface GatewayDeps
-  extends Pick<RouteDeps, ForRoutes>, Pick<MonitorDeps, ForMonitor>, Pick<ChatDeps, 'localUsed'> {
+  extends Pick<MonitorDeps, SharedDeps>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
+  readonly settings: SettingsApi;
+  /** Reads the models of the own engines now. */
+  readonly enginesChanged: () => Promise<void>;
+  readonly keys: NamedKeys;
   readonly providers: GatewayProviders;
+  readonly gpus: () => readonly GpuFigures[];
   /** As `keep`, for the sessions and the remembered browsers. */
   readonly keepSessions: MonitorDeps['keep'];
   readonly keepBrowsers: MonitorDeps['keep'];
+  /** It is the demo: its link works any number of times, and signs in every tab of the browser that opened it. */
+  readonly isDemo: boolean;
+  readonly about: AboutApp;
+  readonly controlToken: string;
+  readonly ownPackage: () => Promise<OwnPackage>;
   readonly windowDirectory: string;
+  /** What the window shows of the app; the gateway adds the address. */
+  readonly app: () => Omit<AppInfo, 'baseUrl'>;
   readonly onPortTaken: OnPortTaken;
   /** Of the agent, the registry and the demo. */
   readonly moreRoutes: readonly Route[];
@@ -87,20 +102,9 @@ export type Gateway = ReturnType<typeof createGateway>;
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
 
-const ROUTES = [
-  appRoutes,
-  accessRoutes,
-  controlRoutes,
-  keyRoutes,
-  sharingRoutes,
-  upstreamRoutes,
-  windowRoutes,
-  installRoutes,
-];
-
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
-  const { config, http, clock, log, providers } = deps;
+  const { config, http, clock, random, log, engineAt, keys, providers, app } = deps;
   const pickLocal = () => preferringCopies(deps.pickLocal(), config().routing.modelAliases);
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
@@ -111,18 +115,30 @@ export function createGateway(deps: GatewayDeps) {
   const memory = createMemory(clock);
 
   const monitor = createMonitor({
-    ...deps,
-    ...providers,
+    config,
+    http,
+    clock,
     memory,
+    log,
+    random,
     pickLocal,
+    engineAt,
+    keys,
+    keep: deps.keep,
+    usage: deps.usage,
     providers: providers.known,
+    summary: providers.summary,
+    absence: providers.absence,
+    nameOf: providers.nameOf,
+    routed: providers.routed,
     joulesPerToken: (id, model) => joulesPerTokenIn(providers.energyOf(id), model),
-    app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
+    app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
+    proof: providers.proof,
     opened: (id, how) => checker.opened(id, how),
     admission: () => admission.view(),
     watched: (isWatched) => checker.watched(isWatched),
   });
-  const { logs, counters, warmup, feed } = monitor;
+  const { logs, counters, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
   const catalogue = createModelCatalogue({ memory, http, clock, config });
   const checksDeps = { memory, http, clock, config, pickLocal };
@@ -132,17 +148,19 @@ export function createGateway(deps: GatewayDeps) {
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
   const gatewayUrl = ({ headers }: Request) =>
     isAskedOnLoopback(headers) ? lifecycle.outsideUrl() : askedUrl(headers);
-  const access = { sessions, browsers, identify, controlLink };
-  const upstreams = { memory, pickLocal, remotes, catalogue, checker };
-  const parts: RouteDeps = {
-    ...deps,
-    ...providers,
-    ...monitor,
-    ...access,
-    ...upstreams,
+  const routes = routesOf(deps, {
+    pickLocal,
+    monitor,
+    memory,
+    catalogue,
+    remotes,
+    checker,
+    sessions,
+    identify,
+    browsers,
+    controlLink,
     lifecycle,
-  };
-  const routes = [...ROUTES.flatMap((routesOf) => routesOf(parts)), ...deps.moreRoutes];
+  });
   // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
   let express: RequestListener | null = null;
   const otherwise: RequestListener = (req, res) =>
@@ -154,12 +172,20 @@ export function createGateway(deps: GatewayDeps) {
       onBug,
     }))(req, res);
   const chat: ChatDeps = {
-    ...deps,
-    ...monitor,
+    config,
+    http,
+    clock,
+    random,
     pickLocal,
     remotesIn,
+    identifyLocal: deps.identifyLocal,
+    localUsed: deps.localUsed,
+    circuits,
     memory,
+    warmup,
     hung,
+    budgets,
+    keyLimits,
     budget: createHedgeBudget(),
     admission,
     bodies: createBodyBudget(BODY_COPIES),
@@ -224,6 +250,53 @@ function accessOf(deps: GatewayDeps, { isShared }: Lifecycle) {
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   const identify = createIdentify({ config, controlToken, keys, isShared }, isSession);
   return { sessions, browsers, identify };
+}
+
+interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
+  readonly memory: Memory;
+  readonly monitor: Monitor;
+  readonly catalogue: ModelCatalogue;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly checker: Checker;
+  readonly sessions: Sessions;
+  readonly identify: Identify;
+  readonly browsers: Browsers;
+  readonly controlLink: () => string;
+  readonly lifecycle: Lifecycle;
+}
+
+function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
+  const { config, http, clock, keys, providers, settings, app, gpus, isDemo } = deps;
+  const { engineAt, enginesChanged, identifyLocal, about, controlToken, ownPackage } = deps;
+  const { pickLocal, monitor, memory, catalogue, remotes, checker, lifecycle } = parts;
+  const { sessions, browsers, identify, controlLink } = parts;
+  const { circuits, keyLimits, usage, feed, warmup, sightings } = monitor;
+  const { summary, nameOf, isKnown: isProvider } = providers;
+  const { isShared, endAtStop } = lifecycle;
+  const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
+  return [
+    ...modelRoutes({ config, pickLocal, remotes, catalogue, memory, usage, nameOf }),
+    ...reportRoutes({ monitor, config, keys, summary, nameOf, gpus, app }),
+    ...feedRoutes({ feed, clock, identify, checker, endAtStop }),
+    ...sessionRoutes({ sessions, isDemo, controlLink, app }),
+    ...accessRoutes({ browsers, about, controlToken, app }),
+    ...controlRoutes({
+      settings,
+      config,
+      remotes,
+      warmup,
+      circuits,
+      sightings,
+      checker,
+      isProvider,
+    }),
+    ...keyRoutes({ keys, keyLimits, config, feed }),
+    ...sharingRoutes({ config, settings, lifecycle }),
+    ...upstreamRoutes({ http, feed, identifyLocal, ...upstreams }),
+    ...windowRoutes({ http, settings, engineAt, enginesChanged, ...upstreams }),
+    ...installRoutes({ ownPackage, isShared }),
+    ...deps.moreRoutes,
+  ];
 }
 
 function changeHandlers(

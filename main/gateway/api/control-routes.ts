@@ -10,15 +10,36 @@ import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import { isObject, memberOf } from '../../platform/json.ts';
 import type { Sharing, SharingChange } from '#shared/sharing.ts';
 import type { WarmupState } from '#shared/status.ts';
-import type { PatchResult } from '../../config/live-config.ts';
+import type { LiveConfig, PatchResult } from '../../config/live-config.ts';
+import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { type Answer, answered, route, type Route, textAt } from '../../platform/http/routes.ts';
 import { outsideAddresses, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
+import type { Browsers } from '../auth/sessions.ts';
+import type { LiveFeed } from '../monitoring/live-feed.ts';
+import type { NamedKeys } from '../auth/named-keys.ts';
+import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
-import { outsideHost } from './lifecycle.ts';
-import type { RouteDeps } from './routes.ts';
+import type { Sighting } from '#shared/condition.ts';
+import type { Checker } from '../routing/checker.ts';
+import type { WarmupRunner } from '../routing/warmup.ts';
+import type { RemoteUpstream } from '../upstream/upstreams.ts';
+import type { KeyLimits } from '../usage/budgets.ts';
+import { type Lifecycle, outsideHost } from './lifecycle.ts';
+export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
+
+interface ControlDeps {
+  readonly settings: SettingsApi;
+  readonly config: () => Config;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly warmup: WarmupRunner;
+  readonly circuits: Circuits;
+  readonly sightings: () => Readonly<Record<UpstreamId, Sighting>>;
+  readonly checker: Pick<Checker, 'changed'>;
+  readonly isProvider: (id: string) => boolean;
+}
 
 const NO_MONEY = {
   status: 409,
@@ -36,8 +57,8 @@ const NO_WARMUP = {
   zero_spend: NO_MONEY,
 } as const satisfies Record<string, GatewayError>;
 
-export function controlRoutes(deps: RouteDeps): readonly Route[] {
-  const { settings, circuits, sightings, checker, isKnown } = deps;
+export function controlRoutes(deps: ControlDeps): readonly Route[] {
+  const { settings, circuits, sightings, checker, isProvider } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings()[id].kind === 'failed';
     circuits.reset(id);
@@ -66,7 +87,7 @@ export function controlRoutes(deps: RouteDeps): readonly Route[] {
     }),
     route('POST', '/api/v1/circuits/:id/reset', 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
-      else if (isKnown(id)) circuits.reset(id);
+      else if (isProvider(id)) circuits.reset(id);
       else return noCircuit(id);
       return answered({ id });
     }),
@@ -87,7 +108,11 @@ function wrongPartner(id: HostedId): GatewayError {
 }
 
 /** The resulting state, or why no warm-up may start. */
-function startWarmup({ config, remotes, warmup }: RouteDeps): WarmupState | keyof typeof NO_WARMUP {
+function startWarmup({
+  config,
+  remotes,
+  warmup,
+}: ControlDeps): WarmupState | keyof typeof NO_WARMUP {
   const upstream = remotes().find(({ id }) => id === 'ondemand');
   if (upstream === undefined) return 'not_configured';
   if (config().routing.forceZero) return 'zero_spend';
@@ -109,10 +134,23 @@ export function unpatchedError(
   return { status: code === 'set_by_environment' ? 409 : 400, code, message, param };
 }
 
+export interface AboutApp {
+  readonly dataDirectory: string;
+  /** The end of the log file, oldest line first; null if the log goes elsewhere. */
+  readonly logLines: (count: number) => Promise<readonly string[] | null>;
+}
+
+interface AccessDeps {
+  readonly browsers: Browsers;
+  readonly about: AboutApp;
+  readonly controlToken: string;
+  readonly app: () => { readonly version: string };
+}
+
 const DEFAULT_LINES = 200;
 const MAX_LINES = 2_000;
 
-export function accessRoutes({ browsers, about, controlToken, app }: RouteDeps): readonly Route[] {
+export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps): readonly Route[] {
   return [
     route('GET', '/api/v1/proof', 'anyone', ({ query: { nonce }, socket }) =>
       isNonce(nonce)
@@ -147,7 +185,15 @@ export function accessRoutes({ browsers, about, controlToken, app }: RouteDeps):
   ];
 }
 
-export function keyRoutes({ keys, keyLimits, config, feed }: RouteDeps): readonly Route[] {
+interface KeyDeps {
+  readonly keys: NamedKeys;
+  readonly keyLimits: Pick<KeyLimits, 'of'>;
+  readonly config: () => Config;
+  /** Its readers' keys are checked with each event. */
+  readonly feed: Pick<LiveFeed, 'changed'>;
+}
+
+export function keyRoutes({ keys, keyLimits, config, feed }: KeyDeps): readonly Route[] {
   const limitsOf = (key: string): readonly KeyLimitUse[] =>
     keyLimits.of(key).map(({ name, limit, used, until }) => {
       return { name, limit, used, resetsAt: isoTime(until) };
@@ -181,8 +227,14 @@ export function keyRoutes({ keys, keyLimits, config, feed }: RouteDeps): readonl
   ];
 }
 
+interface SharingDeps {
+  readonly config: () => Config;
+  readonly settings: Pick<SettingsApi, 'check' | 'patch'>;
+  readonly lifecycle: Lifecycle;
+}
+
 /** Changes the addresses that the gateway listens on, while it is running. */
-export function sharingRoutes(deps: RouteDeps): readonly Route[] {
+export function sharingRoutes(deps: SharingDeps): readonly Route[] {
   const { config, lifecycle } = deps;
   return [
     route('GET', '/api/v1/sharing', 'control', () =>
@@ -206,7 +258,7 @@ export function sharingRoutes(deps: RouteDeps): readonly Route[] {
 /** Listens first, then saves: an address that cannot be bound would make the next start fail. */
 async function share(
   host: string,
-  { settings, lifecycle }: RouteDeps,
+  { settings, lifecycle }: Pick<SharingDeps, 'settings' | 'lifecycle'>,
 ): Promise<Answer<SharingChange>> {
   const tree = { gateway: { host } };
   const problem = settings.check(tree);

@@ -17,8 +17,23 @@ import {
   type RouteAnswer,
   type RouteRequest,
 } from '../../platform/http/routes.ts';
-import type { OwnPackage, RouteDeps } from './routes.ts';
+export type OwnPackage =
+  | {
+      readonly kind: 'packed';
+      readonly name: string;
+      readonly version: string;
+      readonly tarball: Buffer;
+      readonly sha256: string;
+    }
+  /** `why` is a sentence. */
+  | { readonly kind: 'unavailable'; readonly why: string };
+
 type PackedPackage = Extract<OwnPackage, { readonly kind: 'packed' }>;
+
+interface InstallDeps {
+  readonly ownPackage: () => Promise<OwnPackage>;
+  readonly isShared: () => boolean;
+}
 
 const NOT_SHARED: GatewayError = {
   status: 409,
@@ -27,12 +42,12 @@ const NOT_SHARED: GatewayError = {
     "This gateway listens on this machine only, so no other machine can install from it. Share it in the dashboard (Settings, Share on a network), or set INGLENOOK_HOST to this machine's address in your network and INGLENOOK_API_KEYS to a key of your own, then restart it.",
 };
 
-export function installRoutes({ ownPackage, lifecycle }: RouteDeps): readonly Route[] {
+export function installRoutes({ ownPackage, isShared }: InstallDeps): readonly Route[] {
   const withPackage =
     (answer: (packed: PackedPackage, request: RouteRequest) => RouteAnswer) =>
     async (request: RouteRequest): Promise<RouteAnswer> => {
       // A gateway on loopback can be shared through a proxy, which passes its own name on.
-      if (!lifecycle.isShared() && isAskedOnLoopback(request.headers)) return refused(NOT_SHARED);
+      if (!isShared() && isAskedOnLoopback(request.headers)) return refused(NOT_SHARED);
       const packed = await ownPackage();
       return packed.kind === 'packed'
         ? answer(packed, request)

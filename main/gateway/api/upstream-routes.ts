@@ -2,14 +2,29 @@ import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Config } from '../../config/schema.ts';
 import { httpUrl } from '../../config/setting-types.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
 import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
+import type { Circuits } from '../circuits/circuits.ts';
 import { noteTest } from '../circuits/seen.ts';
-import { localCall, remoteCall, targetsOf } from '../upstream/call.ts';
+import type { Memory } from '../memory/memory.ts';
+import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import { type LocalTarget, parseBaseAddress, type RemoteUpstream } from '../upstream/upstreams.ts';
-import type { RouteDeps } from './routes.ts';
+
+interface UpstreamDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly config: () => Config;
+  readonly pickLocal: () => LocalChoice;
+  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly feed: { readonly changed: () => void };
+  readonly circuits: Pick<Circuits, 'at' | 'epoch' | 'excludeAfter' | 'reset'>;
+  readonly memory: Memory;
+}
 
 interface RunningTest {
   /** Of the circuits, when it began. */
@@ -22,7 +37,7 @@ interface RunningTest {
  * circuit; one that would exclude the upstream after a request does so here too. An answered completion closes the
  * circuit, as that of a probe does, and ends what excludes the upstream.
  */
-export function upstreamRoutes(deps: RouteDeps): readonly Route[] {
+export function upstreamRoutes(deps: UpstreamDeps): readonly Route[] {
   const running = new Map<UpstreamId, RunningTest>();
   /** False once the id may stand for another address, key or model. */
   const isCurrent = (id: UpstreamId, epoch: number) => epoch >= deps.circuits.at(id).epoch;
@@ -87,7 +102,7 @@ const noUpstream = (id: string) =>
 
 type Start = { readonly run: () => Promise<TestOutcome> } | GatewayError;
 
-function testOf(id: UpstreamId, deps: RouteDeps): Start {
+function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   const config = deps.config();
   if (id === 'local') {
     const [target] = targetsOf(deps.pickLocal());
@@ -116,7 +131,7 @@ const notConfigured = (message: string): GatewayError => ({
 async function localTest(
   before: LocalTarget,
   config: Config,
-  deps: RouteDeps,
+  deps: UpstreamDeps,
 ): Promise<TestOutcome> {
   await deps.identifyLocal(null);
   const [target = before] = targetsOf(deps.pickLocal());
@@ -125,7 +140,7 @@ async function localTest(
 }
 
 /** Without a configured model, no completion can be requested. */
-async function listTest(upstream: RemoteUpstream, deps: RouteDeps): Promise<TestOutcome> {
+async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<TestOutcome> {
   const startedAt = deps.clock.ticks();
   const list = await fetchModels(upstream, deps);
   const totalMs = Math.round(deps.clock.ticks() - startedAt);
@@ -138,7 +153,7 @@ async function listTest(upstream: RemoteUpstream, deps: RouteDeps): Promise<Test
 }
 
 /** An address that is not saved yet, with its key, or else those from the settings. */
-function sourceIn(json: unknown, id: UpstreamId, deps: RouteDeps): ModelSource | GatewayError {
+function sourceIn(json: unknown, id: UpstreamId, deps: UpstreamDeps): ModelSource | GatewayError {
   const [baseUrl, apiKey] = [textAt(json, 'baseUrl'), textAt(json, 'apiKey') || null];
   const saved = { apiKey: null, headers: {}, ...deps.config()[id] };
   if (baseUrl !== null && baseUrl !== saved.baseUrl) {

@@ -1,12 +1,35 @@
 import { deleteCopy, makeCopy } from '../../engines/window-copy.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
 import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
 import { notFound, refused } from '../http/errors.ts';
-import { copiesIn, copyFor, ollamaWith, withCopy, withoutCopy } from '../routing/larger-windows.ts';
-import { unpatchedError } from './control-routes.ts';
-import type { RouteDeps } from './routes.ts';
+import type { Memory } from '../memory/memory.ts';
+import {
+  copiesIn,
+  copyFor,
+  type EngineAt,
+  ollamaWith,
+  withCopy,
+  withoutCopy,
+} from '../routing/larger-windows.ts';
+import type { LocalChoice } from '../upstream/call.ts';
+import { type SettingsApi, unpatchedError } from './control-routes.ts';
+
+interface WindowDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  readonly config: () => Config;
+  readonly settings: SettingsApi;
+  readonly pickLocal: () => LocalChoice;
+  readonly engineAt: EngineAt;
+  /** Reads the models of the own engines now. */
+  readonly enginesChanged: () => Promise<void>;
+}
 
 /** Makes a copy of a model with a larger window, and an alias to it; takes both away again. */
-export function windowRoutes(deps: RouteDeps): readonly Route[] {
+export function windowRoutes(deps: WindowDeps): readonly Route[] {
   const { settings, pickLocal, engineAt, memory } = deps;
   const pairs = () => deps.config().routing.modelAliases;
   const treeOf = (modelAliases: readonly string[]) => ({ routing: { modelAliases } });

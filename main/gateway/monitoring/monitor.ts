@@ -178,11 +178,23 @@ function createCounting(
   const budgets = createBudgets(before.spent, { clock, config, log, changed });
   const limitsOf = (key: string) => keys.limitsOf(key);
   const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
-  const usage = createUsageRecorder(part, { clock, config, budgets, keyLimits, joulesPerToken });
+  const usage = createUsageRecorder(part, {
+    clock,
+    config,
+    budgets,
+    keyLimits,
+    joulesPerToken,
+  });
   return { budgets, keyLimits, usage };
 }
 
-type ChecksDeps = Pick<MonitorDeps, 'memory' | 'http' | 'clock' | 'config' | 'pickLocal'>;
+interface ChecksDeps {
+  readonly memory: Memory;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly config: () => Config;
+  readonly pickLocal: () => LocalChoice;
+}
 
 /** A hung engine is left within 20 s, because two unanswered checks follow this. */
 const MAX_UNCHECKED_MS = 10_000;

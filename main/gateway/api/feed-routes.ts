@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http';
+import type { LiveEvent } from '#shared/live.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { STREAM_HEAD } from '../../platform/http/responses.ts';
+import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
+import type { Identify } from '../auth/identity.ts';
+import type { Sessions } from '../auth/sessions.ts';
+import { type GatewayError, refused } from '../http/errors.ts';
+import type { LiveFeed } from '../monitoring/live-feed.ts';
+import type { Checker } from '../routing/checker.ts';
+
+interface FeedDeps {
+  readonly feed: LiveFeed;
+  readonly clock: Clock;
+  readonly identify: Identify;
+  readonly checker: Pick<Checker, 'look'>;
+  readonly endAtStop: (stream: ServerResponse) => void;
+}
+
+/** What the window shows, as it changes. */
+export function feedRoutes({
+  feed,
+  clock,
+  identify,
+  checker,
+  endAtStop,
+}: FeedDeps): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      paths: ['/api/v1/events'],
+      access: 'callers',
+      handle(req, res) {
+        if (req.method === 'HEAD') {
+          res.writeHead(200, EVENTS_HEAD).end();
+          return;
+        }
+        const mayRead = () => identify(req.headers).reader;
+        streamEvents(res, { feed, clock, mayRead });
+        endAtStop(res);
+      },
+    },
+    route('GET', '/api/v1/snapshot', 'callers', async () => {
+      await checker.look();
+      return answered(feed.snapshot());
+    }),
+  ];
+}
+
+interface SessionDeps {
+  readonly sessions: Sessions;
+  readonly isDemo: boolean;
+  readonly controlLink: () => string;
+  readonly app: () => { readonly command: string };
+}
+
+export function sessionRoutes({
+  sessions,
+  isDemo,
+  controlLink,
+  app,
+}: SessionDeps): readonly Route[] {
+  return [
+    route('POST', '/api/v1/sessions', 'anyone', async ({ json }) => {
+      const token = await sessions.redeem(textAt(json, 'code') ?? '');
+      if (token === null) return refused(badCode(app().command));
+      return answered({ token, keep: isDemo ? 'browser' : 'tab' });
+    }),
+    route('POST', '/api/v1/sessions/codes', 'control', () => answered({ link: controlLink() })),
+  ];
+}
+
+function badCode(command: string): GatewayError {
+  const message = `This link has already been used or is over 10 minutes old; run "${command} open" for a new one.`;
+  return { status: 401, code: 'invalid_code', message };
+}
+
+/** A reader that has not read this much gets a new snapshot instead of further deltas. */
+const MAX_UNREAD_BYTES = 256 * 1024;
+/** After a longer silence, proxies and sleeping tabs could drop the connection unnoticed. */
+const KEEP_ALIVE_MS = 15_000;
+
+const EVENTS_HEAD = { 'content-type': 'text/event-stream', ...STREAM_HEAD };
+
+interface EventSource {
+  readonly feed: LiveFeed;
+  readonly clock: Clock;
+  /** False once the reader's key is revoked, or where a first key was made after it came without one. */
+  readonly mayRead: () => boolean;
+}
+
+function streamEvents(res: ServerResponse, { feed, clock, mayRead }: EventSource): void {
+  let overflowed = false;
+  let cancelTimer = () => {};
+  const hasEnded = (): boolean => {
+    if (!res.writableEnded && !mayRead()) res.end();
+    return res.writableEnded;
+  };
+  const send = (event: LiveEvent) => {
+    // The gateway is stopping and has ended the stream, which closes only once the reader has read the rest.
+    if (overflowed || hasEnded()) return;
+    res.write(`data: ${JSON.stringify(event)}\n\n`);
+    overflowed = res.writableLength > MAX_UNREAD_BYTES;
+  };
+  const keepAlive = () => {
+    if (!hasEnded() && !overflowed) res.write(': still here\n\n');
+    cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
+  };
+  res.writeHead(200, EVENTS_HEAD);
+  const unsubscribe = feed.subscribe(send);
+  send(feed.snapshot());
+  cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
+  res.on('drain', () => {
+    if (!overflowed) return;
+    overflowed = false;
+    send(feed.snapshot());
+  });
+  res.on('close', () => {
+    unsubscribe();
+    cancelTimer();
+  });
+}
