@@ -63,82 +63,79 @@ async function startPair(first: Script, second: Script) {
 
 const kept = (call: UpstreamCall | undefined) => [call?.headers['content-type'], call?.body];
 
-describe.each(ENDPOINTS.map((endpoint) => [endpoint.name, endpoint] as const))(
-  '%s',
-  (_name, { path, body, type, answer: answerType }) => {
-    const other = bytes(answerType, Buffer.from('from b'));
-    const ask = (url: string) => startCall(url + path, body, { 'content-type': type });
+describe.each(ENDPOINTS)('$name', ({ path, body, type, answer: answerType }) => {
+  const other = bytes(answerType, Buffer.from('from b'));
+  const ask = (url: string) => startCall(url + path, body, { 'content-type': type });
 
-    test('a body goes through unchanged both ways, whatever its bytes and however many', async () => {
-      const large = Buffer.alloc(3_000_000, 'audio \u00ff\u0000', 'latin1');
-      const { a, gateway } = await startPair(bytes(answerType, large, large), other);
-      const answer = await ask(gateway.url).answer;
-      expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
-      expect(answer.headers['content-type']).toBe(answerType);
-      expect(answer.headers['x-accel-buffering']).toBe('no');
-      expect(answer.body.equals(Buffer.concat([large, large]))).toBe(true);
-      expect(kept(a.calls[0])).toEqual([type, body]);
-      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
-    });
+  test('a body goes through unchanged both ways, whatever its bytes and however many', async () => {
+    const large = Buffer.alloc(3_000_000, 'audio \u00ff\u0000', 'latin1');
+    const { a, gateway } = await startPair(bytes(answerType, large, large), other);
+    const answer = await ask(gateway.url).answer;
+    expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+    expect(answer.headers['content-type']).toBe(answerType);
+    expect(answer.headers['x-accel-buffering']).toBe('no');
+    expect(answer.body.equals(Buffer.concat([large, large]))).toBe(true);
+    expect(kept(a.calls[0])).toEqual([type, body]);
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
+  });
 
-    test('an answer is passed on from its first byte', async () => {
-      const { a, gateway } = await startPair(begins(answerType), other);
+  test('an answer is passed on from its first byte', async () => {
+    const { a, gateway } = await startPair(begins(answerType), other);
+    const pending = ask(gateway.url);
+    await pending.received('first');
+    (await a.call(1)).res.end(' last');
+    expect((await pending.answer).text).toBe('first last');
+  });
+
+  test.each<[string, Script, string]>([
+    ['503', error(503), 'http_503'],
+    ['an empty answer', bytes(answerType), 'bad_response'],
+    ['an error with status 200', json(200, { error: { message: 'no' } }), 'bad_response'],
+    ['an HTML page', bytes('text/html', Buffer.from('<html>')), 'bad_response'],
+  ])('a request falls back after %s, with the same bytes', async (_what, first, reason) => {
+    const { b, gateway } = await startPair(first, other);
+    const answer = await ask(gateway.url).answer;
+    expect(answer).toMatchObject({ text: 'from b', reason: `hosted_a=${reason}` });
+    expect(kept(b.calls[0])).toEqual([type, body]);
+  });
+
+  test.each([undefined, 1000])(
+    'an answer that is cut never looks complete (length %s)',
+    async (length) => {
+      const { a, b, gateway } = await startPair(begins(answerType, length), other);
       const pending = ask(gateway.url);
       await pending.received('first');
-      (await a.call(1)).res.end(' last');
-      expect((await pending.answer).text).toBe('first last');
-    });
-
-    test.each<[string, Script, string]>([
-      ['503', error(503), 'http_503'],
-      ['an empty answer', bytes(answerType), 'bad_response'],
-      ['an error with status 200', json(200, { error: { message: 'no' } }), 'bad_response'],
-      ['an HTML page', bytes('text/html', Buffer.from('<html>')), 'bad_response'],
-    ])('a request falls back after %s, with the same bytes', async (_what, first, reason) => {
-      const { b, gateway } = await startPair(first, other);
-      const answer = await ask(gateway.url).answer;
-      expect(answer).toMatchObject({ text: 'from b', reason: `hosted_a=${reason}` });
-      expect(kept(b.calls[0])).toEqual([type, body]);
-    });
-
-    test.each([undefined, 1000])(
-      'an answer that is cut never looks complete (length %s)',
-      async (length) => {
-        const { a, b, gateway } = await startPair(begins(answerType, length), other);
-        const pending = ask(gateway.url);
-        await pending.received('first');
-        (await a.call(1)).socket.destroy();
-        await expect(pending.answer).rejects.toThrow('aborted');
-        expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
-        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
-      },
-    );
-
-    test('an answer that falls silent is broken off', async () => {
-      const { a, clock, gateway } = await startPair(begins(answerType), other);
-      const pending = ask(gateway.url);
-      await pending.received('first');
-      clock.advance(5000);
+      (await a.call(1)).socket.destroy();
       await expect(pending.answer).rejects.toThrow('aborted');
-      await (
-        await a.call(1)
-      ).gone;
-    });
-
-    test('a caller that leaves aborts the upstream call', async () => {
-      const { a, b, gateway } = await startPair(begins(answerType), other);
-      const pending = ask(gateway.url);
-      await pending.received('first');
-      pending.leave();
-      await (
-        await a.call(1)
-      ).gone;
-      await turns(gateway);
       expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
-      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
-    });
-  },
-);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+    },
+  );
+
+  test('an answer that falls silent is broken off', async () => {
+    const { a, clock, gateway } = await startPair(begins(answerType), other);
+    const pending = ask(gateway.url);
+    await pending.received('first');
+    clock.advance(5000);
+    await expect(pending.answer).rejects.toThrow('aborted');
+    await (
+      await a.call(1)
+    ).gone;
+  });
+
+  test('a caller that leaves aborts the upstream call', async () => {
+    const { a, b, gateway } = await startPair(begins(answerType), other);
+    const pending = ask(gateway.url);
+    await pending.received('first');
+    pending.leave();
+    await (
+      await a.call(1)
+    ).gone;
+    await turns(gateway);
+    expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+  });
+});
 
 test('a transcription as JSON is checked like any answer', async () => {
   const { gateway } = await startPair(json(200, { text: 'half' }), json(200, {}));

@@ -37,119 +37,116 @@ async function startTranslating(script: Script) {
 
 const pathsOf = (calls: readonly { readonly path: string }[]) => calls.map(({ path }) => path);
 
-describe.each(TRANSLATED_PROTOCOLS.map((protocol) => [protocol.name, protocol] as const))(
-  '%s',
-  (_name, { path, body, endMark }) => {
-    const native = path.replace('/v1', '');
+describe.each(TRANSLATED_PROTOCOLS)('$name', ({ path, body, endMark }) => {
+  const native = path.replace('/v1', '');
 
-    test.each([404, 405, 501])(
-      'a translated request is sent at once, without a failure, to an upstream that answers %i to the endpoint',
-      async (status) => {
-        const { gateway, a, clock } = await startStill({ a: chatOnly(status) });
-        const ask = () => startCall(gateway.url + path, body).answer;
-        expect(await ask()).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
-        await ask();
-        expect(pathsOf(a.calls)).toEqual([native, '/chat/completions', '/chat/completions']);
-        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 2 });
-        clock.advance(TEN_MINUTES_MS);
-        await ask();
-        expect(pathsOf(a.calls).slice(3)).toEqual([native, '/chat/completions']);
-      },
+  test.each([404, 405, 501])(
+    'a translated request is sent at once, without a failure, to an upstream that answers %i to the endpoint',
+    async (status) => {
+      const { gateway, a, clock } = await startStill({ a: chatOnly(status) });
+      const ask = () => startCall(gateway.url + path, body).answer;
+      expect(await ask()).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+      await ask();
+      expect(pathsOf(a.calls)).toEqual([native, '/chat/completions', '/chat/completions']);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 2 });
+      clock.advance(TEN_MINUTES_MS);
+      await ask();
+      expect(pathsOf(a.calls).slice(3)).toEqual([native, '/chat/completions']);
+    },
+  );
+
+  test('a request is not translated for an upstream that is set to native', async () => {
+    const { gateway, a } = await startBefore(
+      { a: chatOnly(404) },
+      { HOSTED_A_PROTOCOLS: 'native' },
     );
+    const answer = await startCall(gateway.url + path, body).answer;
+    expect([answer.status, pathsOf(a.calls)]).toEqual([404, [native]]);
+  });
 
-    test('a request is not translated for an upstream that is set to native', async () => {
-      const { gateway, a } = await startBefore(
-        { a: chatOnly(404) },
-        { HOSTED_A_PROTOCOLS: 'native' },
-      );
-      const answer = await startCall(gateway.url + path, body).answer;
-      expect([answer.status, pathsOf(a.calls)]).toEqual([404, [native]]);
-    });
+  /** Changes the answer, and has no counterpart. */
+  const untold = path.endsWith('/messages') ? 'container' : 'conversation';
 
-    /** Changes the answer, and has no counterpart. */
-    const untold = path.endsWith('/messages') ? 'container' : 'conversation';
+  test('a request that chat completions cannot express goes to the next upstream that speaks the protocol', async () => {
+    const { name, whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
+    const { gateway, b } = await startBefore({ a: chatOnly(404), b: json(200, whole) });
+    const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
+    expect([name, answer.reason, answer.upstream]).toEqual([
+      name,
+      'hosted_a=unsupported',
+      'hosted_b',
+    ]);
+    expect(b.calls[0]?.json[untold]).toBe('x');
+  });
 
-    test('a request that chat completions cannot express goes to the next upstream that speaks the protocol', async () => {
-      const { name, whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
-      const { gateway, b } = await startBefore({ a: chatOnly(404), b: json(200, whole) });
+  test('a request that no upstream can serve gets a 400 that names the field', async () => {
+    const { gateway, a } = await startBefore({ a: chatOnly(404) });
+    for (let n = 0; n < 2; n += 1) {
       const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
-      expect([name, answer.reason, answer.upstream]).toEqual([
-        name,
-        'hosted_a=unsupported',
-        'hosted_b',
-      ]);
-      expect(b.calls[0]?.json[untold]).toBe('x');
-    });
+      expect([answer.status, answer.upstream]).toEqual([400, 'none']);
+      expect(answer.text).toContain(`'${untold}': `);
+    }
+    expect(pathsOf(a.calls)).toEqual([native]);
+  });
 
-    test('a request that no upstream can serve gets a 400 that names the field', async () => {
-      const { gateway, a } = await startBefore({ a: chatOnly(404) });
-      for (let n = 0; n < 2; n += 1) {
-        const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
-        expect([answer.status, answer.upstream]).toEqual([400, 'none']);
-        expect(answer.text).toContain(`'${untold}': `);
-      }
-      expect(pathsOf(a.calls)).toEqual([native]);
-    });
-
-    test('a translated answer that is continued after a cut is one answer in one stream', async () => {
-      const ask = (url: string) => startCall(url + path, { ...body, stream: true }).answer;
-      const whole = await startHandover([chatOnly(404, sse(...told('a')))]);
-      const expected = comparable((await ask(whole.gateway.url)).text);
-      expect(expected).toContain(endMark);
-      const set = { HOSTED_A_PROTOCOLS: 'chat', HOSTED_B_PROTOCOLS: 'chat' };
-      // Known from the settings, or found out by this very request.
-      for (const settings of [set, {}]) {
-        const scripts = [chatOnly(404, cut(...begun('a', 3))), chatOnly(404, goesOn('b'))];
-        const { b, gateway } = await startHandover(scripts, settings);
-        const answer = await ask(gateway.url);
-        expect(comparable(answer.text.replace(': carried on by hosted_b\n\n', ''))).toBe(expected);
-        expect(b.calls.map((call) => [call.path, call.json['messages']])).toMatchObject([
+  test('a translated answer that is continued after a cut is one answer in one stream', async () => {
+    const ask = (url: string) => startCall(url + path, { ...body, stream: true }).answer;
+    const whole = await startHandover([chatOnly(404, sse(...told('a')))]);
+    const expected = comparable((await ask(whole.gateway.url)).text);
+    expect(expected).toContain(endMark);
+    const set = { HOSTED_A_PROTOCOLS: 'chat', HOSTED_B_PROTOCOLS: 'chat' };
+    // Known from the settings, or found out by this very request.
+    for (const settings of [set, {}]) {
+      const scripts = [chatOnly(404, cut(...begun('a', 3))), chatOnly(404, goesOn('b'))];
+      const { b, gateway } = await startHandover(scripts, settings);
+      const answer = await ask(gateway.url);
+      expect(comparable(answer.text.replace(': carried on by hosted_b\n\n', ''))).toBe(expected);
+      expect(b.calls.map((call) => [call.path, call.json['messages']])).toMatchObject([
+        [
+          '/chat/completions',
           [
-            '/chat/completions',
-            [
-              { role: 'user', content: 'hi' },
-              { role: 'assistant', content: WORDS.slice(0, 3).join('').trimEnd() },
-            ],
+            { role: 'user', content: 'hi' },
+            { role: 'assistant', content: WORDS.slice(0, 3).join('').trimEnd() },
           ],
-        ]);
-      }
-    });
-
-    test('a translated answer without a finish reason, or with that of a crash, ends in the protocol’s own error', async () => {
-      const ends = [
-        { last: [DONE], code: 'upstream_bad_response' },
-        { last: [chunk({}, 'error'), DONE], code: 'upstream_error' },
-      ];
-      for (const { last, code } of ends) {
-        const { gateway } = await startTranslating(sse(ROLE, chunk({ content: 'half' }), ...last));
-        const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
-        expect([endedInError(text).code, text.includes(endMark)]).toEqual([code, false]);
-        expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
-      }
-    });
-
-    test('a translated answer of an engine that does not stream is still a stream', async () => {
-      const { gateway } = await startTranslating(json(200, completion('whole')));
-      const answer = await startCall(gateway.url + path, { ...body, stream: true }).answer;
-      expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
-      expect(answer.text).toContain(endMark);
-      expect(answer.text).toContain('whole');
-    });
-
-    test('a translated answer is translated however long it is', async () => {
-      const { a, settings, gateway } = await startTranslating(answers('hi'));
-      const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
-      const answer = await startCall(gateway.url + path, long).answer;
-      expect([answer.status, a.calls[0]?.json['messages']]).toEqual([
-        200,
-        [{ role: 'user', content: 'hi '.repeat(400_000) }],
+        ],
       ]);
-      const tight = await startGateway({ ...settings, MAX_BODIES_IN_FLIGHT_BYTES: '3000000' });
-      const refused = await startCall(tight.url + path, long).answer;
-      expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
-    });
-  },
-);
+    }
+  });
+
+  test('a translated answer without a finish reason, or with that of a crash, ends in the protocol’s own error', async () => {
+    const ends = [
+      { last: [DONE], code: 'upstream_bad_response' },
+      { last: [chunk({}, 'error'), DONE], code: 'upstream_error' },
+    ];
+    for (const { last, code } of ends) {
+      const { gateway } = await startTranslating(sse(ROLE, chunk({ content: 'half' }), ...last));
+      const { text } = await startCall(gateway.url + path, { ...body, stream: true }).answer;
+      expect([endedInError(text).code, text.includes(endMark)]).toEqual([code, false]);
+      expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+    }
+  });
+
+  test('a translated answer of an engine that does not stream is still a stream', async () => {
+    const { gateway } = await startTranslating(json(200, completion('whole')));
+    const answer = await startCall(gateway.url + path, { ...body, stream: true }).answer;
+    expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+    expect(answer.text).toContain(endMark);
+    expect(answer.text).toContain('whole');
+  });
+
+  test('a translated answer is translated however long it is', async () => {
+    const { a, settings, gateway } = await startTranslating(answers('hi'));
+    const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
+    const answer = await startCall(gateway.url + path, long).answer;
+    expect([answer.status, a.calls[0]?.json['messages']]).toEqual([
+      200,
+      [{ role: 'user', content: 'hi '.repeat(400_000) }],
+    ]);
+    const tight = await startGateway({ ...settings, MAX_BODIES_IN_FLIGHT_BYTES: '3000000' });
+    const refused = await startCall(tight.url + path, long).answer;
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+  });
+});
 
 test('a request that the protocol itself does not allow gets a 400, and no upstream is called', async () => {
   const { a, gateway } = await startTranslating(answers('hi'));
