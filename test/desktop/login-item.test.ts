@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createLoginItem } from '../../main/desktop/login-item.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { createFakeElectron } from './fake-electron.ts';
@@ -15,33 +15,31 @@ const onLinux = (execPath: string, env: Record<string, string> = {}) =>
   itemOf({ app, platform: 'linux', env: { HOME: home, ...env }, execPath });
 const file = () => join(home, '.config/autostart/io.github.inglenook.desktop');
 
-describe('start at login on Linux', () => {
-  test('the Linux login item is a desktop entry that starts the app without its window', () => {
-    const item = onLinux('/opt/Inglenook/inglenook');
-    expect(item.isOn()).toBe(false);
+test('the Linux login item is a desktop entry that starts the app without its window', () => {
+  const item = onLinux('/opt/Inglenook/inglenook');
+  expect(item.isOn()).toBe(false);
+  item.set(true);
+  expect(item.isOn()).toBe(true);
+  expect(readFileSync(file(), 'utf8')).toContain('Exec="/opt/Inglenook/inglenook" --hidden\n');
+  item.set(false);
+  expect(item.isOn()).toBe(false);
+});
+
+test.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
+  'the Linux login item is off when the desktop has switched it off by %s',
+  (line) => {
+    const item = onLinux('/opt/inglenook');
     item.set(true);
-    expect(item.isOn()).toBe(true);
-    expect(readFileSync(file(), 'utf8')).toContain('Exec="/opt/Inglenook/inglenook" --hidden\n');
-    item.set(false);
+    writeFileSync(file(), `[Desktop Entry]\n${line}\n`);
     expect(item.isOn()).toBe(false);
-  });
+  },
+);
 
-  test.each(['Hidden=true', 'X-GNOME-Autostart-enabled=false'])(
-    'the Linux login item is off when the desktop has switched it off by %s',
-    (line) => {
-      const item = onLinux('/opt/inglenook');
-      item.set(true);
-      writeFileSync(file(), `[Desktop Entry]\n${line}\n`);
-      expect(item.isOn()).toBe(false);
-    },
-  );
-
-  test('the Linux login item follows XDG_CONFIG_HOME', () => {
-    onLinux('/opt/inglenook', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
-    expect(
-      readFileSync(join(home, 'elsewhere/autostart/io.github.inglenook.desktop'), 'utf8'),
-    ).toContain('[Desktop Entry]');
-  });
+test('the Linux login item follows XDG_CONFIG_HOME', () => {
+  onLinux('/opt/inglenook', { XDG_CONFIG_HOME: join(home, 'elsewhere') }).set(true);
+  expect(
+    readFileSync(join(home, 'elsewhere/autostart/io.github.inglenook.desktop'), 'utf8'),
+  ).toContain('[Desktop Entry]');
 });
 
 test.each(['darwin', 'win32'] as const)(

@@ -6,59 +6,46 @@ import { startDesktop } from './harness.ts';
 
 const titles = (scene: Scene) => noticesOf(factsOf(scene)).map(({ title }) => title);
 
-describe('what the owner is notified of', () => {
-  test.each<[string, Scene, string[]]>([
-    ['of a refused key', { skipped: { hosted_a: 'credentials' } }, ['Groq rejects your key']],
-    [
-      'of a quota that is used up',
-      { skipped: { hosted_b: 'quota' } },
-      ['Together is out of quota'],
-    ],
-    [
-      'of a budget that is spent',
-      { budgets: { hosted_a: { period: 'day', limit: 5, spent: 5.1 } } },
-      ['Groq has spent its budget for the day'],
-    ],
-    [
-      'of a budget that is nearly spent',
-      { budgets: { hosted_a: { period: 'month', limit: 5, spent: 4 } } },
-      ['Groq has spent 80% of its budget for the month'],
-    ],
-    [
-      'of machines that failed verification',
-      { failedMachines: 2 },
-      ['2 machines failed their test'],
-    ],
-    [
-      'when nothing can serve',
-      { ok: false, configured: ['local'], localHealth: 'unavailable' },
-      ['No model is available'],
-    ],
-  ])('the owner is notified %s', (_of, scene, expected) => {
-    expect(titles(scene)).toEqual(expected);
-  });
+test.each<[string, Scene, string[]]>([
+  ['of a refused key', { skipped: { hosted_a: 'credentials' } }, ['Groq rejects your key']],
+  ['of a quota that is used up', { skipped: { hosted_b: 'quota' } }, ['Together is out of quota']],
+  [
+    'of a budget that is spent',
+    { budgets: { hosted_a: { period: 'day', limit: 5, spent: 5.1 } } },
+    ['Groq has spent its budget for the day'],
+  ],
+  [
+    'of a budget that is nearly spent',
+    { budgets: { hosted_a: { period: 'month', limit: 5, spent: 4 } } },
+    ['Groq has spent 80% of its budget for the month'],
+  ],
+  ['of machines that failed verification', { failedMachines: 2 }, ['2 machines failed their test']],
+  [
+    'when nothing can serve',
+    { ok: false, configured: ['local'], localHealth: 'unavailable' },
+    ['No model is available'],
+  ],
+])('the owner is notified %s', (_of, scene, expected) => {
+  expect(titles(scene)).toEqual(expected);
+});
 
-  test.each<[string, Scene]>([
-    [
-      'a rate limit or a busy upstream',
-      { skipped: { hosted_a: 'rate_limited', hosted_b: 'busy' } },
-    ],
-    ['one upstream of several', { open: ['local'] }],
-    ['a pause by the owner', { ok: false, configured: ['local'], machine: 'paused' }],
-    ['zero-spend without Local', { ok: false, forceZero: true, configured: ['hosted_a'] }],
-    ['a budget of nothing', { budgets: { hosted_a: { period: 'day', limit: 0, spent: 0 } } }],
-    [
-      'a budget while no money may be spent',
-      { forceZero: true, budgets: { hosted_a: { period: 'day', limit: 5, spent: 5 } } },
-    ],
-    [
-      'a budget of what is not set up',
-      { configured: ['local'], budgets: { hosted_a: { period: 'day', limit: 5, spent: 5 } } },
-    ],
-    ['a program that is not set up yet', { ok: false, configured: [] }],
-  ])('the owner is not notified of %s', (_what, scene) => {
-    expect(titles(scene)).toEqual([]);
-  });
+test.each<[string, Scene]>([
+  ['a rate limit or a busy upstream', { skipped: { hosted_a: 'rate_limited', hosted_b: 'busy' } }],
+  ['one upstream of several', { open: ['local'] }],
+  ['a pause by the owner', { ok: false, configured: ['local'], machine: 'paused' }],
+  ['zero-spend without Local', { ok: false, forceZero: true, configured: ['hosted_a'] }],
+  ['a budget of nothing', { budgets: { hosted_a: { period: 'day', limit: 0, spent: 0 } } }],
+  [
+    'a budget while no money may be spent',
+    { forceZero: true, budgets: { hosted_a: { period: 'day', limit: 5, spent: 5 } } },
+  ],
+  [
+    'a budget of what is not set up',
+    { configured: ['local'], budgets: { hosted_a: { period: 'day', limit: 5, spent: 5 } } },
+  ],
+  ['a program that is not set up yet', { ok: false, configured: [] }],
+])('the owner is not notified of %s', (_what, scene) => {
+  expect(titles(scene)).toEqual([]);
 });
 
 describe('notifications', () => {

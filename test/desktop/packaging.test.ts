@@ -63,67 +63,63 @@ test('the desktop entry’s actions are those that the app answers, by its insta
   }
 });
 
-describe('the shell around Electron', () => {
-  const folder = join(ROOT, 'main/desktop');
-  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+const folder = join(ROOT, 'main/desktop');
+const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
 
-  test('the shell knows Electron by type only, so that it runs against a stand-in', () => {
-    const importers = sources.filter(({ text }) => /^import (?!type ).*'electron'/m.test(text));
-    expect(importers.map(({ name }) => name)).toEqual([]);
-  });
-
-  test('the shell lets Electron become ready: its entry awaits nothing at module scope', () => {
-    const entry = readFileSync(join(ROOT, 'main/electron.ts'), 'utf8');
-    expect(entry).not.toMatch(/^(const .*= )?await\b/m);
-  });
-
-  test('the shell switches off no protection of the page', () => {
-    const loose =
-      /(webSecurity|contextIsolation|sandbox): false|nodeIntegration\w*: true|allowRunningInsecureContent: true|webviewTag: true|executeJavaScript/;
-    expect(sources.filter(({ text }) => loose.test(text)).map(({ name }) => name)).toEqual([]);
-  });
+test('the shell knows Electron by type only, so that it runs against a stand-in', () => {
+  const importers = sources.filter(({ text }) => /^import (?!type ).*'electron'/m.test(text));
+  expect(importers.map(({ name }) => name)).toEqual([]);
 });
 
-describe('npm run dist', () => {
-  test('npm run dist writes the bill of materials and the licences before it packs them', () => {
-    const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8');
-    expect(manifest).toMatch(/"dist": ".*npm run licences && node scripts\/dist\.mjs"/);
+test('the shell lets Electron become ready: its entry awaits nothing at module scope', () => {
+  const entry = readFileSync(join(ROOT, 'main/electron.ts'), 'utf8');
+  expect(entry).not.toMatch(/^(const .*= )?await\b/m);
+});
+
+test('the shell switches off no protection of the page', () => {
+  const loose =
+    /(webSecurity|contextIsolation|sandbox): false|nodeIntegration\w*: true|allowRunningInsecureContent: true|webviewTag: true|executeJavaScript/;
+  expect(sources.filter(({ text }) => loose.test(text)).map(({ name }) => name)).toEqual([]);
+});
+
+test('npm run dist writes the bill of materials and the licences before it packs them', () => {
+  const manifest = readFileSync(join(ROOT, 'package.json'), 'utf8');
+  expect(manifest).toMatch(/"dist": ".*npm run licences && node scripts\/dist\.mjs"/);
+});
+
+const plan = (platform: string, env: Record<string, string> = {}) =>
+  execFileSync(process.execPath, [join(ROOT, 'scripts/dist.mjs'), '--plan', platform], {
+    env,
+    encoding: 'utf8',
   });
 
-  const plan = (platform: string, env: Record<string, string> = {}) =>
-    execFileSync(process.execPath, [join(ROOT, 'scripts/dist.mjs'), '--plan', platform], {
-      env,
-      encoding: 'utf8',
-    });
+test.each([
+  ['darwin', /Signed ad hoc: it opens after[\s\S]*Not notarised: set APPLE_API_KEY \(the path/],
+  ['win32', /Not signed: set AZURE_SIGNING_ENDPOINT/],
+  ['linux', /name no real page: set INGLENOOK_HOMEPAGE[^]*No rpm package[^]*--linux deb\n$/],
+])('npm run dist on %s says what is missing, and continues', (platform, words) => {
+  expect(plan(platform)).toMatch(words);
+  expect(plan(platform)).toMatch(/No updates: set INGLENOOK_UPDATE_URL/);
+  expect(plan(platform)).toContain('electron-builder --publish never');
+});
 
-  test.each([
-    ['darwin', /Signed ad hoc: it opens after[\s\S]*Not notarised: set APPLE_API_KEY \(the path/],
-    ['win32', /Not signed: set AZURE_SIGNING_ENDPOINT/],
-    ['linux', /name no real page: set INGLENOOK_HOMEPAGE[^]*No rpm package[^]*--linux deb\n$/],
-  ])('npm run dist on %s says what is missing, and continues', (platform, words) => {
-    expect(plan(platform)).toMatch(words);
-    expect(plan(platform)).toMatch(/No updates: set INGLENOOK_UPDATE_URL/);
-    expect(plan(platform)).toContain('electron-builder --publish never');
-  });
+const INGLENOOK_UPDATE_URL = 'https://updates.example/inglenook';
+const FEED = `-c.publish.provider=generic -c.publish.url=${INGLENOOK_UPDATE_URL}\n`;
 
-  const INGLENOOK_UPDATE_URL = 'https://updates.example/inglenook';
-  const FEED = `-c.publish.provider=generic -c.publish.url=${INGLENOOK_UPDATE_URL}\n`;
+test('npm run dist signs for macOS ad hoc without a certificate, which has no updates', () => {
+  const said = plan('darwin', { INGLENOOK_UPDATE_URL });
+  expect(said).toMatch(/electron-builder --publish never -c\.mac\.identity=-\n$/);
+  const signed = plan('darwin', { INGLENOOK_UPDATE_URL, CSC_LINK: 'key.p12' });
+  expect(signed).toMatch(new RegExp(`electron-builder --publish never ${FEED}$`));
+});
 
-  test('npm run dist signs for macOS ad hoc without a certificate, which has no updates', () => {
-    const said = plan('darwin', { INGLENOOK_UPDATE_URL });
-    expect(said).toMatch(/electron-builder --publish never -c\.mac\.identity=-\n$/);
-    const signed = plan('darwin', { INGLENOOK_UPDATE_URL, CSC_LINK: 'key.p12' });
-    expect(signed).toMatch(new RegExp(`electron-builder --publish never ${FEED}$`));
-  });
-
-  test('npm run dist signs for Windows by Azure', () => {
-    const names = ['ENDPOINT', 'ACCOUNT', 'PROFILE', 'PUBLISHER'];
-    const env = Object.fromEntries(names.map((name) => [`AZURE_SIGNING_${name}`, `the-${name}`]));
-    const said = plan('win32', { ...env, INGLENOOK_UPDATE_URL });
-    expect(said).toContain('-c.win.azureSignOptions.endpoint=the-ENDPOINT ');
-    expect(said).toContain('-c.win.azureSignOptions.publisherName=the-PUBLISHER ');
-    expect(said.endsWith(FEED)).toBe(true);
-  });
+test('npm run dist signs for Windows by Azure', () => {
+  const names = ['ENDPOINT', 'ACCOUNT', 'PROFILE', 'PUBLISHER'];
+  const env = Object.fromEntries(names.map((name) => [`AZURE_SIGNING_${name}`, `the-${name}`]));
+  const said = plan('win32', { ...env, INGLENOOK_UPDATE_URL });
+  expect(said).toContain('-c.win.azureSignOptions.endpoint=the-ENDPOINT ');
+  expect(said).toContain('-c.win.azureSignOptions.publisherName=the-PUBLISHER ');
+  expect(said.endsWith(FEED)).toBe(true);
 });

@@ -15,7 +15,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { extractAll } from '@electron/asar';
 import { Arch, build, Platform } from 'electron-builder';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startByteServer } from '../support/byte-server.ts';
 import { FUSES, linuxElectron, MAC_FRAMEWORK, macElectron, put } from './electron-distributions.ts';
@@ -117,96 +117,94 @@ function scriptsIn() {
   return names.map((name) => ({ name, code: readFileSync(join(folder, name), 'utf8') }));
 }
 
-describe('the packed app', () => {
-  test('the packed app has our bundles, the packages that run, one file of SQLite’s, and nothing else', () => {
-    const files = filesIn(packed.app);
-    const own = files.filter((name) => !name.startsWith('node_modules/'));
-    const folders = new Set(own.map((name) => name.split('/').slice(0, -1).join('/')));
-    expect([...folders].toSorted()).toEqual([
-      '',
-      'dist/desktop',
-      'dist/desktop/icons',
-      'dist/node',
-      'dist/window',
-      'dist/window/assets',
-    ]);
-    expect(own.filter((name) => !name.includes('/'))).toEqual(['package.json']);
-    expect(files.filter((name) => name.endsWith('.node'))).toEqual([
-      'node_modules/better-sqlite3/prebuilds/linux-x64.node',
-    ]);
-    const ballast = /\.(map|[cm]?ts|tsx|flow|c|cc|cpp|h|hpp|gypi?)$|(^|\/)(tests?|docs|examples)\//;
-    expect(files.filter((name) => ballast.test(name))).toEqual([]);
-    expect(files.filter((name) => /node_modules\/.*\.md$/.test(name))).toEqual([]);
-    expect(readdirSync(join(packed.app, 'node_modules'))).toEqual(['better-sqlite3']);
-  });
+test('the packed app has our bundles, the packages that run, one file of SQLite’s, and nothing else', () => {
+  const files = filesIn(packed.app);
+  const own = files.filter((name) => !name.startsWith('node_modules/'));
+  const folders = new Set(own.map((name) => name.split('/').slice(0, -1).join('/')));
+  expect([...folders].toSorted()).toEqual([
+    '',
+    'dist/desktop',
+    'dist/desktop/icons',
+    'dist/node',
+    'dist/window',
+    'dist/window/assets',
+  ]);
+  expect(own.filter((name) => !name.includes('/'))).toEqual(['package.json']);
+  expect(files.filter((name) => name.endsWith('.node'))).toEqual([
+    'node_modules/better-sqlite3/prebuilds/linux-x64.node',
+  ]);
+  const ballast = /\.(map|[cm]?ts|tsx|flow|c|cc|cpp|h|hpp|gypi?)$|(^|\/)(tests?|docs|examples)\//;
+  expect(files.filter((name) => ballast.test(name))).toEqual([]);
+  expect(files.filter((name) => /node_modules\/.*\.md$/.test(name))).toEqual([]);
+  expect(readdirSync(join(packed.app, 'node_modules'))).toEqual(['better-sqlite3']);
+});
 
-  test('the packed app has no file that imports from node:http, for which Node would load undici at each start', () => {
-    expect(scriptsIn().filter(({ code }) => /^import .*"node:http"/m.test(code))).toEqual([]);
-  });
+test('the packed app has no file that imports from node:http, for which Node would load undici at each start', () => {
+  expect(scriptsIn().filter(({ code }) => /^import .*"node:http"/m.test(code))).toEqual([]);
+});
 
-  test.each([
-    ['database-thread', 'better-sqlite3'],
-    ['systeminformation-helper', 'systeminformation'],
-  ])(
-    'the packed app has %s besides its starter, and that knows nothing of Electron',
-    (thread, its) => {
-      const found = scriptsIn().find(({ name }) => name === `${thread}.js`);
-      expect(found?.code).toContain(its);
-      expect(found?.code).not.toMatch(/['"]electron['"]/);
-      const starters = scriptsIn().filter(({ code }) => code.includes(`${thread}$`));
-      expect(starters.length).toBeGreaterThan(0);
-      expect(starters.filter(({ name }) => name.includes('/'))).toEqual([]);
-    },
+test.each([
+  ['database-thread', 'better-sqlite3'],
+  ['systeminformation-helper', 'systeminformation'],
+])(
+  'the packed app has %s besides its starter, and that knows nothing of Electron',
+  (thread, its) => {
+    const found = scriptsIn().find(({ name }) => name === `${thread}.js`);
+    expect(found?.code).toContain(its);
+    expect(found?.code).not.toMatch(/['"]electron['"]/);
+    const starters = scriptsIn().filter(({ code }) => code.includes(`${thread}$`));
+    expect(starters.length).toBeGreaterThan(0);
+    expect(starters.filter(({ name }) => name.includes('/'))).toEqual([]);
+  },
+);
+
+test('the packed app has a helper that answers as a process of its own', () => {
+  const helper = join(packed.app, 'dist/desktop/systeminformation-helper.js');
+  const done = spawnSync(process.execPath, [helper, 'memory'], { encoding: 'utf8' });
+  expect(done.stderr).toBe('');
+  expect(JSON.parse(done.stdout)).toEqual({
+    memory: { total: expect.any(Number), available: expect.any(Number) },
+  });
+});
+
+test('the packed app has every icon', () => {
+  const drawn = readdirSync(join(ROOT, 'main/desktop/icons'));
+  const icons = readdirSync(join(packed.app, 'dist/desktop/icons'));
+  expect(icons.toSorted()).toEqual(drawn.toSorted());
+});
+
+test('the packed app asks for no package that is not in it', () => {
+  const calls = /(?:^import .*from |^import |\bimport\(|__require\()["']([^."'][^"']*)["']/gm;
+  const asked = scriptsIn().flatMap(({ code }) =>
+    [...code.matchAll(calls)].map(([, found = '']) => found),
   );
+  const named = new Set(asked.filter((name) => !isBuiltin(name) && !OPTIONAL.includes(name)));
+  expect([...named].toSorted()).toEqual(['better-sqlite3', 'electron']);
+});
 
-  test('the packed app has a helper that answers as a process of its own', () => {
-    const helper = join(packed.app, 'dist/desktop/systeminformation-helper.js');
-    const done = spawnSync(process.execPath, [helper, 'memory'], { encoding: 'utf8' });
-    expect(done.stderr).toBe('');
-    expect(JSON.parse(done.stdout)).toEqual({
-      memory: { total: expect.any(Number), available: expect.any(Number) },
-    });
-  });
+test('the packed app is small: all that is ours takes less than 14 MiB', () => {
+  const bytes = filesIn(packed.app)
+    .map((name) => statSync(join(packed.app, name)).size)
+    .reduce((sum, size) => sum + size, 0);
+  expect(bytes / 1024 / 1024).toBeLessThan(14);
+});
 
-  test('the packed app has every icon', () => {
-    const drawn = readdirSync(join(ROOT, 'main/desktop/icons'));
-    const icons = readdirSync(join(packed.app, 'dist/desktop/icons'));
-    expect(icons.toSorted()).toEqual(drawn.toSorted());
-  });
+test('the packed app leaves only the native module outside its archive, and brings the licences', () => {
+  expect(filesIn(packed.folder).toSorted()).toEqual([
+    'LICENSE.electron.txt',
+    'inglenook-desktop',
+    'locales/en-US.pak',
+    'resources/app.asar',
+    'resources/app.asar.unpacked/node_modules/better-sqlite3/prebuilds/linux-x64.node',
+    'resources/apparmor-profile',
+    'resources/licences/LICENCES.txt',
+    'resources/licences/sbom.cdx.json',
+    'version',
+  ]);
+});
 
-  test('the packed app asks for no package that is not in it', () => {
-    const calls = /(?:^import .*from |^import |\bimport\(|__require\()["']([^."'][^"']*)["']/gm;
-    const asked = scriptsIn().flatMap(({ code }) =>
-      [...code.matchAll(calls)].map(([, found = '']) => found),
-    );
-    const named = new Set(asked.filter((name) => !isBuiltin(name) && !OPTIONAL.includes(name)));
-    expect([...named].toSorted()).toEqual(['better-sqlite3', 'electron']);
-  });
-
-  test('the packed app is small: all that is ours takes less than 14 MiB', () => {
-    const bytes = filesIn(packed.app)
-      .map((name) => statSync(join(packed.app, name)).size)
-      .reduce((sum, size) => sum + size, 0);
-    expect(bytes / 1024 / 1024).toBeLessThan(14);
-  });
-
-  test('the packed app leaves only the native module outside its archive, and brings the licences', () => {
-    expect(filesIn(packed.folder).toSorted()).toEqual([
-      'LICENSE.electron.txt',
-      'inglenook-desktop',
-      'locales/en-US.pak',
-      'resources/app.asar',
-      'resources/app.asar.unpacked/node_modules/better-sqlite3/prebuilds/linux-x64.node',
-      'resources/apparmor-profile',
-      'resources/licences/LICENCES.txt',
-      'resources/licences/sbom.cdx.json',
-      'version',
-    ]);
-  });
-
-  test('the packed app has its fuses set, so its binary runs only the code in its archive', () => {
-    expect(fusesOf(join(packed.folder, 'inglenook-desktop'))).toBe(SET);
-  });
+test('the packed app has its fuses set, so its binary runs only the code in its archive', () => {
+  expect(fusesOf(join(packed.folder, 'inglenook-desktop'))).toBe(SET);
 });
 
 test('the app for macOS is packed on any system with its own native module, its fuses and its words for the system', () => {
@@ -228,37 +226,35 @@ function fusesOf(file: string): string {
   return binary.slice(binary.indexOf(FUSES) + FUSES.length + 2);
 }
 
-describe('the licences in the packed app', () => {
-  const read = (name: string) =>
-    readFileSync(join(packed.folder, 'resources/licences', name), 'utf8');
-  const bill = () => billSchema.parse(JSON.parse(read('sbom.cdx.json')));
+const read = (name: string) =>
+  readFileSync(join(packed.folder, 'resources/licences', name), 'utf8');
+const bill = () => billSchema.parse(JSON.parse(read('sbom.cdx.json')));
 
-  test('the bill of materials of a release holds what the build adds, the native package with what it needs, and Electron', () => {
-    const { components, dependencies } = bill();
-    const listed = new Set(components.map((component) => component['bom-ref']));
-    const names = new Set([...listed].map((ref) => ref.slice(0, ref.lastIndexOf('@'))));
-    for (const name of ['better-sqlite3', 'node-addon-api', 'express', 'scheduler', 'electron'])
-      expect(names).toContain(name);
-    for (const name of ['vite', 'vitest', 'playwright-core']) expect(names).not.toContain(name);
-    for (const built of ['node', 'window']) {
-      const licences = readFileSync(join(ROOT, 'dist', built, 'licenses.md'), 'utf8');
-      const inside = [...licences.matchAll(/^## (\S+) - (\S+)/gm)].map(([, n, v]) => `${n}@${v}`);
-      expect(inside.length).toBeGreaterThan(2);
-      expect(inside.filter((ref) => !listed.has(ref))).toEqual([]);
-    }
-    const needed = dependencies.flatMap(({ dependsOn }) => dependsOn);
-    expect(needed.filter((ref) => !listed.has(ref))).toEqual([]);
-  });
+test('the bill of materials of a release holds what the build adds, the native package with what it needs, and Electron', () => {
+  const { components, dependencies } = bill();
+  const listed = new Set(components.map((component) => component['bom-ref']));
+  const names = new Set([...listed].map((ref) => ref.slice(0, ref.lastIndexOf('@'))));
+  for (const name of ['better-sqlite3', 'node-addon-api', 'express', 'scheduler', 'electron'])
+    expect(names).toContain(name);
+  for (const name of ['vite', 'vitest', 'playwright-core']) expect(names).not.toContain(name);
+  for (const built of ['node', 'window']) {
+    const licences = readFileSync(join(ROOT, 'dist', built, 'licenses.md'), 'utf8');
+    const inside = [...licences.matchAll(/^## (\S+) - (\S+)/gm)].map(([, n, v]) => `${n}@${v}`);
+    expect(inside.length).toBeGreaterThan(2);
+    expect(inside.filter((ref) => !listed.has(ref))).toEqual([]);
+  }
+  const needed = dependencies.flatMap(({ dependsOn }) => dependsOn);
+  expect(needed.filter((ref) => !listed.has(ref))).toEqual([]);
+});
 
-  test('the list of licences has each package of the bill of materials, and all licences are permissive', () => {
-    const list = read('LICENCES.txt');
-    for (const { 'bom-ref': ref, licenses } of bill().components) {
-      const [id] = licenses.map(({ license }) => license.id);
-      expect(PERMISSIVE).toContain(id);
-      expect(list).toContain(`\n${ref}: ${id}\n`);
-    }
-    expect(list.match(/Permission (is hereby granted|to use, copy)/g)?.length).toBeGreaterThan(50);
-  });
+test('the list of licences has each package of the bill of materials, and all licences are permissive', () => {
+  const list = read('LICENCES.txt');
+  for (const { 'bom-ref': ref, licenses } of bill().components) {
+    const [id] = licenses.map(({ license }) => license.id);
+    expect(PERMISSIVE).toContain(id);
+    expect(list).toContain(`\n${ref}: ${id}\n`);
+  }
+  expect(list.match(/Permission (is hereby granted|to use, copy)/g)?.length).toBeGreaterThan(50);
 });
 
 test('the package for Debian removes the login items when it is removed', () => {

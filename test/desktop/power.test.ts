@@ -1,27 +1,25 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createFakeHost } from './fixtures.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';
 
-describe('sleep of the machine', () => {
-  test('sleep drains the machine before it, and afterwards the machine serves again and reads everything again', async () => {
-    const preferences = memoryFile();
-    const { host, power } = await startDesktop({ preferences });
-    power.emit('suspend');
-    expect(host.calls.at(-1)).toBe('machine drained');
-    expect(preferences.now()).toMatchObject({ isDrainedForSleep: true });
-    power.emit('resume');
-    await settle();
-    expect(host.calls.slice(-2)).toEqual(['machine on', 'resumed']);
-    expect(preferences.now()).toMatchObject({ isDrainedForSleep: false });
-  });
+test('sleep drains the machine before it, and afterwards the machine serves again and reads everything again', async () => {
+  const preferences = memoryFile();
+  const { host, power } = await startDesktop({ preferences });
+  power.emit('suspend');
+  expect(host.calls.at(-1)).toBe('machine drained');
+  expect(preferences.now()).toMatchObject({ isDrainedForSleep: true });
+  power.emit('resume');
+  await settle();
+  expect(host.calls.slice(-2)).toEqual(['machine on', 'resumed']);
+  expect(preferences.now()).toMatchObject({ isDrainedForSleep: false });
+});
 
-  test('sleep leaves a machine alone that its owner has paused', async () => {
-    const { host, power } = await startDesktop({ host: createFakeHost({ machine: 'paused' }) });
-    power.emit('suspend');
-    power.emit('resume');
-    await settle();
-    expect(host.calls).toEqual(['start', 'resumed']);
-  });
+test('sleep leaves a machine alone that its owner has paused', async () => {
+  const { host, power } = await startDesktop({ host: createFakeHost({ machine: 'paused' }) });
+  power.emit('suspend');
+  power.emit('resume');
+  await settle();
+  expect(host.calls).toEqual(['start', 'resumed']);
 });
 
 test('a machine that cannot be woken is woken at the next start', async () => {

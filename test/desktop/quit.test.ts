@@ -1,105 +1,101 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ownedHost } from '../../main/app/shutdown.ts';
 import { createManualClock } from '../support/clock.ts';
 import { FakeEvent } from './fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 
-describe('quits of the app', () => {
-  test('a quit waits for running requests, then ends with 0', async () => {
-    const { app, host, tray } = await startDesktop();
-    app.quit();
-    await settle();
-    expect(host.calls).toEqual(['start', 'stop']);
-    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
-    host.finishStop();
-    await settle();
-    expect(app.calls.at(-1)).toBe('exit 0');
-    expect(tray().removed).toBe(true);
-  });
-
-  test('a quit says in the tray what it waits for, and how to stop waiting', async () => {
-    const host = createFakeHost({ inFlight: { local: 2 } });
-    const { app, tray } = await startDesktop({ host });
-    tray().menu.click('Quit');
-    await settle();
-    expect(tray().menu.labels[0]).toBe('Quitting when running requests have finished');
-    expect(tray().tooltips.at(-1)).toBe('Inglenook: Quitting · 2 in flight');
-    tray().menu.click('Quit now');
-    expect(app.calls.at(-1)).toBe('exit 0');
-  });
-
-  test('a quit before the gateway runs waits for nothing', async () => {
-    const { app } = await startDesktop({
-      prepare: (fake) => {
-        fake.app.whenReady = () => Promise.resolve(fake.app.quit());
-      },
-    });
-    expect(app.calls).toContain('exit 0');
-  });
+test('a quit waits for running requests, then ends with 0', async () => {
+  const { app, host, tray } = await startDesktop();
+  app.quit();
+  await settle();
+  expect(host.calls).toEqual(['start', 'stop']);
+  expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  host.finishStop();
+  await settle();
+  expect(app.calls.at(-1)).toBe('exit 0');
+  expect(tray().removed).toBe(true);
 });
 
-describe('the end of the session', () => {
-  test('the end of the session does not wait for a running request: state is saved, and two seconds later the app ends', async () => {
-    const clock = createManualClock();
-    const { app, host, power } = await startDesktop({ clock });
-    expect(power.shutDown()).toBe(true);
-    expect(host.calls).toEqual(['start', 'stop within 1500']);
-    clock.advance(1999);
-    await settle();
-    expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
-    clock.advance(1);
-    await settle();
-    expect(app.calls.at(-1)).toBe('exit 0');
-  });
+test('a quit says in the tray what it waits for, and how to stop waiting', async () => {
+  const host = createFakeHost({ inFlight: { local: 2 } });
+  const { app, tray } = await startDesktop({ host });
+  tray().menu.click('Quit');
+  await settle();
+  expect(tray().menu.labels[0]).toBe('Quitting when running requests have finished');
+  expect(tray().tooltips.at(-1)).toBe('Inglenook: Quitting · 2 in flight');
+  tray().menu.click('Quit now');
+  expect(app.calls.at(-1)).toBe('exit 0');
+});
 
-  test('the end of the session reaches the gateway with the time that it has left, and frees the data directory', async () => {
-    const host = createFakeHost();
-    const released: string[] = [];
-    const lock = { listensAt: () => undefined, release: () => void released.push('lock') };
-    const owned = ownedHost(host, lock);
-    const stopped = owned.stop(1500);
-    host.finishStop();
-    await stopped;
-    expect([host.calls, released]).toEqual([['stop within 1500'], ['lock']]);
+test('a quit before the gateway runs waits for nothing', async () => {
+  const { app } = await startDesktop({
+    prepare: (fake) => {
+      fake.app.whenReady = () => Promise.resolve(fake.app.quit());
+    },
   });
+  expect(app.calls).toContain('exit 0');
+});
 
-  test('the end of the session lets the system quit the app: preventing that would cancel the logout on macOS', async () => {
-    const { app, power } = await startDesktop();
-    power.shutDown();
-    const event = new FakeEvent();
-    app.emit('before-quit', event);
-    expect(event.prevented).toBe(false);
-  });
+test('the end of the session does not wait for a running request: state is saved, and two seconds later the app ends', async () => {
+  const clock = createManualClock();
+  const { app, host, power } = await startDesktop({ clock });
+  expect(power.shutDown()).toBe(true);
+  expect(host.calls).toEqual(['start', 'stop within 1500']);
+  clock.advance(1999);
+  await settle();
+  expect(app.calls.some((call) => call.startsWith('exit'))).toBe(false);
+  clock.advance(1);
+  await settle();
+  expect(app.calls.at(-1)).toBe('exit 0');
+});
 
-  test('the end of the session ends a running quit at once that still waits for requests', async () => {
-    const { app, host, power } = await startDesktop();
-    app.quit();
-    power.shutDown();
-    expect(host.calls).toEqual(['start', 'stop', 'stop within 1500']);
-    host.finishStop();
-    await settle();
-    expect(app.calls.at(-1)).toBe('exit 0');
-  });
+test('the end of the session reaches the gateway with the time that it has left, and frees the data directory', async () => {
+  const host = createFakeHost();
+  const released: string[] = [];
+  const lock = { listensAt: () => undefined, release: () => void released.push('lock') };
+  const owned = ownedHost(host, lock);
+  const stopped = owned.stop(1500);
+  host.finishStop();
+  await stopped;
+  expect([host.calls, released]).toEqual([['stop within 1500'], ['lock']]);
+});
 
-  test('the end of the session reaches the app on Windows even if no window was opened', async () => {
-    const { host, windows, sessionWindows } = await startDesktop({
-      platform: 'win32',
-      prepare: ({ app }) => void app.switches.add('hidden'),
-    });
-    expect(windows).toEqual([]);
-    expect(sessionWindows).toHaveLength(1);
-    sessionWindows[0]?.emit('session-end');
-    expect(host.calls).toEqual(['start', 'stop within 1500']);
-    expect((await startDesktop({ platform: 'darwin' })).sessionWindows).toEqual([]);
-  });
+test('the end of the session lets the system quit the app: preventing that would cancel the logout on macOS', async () => {
+  const { app, power } = await startDesktop();
+  power.shutDown();
+  const event = new FakeEvent();
+  app.emit('before-quit', event);
+  expect(event.prevented).toBe(false);
+});
 
-  test('the end of the session comes as a signal too, which Electron would take for a quit that waits', async () => {
-    const { host, app, terminate } = await startDesktop();
-    terminate();
-    expect(host.calls).toEqual(['start', 'stop within 1500']);
-    host.finishStop();
-    await settle();
-    expect(app.calls.at(-1)).toBe('exit 0');
+test('the end of the session ends a running quit at once that still waits for requests', async () => {
+  const { app, host, power } = await startDesktop();
+  app.quit();
+  power.shutDown();
+  expect(host.calls).toEqual(['start', 'stop', 'stop within 1500']);
+  host.finishStop();
+  await settle();
+  expect(app.calls.at(-1)).toBe('exit 0');
+});
+
+test('the end of the session reaches the app on Windows even if no window was opened', async () => {
+  const { host, windows, sessionWindows } = await startDesktop({
+    platform: 'win32',
+    prepare: ({ app }) => void app.switches.add('hidden'),
   });
+  expect(windows).toEqual([]);
+  expect(sessionWindows).toHaveLength(1);
+  sessionWindows[0]?.emit('session-end');
+  expect(host.calls).toEqual(['start', 'stop within 1500']);
+  expect((await startDesktop({ platform: 'darwin' })).sessionWindows).toEqual([]);
+});
+
+test('the end of the session comes as a signal too, which Electron would take for a quit that waits', async () => {
+  const { host, app, terminate } = await startDesktop();
+  terminate();
+  expect(host.calls).toEqual(['start', 'stop within 1500']);
+  host.finishStop();
+  await settle();
+  expect(app.calls.at(-1)).toBe('exit 0');
 });

@@ -17,19 +17,17 @@ const HOST = {
   IsStatusNotifierHostRegistered: 'variant       boolean true',
 };
 
-describe('panels on Linux', () => {
-  test.each<[string, Readonly<Record<string, string>>, boolean]>([
-    ['is there with a watcher and a host', HOST, true],
-    [
-      'is not there before the host is',
-      { ...HOST, IsStatusNotifierHostRegistered: 'variant       boolean false' },
-      false,
-    ],
-    ['is not there without a watcher', { 'org.kde.StatusNotifierWatcher': 'boolean false' }, false],
-    ['is not there where nobody can be asked', {}, false],
-  ])('a panel on Linux %s', async (_case, answers, isThere) => {
-    expect(await createTrayPanel('linux', bus(answers))()).toBe(isThere);
-  });
+test.each<[string, Readonly<Record<string, string>>, boolean]>([
+  ['is there with a watcher and a host', HOST, true],
+  [
+    'is not there before the host is',
+    { ...HOST, IsStatusNotifierHostRegistered: 'variant       boolean false' },
+    false,
+  ],
+  ['is not there without a watcher', { 'org.kde.StatusNotifierWatcher': 'boolean false' }, false],
+  ['is not there where nobody can be asked', {}, false],
+])('a panel on Linux %s', async (_case, answers, isThere) => {
+  expect(await createTrayPanel('linux', bus(answers))()).toBe(isThere);
 });
 
 describe('icons and their panel', () => {

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parsePublicKey } from '../../main/platform/agent-identity.ts';
 import {
   checkSignature,
@@ -63,38 +63,36 @@ test('the worked example of docs/contributing/agent-protocol.md comes out letter
   });
 });
 
-describe('changes of a signed message', () => {
-  test.each<[what: string, message: () => SignedMessage, kind: string]>([
-    ['method', () => ({ ...signed(), method: 'PUT' }), 'forged'],
-    ['path', () => ({ ...signed(), path: '/api/v1/providers/heartbeat' }), 'forged'],
-    ['body', () => ({ ...signed(), body: Buffer.from('{}') }), 'digest_mismatch'],
-    ['sequence', () => withHeader('x-gateway-sequence', () => '2'), 'forged'],
-    ['time', () => withHeader('signature-input', (v) => v.replace('179', '178')), 'forged'],
-    ['digest', () => withHeader('content-digest', (v) => v.replace('o', 'p')), 'digest_mismatch'],
-    [
-      'order of the parameters',
-      () =>
-        withHeader('signature-input', (value) =>
-          value.replace(
-            ';alg="ed25519";tag="inglenook-agent"',
-            ';tag="inglenook-agent";alg="ed25519"',
-          ),
+test.each<[what: string, message: () => SignedMessage, kind: string]>([
+  ['method', () => ({ ...signed(), method: 'PUT' }), 'forged'],
+  ['path', () => ({ ...signed(), path: '/api/v1/providers/heartbeat' }), 'forged'],
+  ['body', () => ({ ...signed(), body: Buffer.from('{}') }), 'digest_mismatch'],
+  ['sequence', () => withHeader('x-gateway-sequence', () => '2'), 'forged'],
+  ['time', () => withHeader('signature-input', (v) => v.replace('179', '178')), 'forged'],
+  ['digest', () => withHeader('content-digest', (v) => v.replace('o', 'p')), 'digest_mismatch'],
+  [
+    'order of the parameters',
+    () =>
+      withHeader('signature-input', (value) =>
+        value.replace(
+          ';alg="ed25519";tag="inglenook-agent"',
+          ';tag="inglenook-agent";alg="ed25519"',
         ),
-      'forged',
-    ],
-    ['signature', () => withHeader('signature', (v) => v.replace(':x', ':y')), 'forged'],
-  ])('a message whose %s was changed after signing is refused', (_what, message, kind) => {
-    expect(check(message())).toMatchObject({ kind });
-  });
+      ),
+    'forged',
+  ],
+  ['signature', () => withHeader('signature', (v) => v.replace(':x', ':y')), 'forged'],
+])('a message whose %s was changed after signing is refused', (_what, message, kind) => {
+  expect(check(message())).toMatchObject({ kind });
+});
 
-  test('a signature covers the digest: body and digest cannot be changed together', () => {
-    const body = Buffer.from('{}');
-    const other = signatureHeaders({ ...CONTENT, body }, SIGNER);
-    const message = signed();
-    const digest = other['content-digest'] ?? '';
-    const headers = { ...message.headers, 'content-digest': digest };
-    expect(check({ ...message, body, headers })).toEqual({ kind: 'forged' });
-  });
+test('a signature covers the digest: body and digest cannot be changed together', () => {
+  const body = Buffer.from('{}');
+  const other = signatureHeaders({ ...CONTENT, body }, SIGNER);
+  const message = signed();
+  const digest = other['content-digest'] ?? '';
+  const headers = { ...message.headers, 'content-digest': digest };
+  expect(check({ ...message, body, headers })).toEqual({ kind: 'forged' });
 });
 
 test('a signature made with another key is forged, whatever it claims', () => {
@@ -140,89 +138,87 @@ test('signature parameters may come in any order, as long as they are signed in 
   );
 });
 
-describe('missing and malformed headers of a signature', () => {
-  test.each(['content-digest', 'x-gateway-sequence', 'signature-input', 'signature'])(
-    'a message without %s is refused, and the header named',
-    (name) => {
-      const { [name]: _gone, ...headers } = signed().headers;
-      const result = check({ ...signed(), headers });
-      expect(result).toMatchObject({ kind: 'malformed' });
-      expect(JSON.stringify(result).toLowerCase()).toContain(`the ${name} header is missing`);
-    },
-  );
-
-  test.each(['content-digest', 'x-gateway-sequence', 'signature-input', 'signature'])(
-    'a message with %s twice is refused, as Node joins it or as a list',
-    (name) => {
-      const { headers } = signed();
-      const value = headers[name] ?? '';
-      for (const twice of [`${value}, ${value}`, [value, value]]) {
-        const message = { ...signed(), headers: { ...headers, [name]: twice } };
-        expect(check(message)).toMatchObject({ kind: 'malformed' });
-      }
-    },
-  );
-
-  test.each(['0', '-1', '01', '1.5', '1e3', ' 1', '', 'x', '9007199254740992', '9'.repeat(17)])(
-    'a message with the sequence %j is refused',
-    (value) => {
-      expect(check(withHeader('x-gateway-sequence', () => value))).toEqual({
-        kind: 'malformed',
-        detail: 'X-Gateway-Sequence must be a positive integer',
-      });
-    },
-  );
-
-  test.each([
-    ['sha-512', (v: string) => v.replace('256', '512')],
-    ['two digests', (v: string) => `${v}, sha-512=:AA==:`],
-    ['no wrapping', (v: string) => v.replaceAll(':', '')],
-    ['nothing', () => ''],
-  ])('a message whose digest has %s is refused', (_what, change) => {
-    expect(check(withHeader('content-digest', change))).toMatchObject({ kind: 'malformed' });
-  });
-
-  test.each([
-    ['another label', (v: string) => v.replace('inglenook=', 'sig1=')],
-    ['a second label', (v: string) => `${v}, sig1=("@method");created=1`],
-    ['fewer components', (v: string) => v.replace(' "x-gateway-sequence"', '')],
-    ['no components', (v: string) => v.replace(/\(.*\)/, '()')],
-    [
-      'components in another order',
-      (v: string) => v.replace('"@method" "@path"', '"@path" "@method"'),
-    ],
-    ['an extra component', (v: string) => v.replace('"@path"', '"@path" "host"')],
-    ['a component parameter', (v: string) => v.replace('"@path"', '"@path";req')],
-    ['no created', (v: string) => v.replace(/;created=\d+/, '')],
-    ['no keyid', (v: string) => v.replace(/;keyid="[^"]+"/, '')],
-    ['no alg', (v: string) => v.replace(';alg="ed25519"', '')],
-    ['no tag', (v: string) => v.replace(/;tag="[^"]+"/, '')],
-    ['another alg', (v: string) => v.replace('"ed25519"', '"hmac-sha256"')],
-    ['another tag', (v: string) => v.replace('"inglenook-agent"', '"other"')],
-    ['an expiry', (v: string) => `${v};expires=1790000060`],
-    ['created twice', (v: string) => v.replace(';keyid', ';created=1790000000;keyid')],
-    ['created as text', (v: string) => v.replace('=1790000000', '="1790000000"')],
-    ['created below zero', (v: string) => v.replace('=1790000000', '=-1790000000')],
-    ['keyid as a number', (v: string) => v.replace(/keyid="[^"]+"/, 'keyid=1')],
-    ['an open quote', (v: string) => v.slice(0, -1)],
-    ['blanks', (v: string) => v.replaceAll(';', '; ')],
-    ['a keyid of 5,000 digits', (v: string) => v.replace('prv_', 'a'.repeat(5000))],
-    ['nothing', () => ''],
-  ])('a message whose Signature-Input has %s is refused', (_what, change) => {
-    const result = check(withHeader('signature-input', change));
+test.each(['content-digest', 'x-gateway-sequence', 'signature-input', 'signature'])(
+  'a message without %s is refused, and the header named',
+  (name) => {
+    const { [name]: _gone, ...headers } = signed().headers;
+    const result = check({ ...signed(), headers });
     expect(result).toMatchObject({ kind: 'malformed' });
-    expect(JSON.stringify(result)).toContain('Signature-Input must be');
-  });
+    expect(JSON.stringify(result).toLowerCase()).toContain(`the ${name} header is missing`);
+  },
+);
 
-  test.each([
-    ['another label', (v: string) => v.replace('inglenook=', 'sig1=')],
-    ['no wrapping', (v: string) => v.replaceAll(':', '')],
-    ['63 bytes', () => `inglenook=:${Buffer.alloc(63).toString('base64')}:`],
-    ['65 bytes', () => `inglenook=:${Buffer.alloc(65).toString('base64')}:`],
-    ['base64url', (v: string) => v.replace('+', '-')],
-  ])('a message whose Signature has %s is refused', (_what, change) => {
-    expect(check(withHeader('signature', change))).toMatchObject({ kind: 'malformed' });
-  });
+test.each(['content-digest', 'x-gateway-sequence', 'signature-input', 'signature'])(
+  'a message with %s twice is refused, as Node joins it or as a list',
+  (name) => {
+    const { headers } = signed();
+    const value = headers[name] ?? '';
+    for (const twice of [`${value}, ${value}`, [value, value]]) {
+      const message = { ...signed(), headers: { ...headers, [name]: twice } };
+      expect(check(message)).toMatchObject({ kind: 'malformed' });
+    }
+  },
+);
+
+test.each(['0', '-1', '01', '1.5', '1e3', ' 1', '', 'x', '9007199254740992', '9'.repeat(17)])(
+  'a message with the sequence %j is refused',
+  (value) => {
+    expect(check(withHeader('x-gateway-sequence', () => value))).toEqual({
+      kind: 'malformed',
+      detail: 'X-Gateway-Sequence must be a positive integer',
+    });
+  },
+);
+
+test.each([
+  ['sha-512', (v: string) => v.replace('256', '512')],
+  ['two digests', (v: string) => `${v}, sha-512=:AA==:`],
+  ['no wrapping', (v: string) => v.replaceAll(':', '')],
+  ['nothing', () => ''],
+])('a message whose digest has %s is refused', (_what, change) => {
+  expect(check(withHeader('content-digest', change))).toMatchObject({ kind: 'malformed' });
+});
+
+test.each([
+  ['another label', (v: string) => v.replace('inglenook=', 'sig1=')],
+  ['a second label', (v: string) => `${v}, sig1=("@method");created=1`],
+  ['fewer components', (v: string) => v.replace(' "x-gateway-sequence"', '')],
+  ['no components', (v: string) => v.replace(/\(.*\)/, '()')],
+  [
+    'components in another order',
+    (v: string) => v.replace('"@method" "@path"', '"@path" "@method"'),
+  ],
+  ['an extra component', (v: string) => v.replace('"@path"', '"@path" "host"')],
+  ['a component parameter', (v: string) => v.replace('"@path"', '"@path";req')],
+  ['no created', (v: string) => v.replace(/;created=\d+/, '')],
+  ['no keyid', (v: string) => v.replace(/;keyid="[^"]+"/, '')],
+  ['no alg', (v: string) => v.replace(';alg="ed25519"', '')],
+  ['no tag', (v: string) => v.replace(/;tag="[^"]+"/, '')],
+  ['another alg', (v: string) => v.replace('"ed25519"', '"hmac-sha256"')],
+  ['another tag', (v: string) => v.replace('"inglenook-agent"', '"other"')],
+  ['an expiry', (v: string) => `${v};expires=1790000060`],
+  ['created twice', (v: string) => v.replace(';keyid', ';created=1790000000;keyid')],
+  ['created as text', (v: string) => v.replace('=1790000000', '="1790000000"')],
+  ['created below zero', (v: string) => v.replace('=1790000000', '=-1790000000')],
+  ['keyid as a number', (v: string) => v.replace(/keyid="[^"]+"/, 'keyid=1')],
+  ['an open quote', (v: string) => v.slice(0, -1)],
+  ['blanks', (v: string) => v.replaceAll(';', '; ')],
+  ['a keyid of 5,000 digits', (v: string) => v.replace('prv_', 'a'.repeat(5000))],
+  ['nothing', () => ''],
+])('a message whose Signature-Input has %s is refused', (_what, change) => {
+  const result = check(withHeader('signature-input', change));
+  expect(result).toMatchObject({ kind: 'malformed' });
+  expect(JSON.stringify(result)).toContain('Signature-Input must be');
+});
+
+test.each([
+  ['another label', (v: string) => v.replace('inglenook=', 'sig1=')],
+  ['no wrapping', (v: string) => v.replaceAll(':', '')],
+  ['63 bytes', () => `inglenook=:${Buffer.alloc(63).toString('base64')}:`],
+  ['65 bytes', () => `inglenook=:${Buffer.alloc(65).toString('base64')}:`],
+  ['base64url', (v: string) => v.replace('+', '-')],
+])('a message whose Signature has %s is refused', (_what, change) => {
+  expect(check(withHeader('signature', change))).toMatchObject({ kind: 'malformed' });
 });
 
 test('no garbage in any header passes or throws', () => {

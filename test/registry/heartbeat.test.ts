@@ -1,92 +1,88 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
 import { createManualClock } from '../support/clock.ts';
 import { createAgent, device, HEARTBEAT, recordOf, startRegistry } from './world.ts';
 
-describe('heartbeats', () => {
-  test('a heartbeat is answered only when it is on disk', async () => {
-    const { join, beat, store } = startRegistry();
-    const agent = await join();
-    const release = store.hold();
-    let isAnswered = false;
-    const answer = beat(agent).then(() => (isAnswered = true));
-    await new Promise(setImmediate);
-    expect([isAnswered, store.state().providers[0]?.heartbeatCount]).toEqual([false, 0]);
-    release();
-    await answer;
-    expect(store.state().providers[0]?.heartbeatCount).toBe(1);
-  });
+test('a heartbeat is answered only when it is on disk', async () => {
+  const { join, beat, store } = startRegistry();
+  const agent = await join();
+  const release = store.hold();
+  let isAnswered = false;
+  const answer = beat(agent).then(() => (isAnswered = true));
+  await new Promise(setImmediate);
+  expect([isAnswered, store.state().providers[0]?.heartbeatCount]).toEqual([false, 0]);
+  release();
+  await answer;
+  expect(store.state().providers[0]?.heartbeatCount).toBe(1);
+});
 
-  test('a heartbeat that cannot be written is not acknowledged, but the machine counts as present', async () => {
-    const { join, beat, store, registry, clock, verify } = startRegistry();
-    const agent = await join();
-    await beat(agent);
-    await verify(agent.id);
-    store.fail('the disk is full');
-    for (let count = 0; count < 4; count += 1) {
-      clock.advance(15_000);
-      expect(await beat(agent)).toMatchObject({
-        status: 503,
-        code: 'registry_unwritten',
-        message: 'the disk is full',
-      });
-    }
-    expect(registry.targets()).toHaveLength(1);
-    store.fail(null);
-    expect(await beat(agent)).toMatchObject({ kind: 'answered' });
-    expect(store.state().providers[0]?.heartbeatCount).toBe(6);
+test('a heartbeat that cannot be written is not acknowledged, but the machine counts as present', async () => {
+  const { join, beat, store, registry, clock, verify } = startRegistry();
+  const agent = await join();
+  await beat(agent);
+  await verify(agent.id);
+  store.fail('the disk is full');
+  for (let count = 0; count < 4; count += 1) {
+    clock.advance(15_000);
+    expect(await beat(agent)).toMatchObject({
+      status: 503,
+      code: 'registry_unwritten',
+      message: 'the disk is full',
+    });
+  }
+  expect(registry.targets()).toHaveLength(1);
+  store.fail(null);
+  expect(await beat(agent)).toMatchObject({ kind: 'answered' });
+  expect(store.state().providers[0]?.heartbeatCount).toBe(6);
+});
+
+test('of many copies of a heartbeat that come at the same time, only one counts', async () => {
+  const { join, registry, store } = startRegistry();
+  const agent = await join();
+  const message = agent.heartbeat(recordOf());
+  const release = store.hold();
+  const answers = Array.from({ length: 5 }, () => registry.handleHeartbeat(message));
+  release();
+  const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === 'answered')).toHaveLength(1);
+  expect(registry.get(agent.id)?.heartbeat_count).toBe(1);
+});
+
+test('the sequence is kept over a restart', async () => {
+  const before = startRegistry();
+  const agent = await before.join();
+  const message = agent.heartbeat(recordOf());
+  await before.registry.handleHeartbeat(message);
+  const after = startRegistry({ store: before.store, clock: before.clock });
+  expect(await after.registry.handleHeartbeat(message)).toMatchObject({
+    code: 'sequence_reused',
+  });
+  expect(await after.beat(agent)).toMatchObject({ kind: 'answered' });
+});
+
+test('a record that was refused does not use up its sequence', async () => {
+  const { join, registry } = startRegistry();
+  const agent = await join();
+  const { sequence } = agent;
+  await registry.handleHeartbeat(agent.heartbeat({ ...recordOf(), chip: 7 }));
+  agent.sequence = sequence;
+  expect(await registry.handleHeartbeat(agent.heartbeat(recordOf()))).toMatchObject({
+    kind: 'answered',
   });
 });
 
-describe('the sequence of heartbeats', () => {
-  test('of many copies of a heartbeat that come at the same time, only one counts', async () => {
-    const { join, registry, store } = startRegistry();
-    const agent = await join();
-    const message = agent.heartbeat(recordOf());
-    const release = store.hold();
-    const answers = Array.from({ length: 5 }, () => registry.handleHeartbeat(message));
-    release();
-    const kinds = (await Promise.all(answers)).map(({ kind }) => kind);
-    expect(kinds.filter((kind) => kind === 'answered')).toHaveLength(1);
-    expect(registry.get(agent.id)?.heartbeat_count).toBe(1);
-  });
-
-  test('the sequence is kept over a restart', async () => {
-    const before = startRegistry();
-    const agent = await before.join();
-    const message = agent.heartbeat(recordOf());
-    await before.registry.handleHeartbeat(message);
-    const after = startRegistry({ store: before.store, clock: before.clock });
-    expect(await after.registry.handleHeartbeat(message)).toMatchObject({
-      code: 'sequence_reused',
-    });
-    expect(await after.beat(agent)).toMatchObject({ kind: 'answered' });
-  });
-
-  test('a record that was refused does not use up its sequence', async () => {
-    const { join, registry } = startRegistry();
-    const agent = await join();
-    const { sequence } = agent;
-    await registry.handleHeartbeat(agent.heartbeat({ ...recordOf(), chip: 7 }));
-    agent.sequence = sequence;
-    expect(await registry.handleHeartbeat(agent.heartbeat(recordOf()))).toMatchObject({
-      kind: 'answered',
-    });
-  });
-
-  test('each gateway counts the sequence for itself', async () => {
-    const [a, b] = [startRegistry(), startRegistry()];
-    const agent = createAgent(a.clock);
-    await a.join(agent);
-    const message = agent.heartbeat(recordOf());
-    await a.registry.handleHeartbeat(message);
-    // Taken to a gateway that does not know the machine, and to one that has heard more of it.
-    expect(await b.registry.handleHeartbeat(message)).toMatchObject({ code: 'unknown_provider' });
-    await b.join(agent);
-    expect(await b.registry.handleHeartbeat(message)).toMatchObject({ code: 'sequence_reused' });
-    expect(await b.beat(agent)).toMatchObject({ kind: 'answered' });
-    expect(await a.beat(agent)).toMatchObject({ kind: 'answered' });
-  });
+test('each gateway counts the sequence for itself', async () => {
+  const [a, b] = [startRegistry(), startRegistry()];
+  const agent = createAgent(a.clock);
+  await a.join(agent);
+  const message = agent.heartbeat(recordOf());
+  await a.registry.handleHeartbeat(message);
+  // Taken to a gateway that does not know the machine, and to one that has heard more of it.
+  expect(await b.registry.handleHeartbeat(message)).toMatchObject({ code: 'unknown_provider' });
+  await b.join(agent);
+  expect(await b.registry.handleHeartbeat(message)).toMatchObject({ code: 'sequence_reused' });
+  expect(await b.beat(agent)).toMatchObject({ kind: 'answered' });
+  expect(await a.beat(agent)).toMatchObject({ kind: 'answered' });
 });
 
 test.each([
@@ -103,56 +99,54 @@ test.each([
   expect(answer).toMatchObject(expected);
 });
 
-describe('records of heartbeats', () => {
-  const send = async (body: string) => {
-    const { join, registry } = startRegistry();
-    const agent = await join();
-    const answer = await registry.handleHeartbeat(agent.message(HEARTBEAT, Buffer.from(body)));
-    return { answer, provider: registry.get(agent.id) };
-  };
+const send = async (body: string) => {
+  const { join, registry } = startRegistry();
+  const agent = await join();
+  const answer = await registry.handleHeartbeat(agent.message(HEARTBEAT, Buffer.from(body)));
+  return { answer, provider: registry.get(agent.id) };
+};
 
-  test.each<[field: string, change: object]>([
-    ['chip', { chip: 7 }],
-    ['chip', { chip: 'x'.repeat(1025) }],
-    ['status', { status: 'stale' }],
-    ['status', { status: 'verified' }],
-    ['uptime_s', { uptime_s: -1 }],
-    ['uptime_s', { uptime_s: 1.5 }],
-    ['uptime_s', { uptime_s: 1e300 }],
-    ['models', { models: 'one' }],
-    ['models[1]', { models: ['a', null] }],
-    ['engine_health.code', { engine_health: { status: 'ok', code: 1000 } }],
-    ['gpu.devices[0].name', { gpu: { ...recordOf().gpu, devices: [{ ...device(0), name: 1 }] } }],
-    [
-      'gpu.devices[0].util_gpu',
-      { gpu: { ...recordOf().gpu, devices: [{ ...device(0), util_gpu: 101 }] } },
-    ],
-    ['host', { host: null }],
-    ['tailnet_ip', { tailnet_ip: null }],
-    ['agent_url', { agent_url: undefined }],
-  ])('a record with a bad %s is refused by that name', async (field, change) => {
-    const { answer, provider } = await send(JSON.stringify({ ...recordOf(), ...change }));
-    expect(answer).toMatchObject({ status: 400, code: 'invalid_request', param: field });
-    expect(answer).toMatchObject({ message: expect.stringContaining(field) });
-    expect(provider).toBeNull();
-  });
+test.each<[field: string, change: object]>([
+  ['chip', { chip: 7 }],
+  ['chip', { chip: 'x'.repeat(1025) }],
+  ['status', { status: 'stale' }],
+  ['status', { status: 'verified' }],
+  ['uptime_s', { uptime_s: -1 }],
+  ['uptime_s', { uptime_s: 1.5 }],
+  ['uptime_s', { uptime_s: 1e300 }],
+  ['models', { models: 'one' }],
+  ['models[1]', { models: ['a', null] }],
+  ['engine_health.code', { engine_health: { status: 'ok', code: 1000 } }],
+  ['gpu.devices[0].name', { gpu: { ...recordOf().gpu, devices: [{ ...device(0), name: 1 }] } }],
+  [
+    'gpu.devices[0].util_gpu',
+    { gpu: { ...recordOf().gpu, devices: [{ ...device(0), util_gpu: 101 }] } },
+  ],
+  ['host', { host: null }],
+  ['tailnet_ip', { tailnet_ip: null }],
+  ['agent_url', { agent_url: undefined }],
+])('a record with a bad %s is refused by that name', async (field, change) => {
+  const { answer, provider } = await send(JSON.stringify({ ...recordOf(), ...change }));
+  expect(answer).toMatchObject({ status: 400, code: 'invalid_request', param: field });
+  expect(answer).toMatchObject({ message: expect.stringContaining(field) });
+  expect(provider).toBeNull();
+});
 
-  test('a record keeps no field that is not of the protocol, and none that is the registry’s own', async () => {
-    const extra = `"verification":{"status":"verified"},"trust_level":"software","attested":true,"totalRequests":9,"id":"prv_0","heartbeat_count":99,"last_heartbeat_ip":"1.2.3.4","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"surprise":[[[[[]]]]]`;
-    const { answer, provider } = await send(`{${extra},${JSON.stringify(recordOf()).slice(1)}`);
-    expect(answer.kind).toBe('answered');
-    expect(provider).toMatchObject({
-      verification: { status: 'pending' },
-      trust_level: 'none',
-      attested: false,
-      totalRequests: 0,
-      heartbeat_count: 1,
-      last_heartbeat_ip: '192.168.1.20',
-    });
-    expect(provider?.raw).toEqual({ id: provider?.id, ...recordOf() });
-    expect(JSON.stringify(provider)).not.toMatch(/polluted|surprise/);
-    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+test('a record keeps no field that is not of the protocol, and none that is the registry’s own', async () => {
+  const extra = `"verification":{"status":"verified"},"trust_level":"software","attested":true,"totalRequests":9,"id":"prv_0","heartbeat_count":99,"last_heartbeat_ip":"1.2.3.4","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"surprise":[[[[[]]]]]`;
+  const { answer, provider } = await send(`{${extra},${JSON.stringify(recordOf()).slice(1)}`);
+  expect(answer.kind).toBe('answered');
+  expect(provider).toMatchObject({
+    verification: { status: 'pending' },
+    trust_level: 'none',
+    attested: false,
+    totalRequests: 0,
+    heartbeat_count: 1,
+    last_heartbeat_ip: '192.168.1.20',
   });
+  expect(provider?.raw).toEqual({ id: provider?.id, ...recordOf() });
+  expect(JSON.stringify(provider)).not.toMatch(/polluted|surprise/);
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
 
 test('the agent of this process is enrolled by itself, once, and comes from 127.0.0.1', async () => {

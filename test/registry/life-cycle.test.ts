@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ProviderStatus } from '#shared/provider.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { startRegistry, type World } from './world.ts';
@@ -128,54 +128,52 @@ test('a machine’s silence reaches the dashboard without anybody asking', async
   expect(world.registry.revision()).toBeGreaterThan(before);
 });
 
-describe('restarts of the registry', () => {
-  const restart = async (world: World, downMs: number) => {
-    await world.registry.stop();
-    const { store } = world;
-    const clock = createManualClock();
-    clock.advance(world.clock.now() - clock.now() + downMs);
-    return startRegistry({ store, clock });
-  };
+const restart = async (world: World, downMs: number) => {
+  await world.registry.stop();
+  const { store } = world;
+  const clock = createManualClock();
+  clock.advance(world.clock.now() - clock.now() + downMs);
+  return startRegistry({ store, clock });
+};
 
-  test.each([1000, HOUR_MS, 40 * DAY_MS])(
-    'a restart of %i ms counts against no machine: each has a whole interval to be heard',
-    async (downMs) => {
-      const before = await withMachine();
-      before.clock.advance(30_000);
-      const after = await restart(before, downMs);
-      expect(after.registry.get(before.agent.id)).toMatchObject({
-        status: 'serving',
-        verification: { status: 'verified' },
-      });
-      expect(after.registry.targets()).toHaveLength(1);
-      after.clock.advance(44_999);
-      expect(after.registry.targets()).toHaveLength(1);
-      after.clock.advance(1);
-      expect(after.registry.get(before.agent.id)?.status).toBe('stale');
-    },
-  );
-
-  test('a start with a clock that was far ahead makes no later start forget a machine', async () => {
+test.each([1000, HOUR_MS, 40 * DAY_MS])(
+  'a restart of %i ms counts against no machine: each has a whole interval to be heard',
+  async (downMs) => {
     const before = await withMachine();
-    const ahead = await restart(before, 365 * DAY_MS);
-    ahead.clock.advance(20_000);
-    const after = await restart(ahead, -365 * DAY_MS);
-    after.clock.advance(5000);
-    expect(after.registry.get(before.agent.id)).not.toBeNull();
-  });
+    before.clock.advance(30_000);
+    const after = await restart(before, downMs);
+    expect(after.registry.get(before.agent.id)).toMatchObject({
+      status: 'serving',
+      verification: { status: 'verified' },
+    });
+    expect(after.registry.targets()).toHaveLength(1);
+    after.clock.advance(44_999);
+    expect(after.registry.targets()).toHaveLength(1);
+    after.clock.advance(1);
+    expect(after.registry.get(before.agent.id)?.status).toBe('stale');
+  },
+);
 
-  test('a restart finds every provider as it was, and in the same order', async () => {
-    const before = startRegistry();
-    for (let count = 0; count < 5; count += 1) {
-      await before.beat(await before.join());
-      before.clock.advance(1);
-    }
-    const after = await restart(before, 0);
-    expect(listed(after)).toEqual(listed(before));
-    for (const id of listed(before)) {
-      expect(after.registry.get(id)).toEqual(before.registry.get(id));
-    }
-  });
+test('a start with a clock that was far ahead makes no later start forget a machine', async () => {
+  const before = await withMachine();
+  const ahead = await restart(before, 365 * DAY_MS);
+  ahead.clock.advance(20_000);
+  const after = await restart(ahead, -365 * DAY_MS);
+  after.clock.advance(5000);
+  expect(after.registry.get(before.agent.id)).not.toBeNull();
+});
+
+test('a restart finds every provider as it was, and in the same order', async () => {
+  const before = startRegistry();
+  for (let count = 0; count < 5; count += 1) {
+    await before.beat(await before.join());
+    before.clock.advance(1);
+  }
+  const after = await restart(before, 0);
+  expect(listed(after)).toEqual(listed(before));
+  for (const id of listed(before)) {
+    expect(after.registry.get(id)).toEqual(before.registry.get(id));
+  }
 });
 
 test.each([

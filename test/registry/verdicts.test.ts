@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { CHECK_NAMES } from '#shared/checks.ts';
 import type { StoredVerification } from '../../main/registry/store/store.ts';
 import { createAgent, startRegistry } from './world.ts';
@@ -68,27 +68,25 @@ test('a verification result that cannot be written takes effect all the same, an
   expect(verification().status).toBe('failed');
 });
 
-describe('outdated verification results', () => {
-  test('a verification result is outdated when the machine has changed meanwhile', async () => {
-    const { agent, id, host, subject, beat, verification } = await withMachine();
-    const { materialChanges } = subject();
-    host.verifying(id, true);
-    await beat(agent, { models: ['another'], current_model: 'another' });
-    const verified = { ...FAILED, state: 'verified' } as const;
-    expect(await host.verificationDone(id, materialChanges, verified)).toEqual({
-      kind: 'outdated',
-    });
-    expect(verification().status).toBe('pending');
+test('a verification result is outdated when the machine has changed meanwhile', async () => {
+  const { agent, id, host, subject, beat, verification } = await withMachine();
+  const { materialChanges } = subject();
+  host.verifying(id, true);
+  await beat(agent, { models: ['another'], current_model: 'another' });
+  const verified = { ...FAILED, state: 'verified' } as const;
+  expect(await host.verificationDone(id, materialChanges, verified)).toEqual({
+    kind: 'outdated',
   });
+  expect(verification().status).toBe('pending');
+});
 
-  test('a verification result is outdated when the machine is gone', async () => {
-    const { id, host, subject, registry, removed } = await withMachine();
-    const { materialChanges } = subject();
-    await registry.remove(id);
-    expect(removed).toEqual([id]);
-    expect(await host.verificationDone(id, materialChanges, FAILED)).toEqual({ kind: 'outdated' });
-    expect(host.subject(id)).toBeNull();
-  });
+test('a verification result is outdated when the machine is gone', async () => {
+  const { id, host, subject, registry, removed } = await withMachine();
+  const { materialChanges } = subject();
+  await registry.remove(id);
+  expect(removed).toEqual([id]);
+  expect(await host.verificationDone(id, materialChanges, FAILED)).toEqual({ kind: 'outdated' });
+  expect(host.subject(id)).toBeNull();
 });
 
 test('the owner may have any machine verified that was heard', async () => {

@@ -147,7 +147,7 @@ export function startRegistry(
     changed,
     newToken,
     /** Enrols an agent with a new token; gives it back. */
-    async join(agent = createAgent(clock)) {
+    join: async (agent = createAgent(clock)) => {
       const answer = await registry.handleEnroll(agent.enroll(await newToken()));
       if (answer.kind === 'refused') throw new Error(answer.message);
       return agent;
@@ -156,7 +156,7 @@ export function startRegistry(
     beat: (agent: TestAgent, overrides: Partial<AgentRecord> = {}, ip?: string) =>
       registry.handleHeartbeat(agent.heartbeat(recordOf(overrides), ip)),
     /** Lets a provider pass its verification. */
-    async verify(id: string, address = 'http://192.168.1.20:3001') {
+    verify: async (id: string, address = 'http://192.168.1.20:3001') => {
       const subject = registry.verifierHost.subject(id);
       if (subject === null) throw new Error('no such subject');
       await registry.verifierHost.verificationDone(id, subject.materialChanges, {

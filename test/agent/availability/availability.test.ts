@@ -1,5 +1,5 @@
 import type { OwnerChoice } from '#shared/agent.ts';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { UNKNOWN_HOST_ACTIVITY } from '../../../main/agent/availability/host-activity.ts';
 import {
   afterObservation,
@@ -50,38 +50,36 @@ test('a pause takes effect at once, a drain lets running requests finish, and bo
   expect(drained.reasons()).toHaveLength(1);
 });
 
-describe('owner rules', () => {
-  test.each([
-    [{ onlyWhenIdle: true }, { userIdleMs: 299_999 }, { userIdleMs: 300_000 }],
-    [{ notOnBattery: true }, { isOnBattery: true }, { isOnBattery: false }],
-    [{ maxGpuTemperatureC: 80 }, { gpuTemperatureC: 80 }, { gpuTemperatureC: 74 }],
-  ])(
-    'the owner rule %j pauses at %j, no longer at %j, and never for an unknown reading',
-    (rules, bad, good) => {
-      const held = under(rules).see(bad);
-      expect([held.mode(), held.mode(1)]).toEqual(['paused', 'draining']);
-      expect(held.see(good).mode()).toBe('on');
-      expect(held.see({}).mode()).toBe('on');
-      expect(held.reasons()[0]).toMatch(/\S/);
-    },
-  );
+test.each([
+  [{ onlyWhenIdle: true }, { userIdleMs: 299_999 }, { userIdleMs: 300_000 }],
+  [{ notOnBattery: true }, { isOnBattery: true }, { isOnBattery: false }],
+  [{ maxGpuTemperatureC: 80 }, { gpuTemperatureC: 80 }, { gpuTemperatureC: 74 }],
+])(
+  'the owner rule %j pauses at %j, no longer at %j, and never for an unknown reading',
+  (rules, bad, good) => {
+    const held = under(rules).see(bad);
+    expect([held.mode(), held.mode(1)]).toEqual(['paused', 'draining']);
+    expect(held.see(good).mode()).toBe('on');
+    expect(held.see({}).mode()).toBe('on');
+    expect(held.reasons()[0]).toMatch(/\S/);
+  },
+);
 
-  test('an owner rule to yield pauses for another program that keeps the GPU busy, and resumes after a long quiet', () => {
-    const rule = under({ yieldToOthers: true });
-    const at = (s: number, gpuUtilPercent: number, isServing = false) => ({
-      ticks: s * 1000,
-      gpuUtilPercent,
-      isServing,
-    });
-    expect(rule.see(at(0, 90)).mode()).toBe('on');
-    expect(rule.see(at(0, 90, true), at(15, 90, true), at(30, 90, true)).mode()).toBe('on');
-    expect(rule.see(at(0, 90), at(15, 90)).mode()).toBe('on');
-    const taken = rule.see(at(0, 90), at(20, 90));
-    expect(taken.mode()).toBe('paused');
-    expect(taken.see(at(25, 0), at(50, 0)).mode()).toBe('paused');
-    expect(taken.see(at(25, 0), at(50, 50), at(75, 0)).mode()).toBe('paused');
-    expect(taken.see(at(25, 0), at(55, 0)).mode()).toBe('on');
+test('an owner rule to yield pauses for another program that keeps the GPU busy, and resumes after a long quiet', () => {
+  const rule = under({ yieldToOthers: true });
+  const at = (s: number, gpuUtilPercent: number, isServing = false) => ({
+    ticks: s * 1000,
+    gpuUtilPercent,
+    isServing,
   });
+  expect(rule.see(at(0, 90)).mode()).toBe('on');
+  expect(rule.see(at(0, 90, true), at(15, 90, true), at(30, 90, true)).mode()).toBe('on');
+  expect(rule.see(at(0, 90), at(15, 90)).mode()).toBe('on');
+  const taken = rule.see(at(0, 90), at(20, 90));
+  expect(taken.mode()).toBe('paused');
+  expect(taken.see(at(25, 0), at(50, 0)).mode()).toBe('paused');
+  expect(taken.see(at(25, 0), at(50, 50), at(75, 0)).mode()).toBe('paused');
+  expect(taken.see(at(25, 0), at(55, 0)).mode()).toBe('on');
 });
 
 test('switching a machine on overrules a broken owner rule until that rule has been kept once', () => {
@@ -96,34 +94,32 @@ test('a pause takes precedence over all owner rules, and no rule ends it', () =>
   expect(held.mode()).toBe('paused');
 });
 
-describe('freed memory', () => {
-  const freed = (untilMs: number | null) => ({ ...INITIAL_STATE, freed: { untilMs } });
+const freed = (untilMs: number | null) => ({ ...INITIAL_STATE, freed: { untilMs } });
 
-  test('freed memory keeps requests away until its time is over, or its owner takes it back', () => {
-    const machine = under({}, freed(1000));
-    expect([machine.mode(1), machine.mode(0)]).toEqual(['draining', 'paused']);
-    expect(afterTime(freed(1000), 999).freed).not.toBeNull();
-    expect(afterTime(freed(1000), 1000).freed).toBeNull();
-    expect(afterTime(freed(null), Number.MAX_SAFE_INTEGER).freed).not.toBeNull();
-    expect(machine.choice('on').mode()).toBe('on');
-  });
+test('freed memory keeps requests away until its time is over, or its owner takes it back', () => {
+  const machine = under({}, freed(1000));
+  expect([machine.mode(1), machine.mode(0)]).toEqual(['draining', 'paused']);
+  expect(afterTime(freed(1000), 999).freed).not.toBeNull();
+  expect(afterTime(freed(1000), 1000).freed).toBeNull();
+  expect(afterTime(freed(null), Number.MAX_SAFE_INTEGER).freed).not.toBeNull();
+  expect(machine.choice('on').mode()).toBe('on');
+});
 
-  test('freed memory leaves a machine paused that was paused before or is paused meanwhile', () => {
-    const paused = afterChoice(freed(1000), 'paused');
-    expect(under({}, paused).mode(3)).toBe('paused');
-    expect(under({}, afterTime(paused, 1000)).mode()).toBe('paused');
-  });
+test('freed memory leaves a machine paused that was paused before or is paused meanwhile', () => {
+  const paused = afterChoice(freed(1000), 'paused');
+  expect(under({}, paused).mode(3)).toBe('paused');
+  expect(under({}, afterTime(paused, 1000)).mode()).toBe('paused');
+});
 
-  test('an owner rule frees memory only if the owner allows it and others need the GPU', () => {
-    const wishOf = (rules: Partial<OwnerRules>, seen: Partial<Observation>, rulesFree: boolean) =>
-      memoryGoalOf(
-        afterObservation(INITIAL_STATE, { ...NO_RULES, ...rules }, { ...QUIET, ...seen }),
-        rulesFree,
-      ).kind;
-    const used = [{ onlyWhenIdle: true }, { userIdleMs: 0 }] as const;
-    expect([wishOf(...used, true), wishOf(...used, false)]).toEqual(['freed', 'kept']);
-    expect(wishOf({ maxGpuTemperatureC: 80 }, { gpuTemperatureC: 90 }, true)).toBe('kept');
-  });
+test('an owner rule frees memory only if the owner allows it and others need the GPU', () => {
+  const wishOf = (rules: Partial<OwnerRules>, seen: Partial<Observation>, rulesFree: boolean) =>
+    memoryGoalOf(
+      afterObservation(INITIAL_STATE, { ...NO_RULES, ...rules }, { ...QUIET, ...seen }),
+      rulesFree,
+    ).kind;
+  const used = [{ onlyWhenIdle: true }, { userIdleMs: 0 }] as const;
+  expect([wishOf(...used, true), wishOf(...used, false)]).toEqual(['freed', 'kept']);
+  expect(wishOf({ maxGpuTemperatureC: 80 }, { gpuTemperatureC: 90 }, true)).toBe('kept');
 });
 
 test('the owner’s choice is kept over a restart, and owner rules are those of the settings', async () => {

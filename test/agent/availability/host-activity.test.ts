@@ -29,45 +29,39 @@ function machine(
   };
 }
 
-describe('power on Linux', () => {
-  const SUPPLY = '/sys/class/power_supply';
-  const supply = (name: string, files: Readonly<Record<string, string>>) =>
-    Object.fromEntries(
-      Object.entries(files).map(([file, text]) => [`${SUPPLY}/${name}/${file}`, text]),
-    );
-  const battery = (status: string) => supply('BAT0', { type: 'Battery', status });
-  const mains = (online: string) => supply('AC', { type: 'Mains', online });
-  const usb = (online: string) => supply('ucsi-1', { type: 'USB', online });
-  const mouse = supply('hid-1', { type: 'Battery', scope: 'Device', status: 'Discharging' });
+const SUPPLY = '/sys/class/power_supply';
+const supply = (name: string, files: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(files).map(([file, text]) => [`${SUPPLY}/${name}/${file}`, text]),
+  );
+const battery = (status: string) => supply('BAT0', { type: 'Battery', status });
+const mains = (online: string) => supply('AC', { type: 'Mains', online });
+const usb = (online: string) => supply('ucsi-1', { type: 'USB', online });
+const mouse = supply('hid-1', { type: 'Battery', scope: 'Device', status: 'Discharging' });
 
-  test.each([
-    [
-      'a laptop that is unplugged is on battery',
-      { ...battery('Discharging'), ...mains('0') },
-      true,
-    ],
-    [
-      'a laptop whose battery drains on mains power is on mains power',
-      { ...battery('Discharging'), ...mains('1') },
-      false,
-    ],
-    [
-      'a laptop with a charger at a USB port is on mains power',
-      { ...battery('Discharging'), ...mains('0'), ...usb('2') },
-      false,
-    ],
-    [
-      'a laptop with a battery in an unknown state is not on battery',
-      { ...battery('Unknown'), ...mains('0') },
-      false,
-    ],
-    ['a laptop that reports no mains is on battery', battery('Discharging'), true],
-    ['a desktop with the battery of a mouse is not on battery', mouse, false],
-    ['a desktop is not on battery', { '/sys/class/net/lo/mtu': '1500' }, false],
-    ['a machine whose kernel is hidden has an unknown power source', {}, null],
-  ])('%s', async (_title, files, isOnBattery) => {
-    expect(await machine('linux', {}, fileTree(files)).isOnBattery()).toBe(isOnBattery);
-  });
+test.each([
+  ['a laptop that is unplugged is on battery', { ...battery('Discharging'), ...mains('0') }, true],
+  [
+    'a laptop whose battery drains on mains power is on mains power',
+    { ...battery('Discharging'), ...mains('1') },
+    false,
+  ],
+  [
+    'a laptop with a charger at a USB port is on mains power',
+    { ...battery('Discharging'), ...mains('0'), ...usb('2') },
+    false,
+  ],
+  [
+    'a laptop with a battery in an unknown state is not on battery',
+    { ...battery('Unknown'), ...mains('0') },
+    false,
+  ],
+  ['a laptop that reports no mains is on battery', battery('Discharging'), true],
+  ['a desktop with the battery of a mouse is not on battery', mouse, false],
+  ['a desktop is not on battery', { '/sys/class/net/lo/mtu': '1500' }, false],
+  ['a machine whose kernel is hidden has an unknown power source', {}, null],
+])('%s', async (_title, files, isOnBattery) => {
+  expect(await machine('linux', {}, fileTree(files)).isOnBattery()).toBe(isOnBattery);
 });
 
 describe('sessions of logind', () => {
@@ -112,22 +106,20 @@ describe('sessions of logind', () => {
   });
 });
 
-describe('idle time on Linux', () => {
-  test('the idle time on Linux is what logind says of the people who are logged in', async () => {
-    const list = prints(fixture('loginctl-list.txt'));
-    const show = prints(fixture('loginctl-show.txt'));
-    const script = `if [ "$1" = list-sessions ]; then\n${list}\nfi\n${show}`;
-    const { userIdleMs, tools } = machine('linux', { loginctl: script });
-    expect(await userIdleMs()).toBe(NOW_MS - 1_767_225_540_000);
-    expect(tools.runs[1]?.args.slice(-3)).toEqual(['2', 'c1', '14']);
-  });
+test('the idle time on Linux is what logind says of the people who are logged in', async () => {
+  const list = prints(fixture('loginctl-list.txt'));
+  const show = prints(fixture('loginctl-show.txt'));
+  const script = `if [ "$1" = list-sessions ]; then\n${list}\nfi\n${show}`;
+  const { userIdleMs, tools } = machine('linux', { loginctl: script });
+  expect(await userIdleMs()).toBe(NOW_MS - 1_767_225_540_000);
+  expect(tools.runs[1]?.args.slice(-3)).toEqual(['2', 'c1', '14']);
+});
 
-  test.each([
-    ['without logind', {}],
-    ['where systemd does not run', { loginctl: 'echo "System has not been booted" >&2; exit 1' }],
-  ])('the idle time on Linux is unknown %s', async (_title, scripts) => {
-    expect(await machine('linux', scripts).userIdleMs()).toBeNull();
-  });
+test.each([
+  ['without logind', {}],
+  ['where systemd does not run', { loginctl: 'echo "System has not been booted" >&2; exit 1' }],
+])('the idle time on Linux is unknown %s', async (_title, scripts) => {
+  expect(await machine('linux', scripts).userIdleMs()).toBeNull();
 });
 
 test('a Mac says whether it runs on battery, and when it was last used', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createEnergyMeter } from '../../../main/agent/energy.ts';
 
 type Curve = (ms: number) => number;
@@ -36,61 +36,59 @@ const SERVING: Curve = (ms) => {
   return ms > 400_000 ? 30 + (plateau - 30) * ((405_000 - ms) / 5000) : plateau;
 };
 
-describe('energy measured along a known power curve', () => {
-  test.each([1000, 2000])(
-    'the measured energy is right to 1 %% with a reading every %i ms',
-    (stepMs) => {
-      const meter = createEnergyMeter();
-      let end = (_ticks: number, _tokens: number): void => {};
-      measured(
-        SERVING,
-        { stepMs, endMs: 500_000 },
-        [
-          [100_300, () => (end = meter.began('qwen3', 100_300))],
-          [400_700, () => end(400_700, 9000)],
-        ],
-        meter,
-      );
-      const { idleWatts, isNet, models } = meter.view();
-      expect([idleWatts, isNet]).toEqual([30, true]);
-      const [{ joules, tokens, model } = { joules: 0, tokens: 0, model: '' }] = models;
-      const expected = integral(SERVING, 100_300, 400_700, 30);
-      expect(Math.abs(joules / expected - 1)).toBeLessThan(0.01);
-      expect([model, tokens]).toEqual(['qwen3', 9000]);
-    },
-  );
-
-  test('the energy is divided among the requests that run at the same time', () => {
+test.each([1000, 2000])(
+  'the measured energy is right to 1 %% with a reading every %i ms',
+  (stepMs) => {
     const meter = createEnergyMeter();
-    const flat: Curve = () => 200;
-    const nothing = (_ticks: number, _tokens: number): void => {};
-    let [endA, endB] = [nothing, nothing];
+    let end = (_ticks: number, _tokens: number): void => {};
     measured(
-      flat,
-      { stepMs: 1000, endMs: 60_000 },
+      SERVING,
+      { stepMs, endMs: 500_000 },
       [
-        [10_500, () => (endA = meter.began('a', 10_500))],
-        [20_500, () => (endB = meter.began('b', 20_500))],
-        [30_500, () => endA(30_500, 100)],
-        [40_500, () => endB(40_500, 100)],
+        [100_300, () => (end = meter.began('qwen3', 100_300))],
+        [400_700, () => end(400_700, 9000)],
       ],
       meter,
     );
-    // 10 s alone and half of 10 s, at 200 W above an idle power of 200 W that was never below.
-    expect(meter.view().idleWatts).toBe(200);
-    const gross = createEnergyMeter();
-    // Nothing was ever idle: power is unknown when the first begins, which is left out and still takes its share.
-    const first = gross.began('first', -2000);
-    gross.sample(-1000, 200);
-    first(-1000, 1);
-    [endA, endB] = [gross.began('a', 0), gross.began('b', 0)];
-    measured(flat, { stepMs: 1000, endMs: 10_000 }, [], gross);
-    expect(gross.view()).toMatchObject({ idleWatts: null, isNet: false });
-    expect(gross.view().models.map(({ model, joules }) => [model, Math.round(joules)])).toEqual([
-      ['a', 1000],
-      ['b', 1000],
-    ]);
-  });
+    const { idleWatts, isNet, models } = meter.view();
+    expect([idleWatts, isNet]).toEqual([30, true]);
+    const [{ joules, tokens, model } = { joules: 0, tokens: 0, model: '' }] = models;
+    const expected = integral(SERVING, 100_300, 400_700, 30);
+    expect(Math.abs(joules / expected - 1)).toBeLessThan(0.01);
+    expect([model, tokens]).toEqual(['qwen3', 9000]);
+  },
+);
+
+test('the energy is divided among the requests that run at the same time', () => {
+  const meter = createEnergyMeter();
+  const flat: Curve = () => 200;
+  const nothing = (_ticks: number, _tokens: number): void => {};
+  let [endA, endB] = [nothing, nothing];
+  measured(
+    flat,
+    { stepMs: 1000, endMs: 60_000 },
+    [
+      [10_500, () => (endA = meter.began('a', 10_500))],
+      [20_500, () => (endB = meter.began('b', 20_500))],
+      [30_500, () => endA(30_500, 100)],
+      [40_500, () => endB(40_500, 100)],
+    ],
+    meter,
+  );
+  // 10 s alone and half of 10 s, at 200 W above an idle power of 200 W that was never below.
+  expect(meter.view().idleWatts).toBe(200);
+  const gross = createEnergyMeter();
+  // Nothing was ever idle: power is unknown when the first begins, which is left out and still takes its share.
+  const first = gross.began('first', -2000);
+  gross.sample(-1000, 200);
+  first(-1000, 1);
+  [endA, endB] = [gross.began('a', 0), gross.began('b', 0)];
+  measured(flat, { stepMs: 1000, endMs: 10_000 }, [], gross);
+  expect(gross.view()).toMatchObject({ idleWatts: null, isNet: false });
+  expect(gross.view().models.map(({ model, joules }) => [model, Math.round(joules)])).toEqual([
+    ['a', 1000],
+    ['b', 1000],
+  ]);
 });
 
 test('idle power is the lowest of the last hour while nothing was served', () => {

@@ -143,35 +143,33 @@ test('the agent unloads a model that nobody uses if the engine does not do it it
   expect([...ollama.engine.loaded]).toEqual(['small']);
 });
 
-describe('requests that run meanwhile', () => {
-  /** An Ollama that holds a model and does not come to an end with a chat. */
-  async function startBusy() {
-    const machine = await startWith('ollama', ['small']);
-    const running = startCall(`${machine.url}/v1/chat/completions`, {
-      model: 'small',
-      messages: [],
-    });
-    await until(() => machine.agent.view().inFlight === 1);
-    return { ...machine, running };
-  }
-
-  test('a running request may finish for 30 s when the memory is freed, and is then ended', async () => {
-    const { agent, clock, running, engine, memory, mode, wait } = await startBusy();
-    const freeing = agent.free(null);
-    await until(() => memory().state === 'freeing' && clock.pending() > 0);
-    expect(mode()).toBe('draining');
-    clock.advance(29_000);
-    expect([agent.view().inFlight, engine.orders]).toEqual([1, []]);
-    await wait(freeing);
-    expect((await running.answer).status).toBe(503);
-    expect([...engine.loaded]).toEqual([]);
+/** An Ollama that holds a model and does not come to an end with a chat. */
+async function startBusy() {
+  const machine = await startWith('ollama', ['small']);
+  const running = startCall(`${machine.url}/v1/chat/completions`, {
+    model: 'small',
+    messages: [],
   });
+  await until(() => machine.agent.view().inFlight === 1);
+  return { ...machine, running };
+}
 
-  test('a running request delays an order for a minute, and the order is then refused', async () => {
-    const { agent, running, engine, mode, wait } = await startBusy();
-    const refused = { kind: 'refused', code: 'requests_running' };
-    expect(await wait(agent.changeModel('unload', 'small'))).toMatchObject(refused);
-    expect([engine.orders, mode()]).toEqual([[], 'on']);
-    running.leave();
-  });
+test('a running request may finish for 30 s when the memory is freed, and is then ended', async () => {
+  const { agent, clock, running, engine, memory, mode, wait } = await startBusy();
+  const freeing = agent.free(null);
+  await until(() => memory().state === 'freeing' && clock.pending() > 0);
+  expect(mode()).toBe('draining');
+  clock.advance(29_000);
+  expect([agent.view().inFlight, engine.orders]).toEqual([1, []]);
+  await wait(freeing);
+  expect((await running.answer).status).toBe(503);
+  expect([...engine.loaded]).toEqual([]);
+});
+
+test('a running request delays an order for a minute, and the order is then refused', async () => {
+  const { agent, running, engine, mode, wait } = await startBusy();
+  const refused = { kind: 'refused', code: 'requests_running' };
+  expect(await wait(agent.changeModel('unload', 'small'))).toMatchObject(refused);
+  expect([engine.orders, mode()]).toEqual([[], 'on']);
+  running.leave();
 });

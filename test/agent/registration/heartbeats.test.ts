@@ -68,48 +68,46 @@ const refuse =
 
 const lineTo = (url: string, token: string) => ({ url, others: [], token });
 
-describe('machines at a real registry', () => {
-  test('a machine joins a real registry, is listed with its hardware, and says goodbye', async () => {
-    const clock = createManualClock();
-    const wire = await startWire({ clock });
-    const { agent, stop } = await startAgent({ clock });
-    expect(await agent.join(lineTo(wire.url, await wire.newToken()))).toEqual({
-      kind: 'joined',
-      url: wire.url,
-      warning: null,
-    });
-    await until(() => agent.view().registry.state === 'connected');
-    const { id } = agent.view();
-    expect(wire.registry.get(id)).toMatchObject({ region: 'attic', agent_version: '1.2.3' });
-    await stop();
-    expect(wire.registry.get(id)?.status).toBe('offline');
+test('a machine joins a real registry, is listed with its hardware, and says goodbye', async () => {
+  const clock = createManualClock();
+  const wire = await startWire({ clock });
+  const { agent, stop } = await startAgent({ clock });
+  expect(await agent.join(lineTo(wire.url, await wire.newToken()))).toEqual({
+    kind: 'joined',
+    url: wire.url,
+    warning: null,
   });
+  await until(() => agent.view().registry.state === 'connected');
+  const { id } = agent.view();
+  expect(wire.registry.get(id)).toMatchObject({ region: 'attic', agent_version: '1.2.3' });
+  await stop();
+  expect(wire.registry.get(id)?.status).toBe('offline');
+});
 
-  test('a machine is the same after a restart, and its heartbeat count continues', async () => {
-    const clock = createManualClock();
-    const wire = await startWire({ clock });
-    const first = await startAgent({ clock });
-    await first.agent.join(lineTo(wire.url, await wire.newToken()));
-    await until(() => first.agent.view().registry.state === 'connected');
-    await first.stop();
-    const second = await startAgent({ clock, dataDirectory: first.directory });
-    await until(() => second.agent.view().registry.state === 'connected');
-    expect(second.agent.view().id).toBe(first.agent.view().id);
-    expect(wire.registry.get(second.agent.view().id)?.heartbeat_count).toBe(3);
-  });
+test('a machine is the same after a restart, and its heartbeat count continues', async () => {
+  const clock = createManualClock();
+  const wire = await startWire({ clock });
+  const first = await startAgent({ clock });
+  await first.agent.join(lineTo(wire.url, await wire.newToken()));
+  await until(() => first.agent.view().registry.state === 'connected');
+  await first.stop();
+  const second = await startAgent({ clock, dataDirectory: first.directory });
+  await until(() => second.agent.view().registry.state === 'connected');
+  expect(second.agent.view().id).toBe(first.agent.view().id);
+  expect(wire.registry.get(second.agent.view().id)?.heartbeat_count).toBe(3);
+});
 
-  test('a machine that lost its heartbeat count takes it up again from what the registry says', async () => {
-    const clock = createManualClock();
-    const wire = await startWire({ clock });
-    const { agent, directory, stop } = await startAgent({ clock });
-    await agent.join(lineTo(wire.url, await wire.newToken()));
-    await until(() => agent.view().registry.state === 'connected');
-    await stop();
-    rmSync(`${directory}/agent-sequence`);
-    const second = await startAgent({ clock, dataDirectory: directory });
-    await until(() => second.agent.view().registry.state === 'connected');
-    expect(second.agent.view().registry.problem).toBeNull();
-  });
+test('a machine that lost its heartbeat count takes it up again from what the registry says', async () => {
+  const clock = createManualClock();
+  const wire = await startWire({ clock });
+  const { agent, directory, stop } = await startAgent({ clock });
+  await agent.join(lineTo(wire.url, await wire.newToken()));
+  await until(() => agent.view().registry.state === 'connected');
+  await stop();
+  rmSync(`${directory}/agent-sequence`);
+  const second = await startAgent({ clock, dataDirectory: directory });
+  await until(() => second.agent.view().registry.state === 'connected');
+  expect(second.agent.view().registry.problem).toBeNull();
 });
 
 test('a token from the settings is used once, over restarts too', async () => {
@@ -185,31 +183,29 @@ describe('registries that fail', () => {
   });
 });
 
-describe('times of a heartbeat', () => {
-  test('a heartbeat comes 250 ms after a change, and one covers many changes', async () => {
-    const ownRegistry = hearingRegistry();
-    const { agent, clock } = await startAgent({ ownRegistry });
-    await until(() => ownRegistry.statuses.length === 1);
-    clock.advance(5000);
-    for (const choice of ['paused', 'on', 'paused'] as const) await agent.setMode(choice);
-    clock.advance(249);
-    await turn();
-    expect(ownRegistry.statuses).toHaveLength(1);
-    clock.advance(1);
-    await until(() => ownRegistry.statuses.length === 2);
-    expect(ownRegistry.statuses[1]).toBe('paused');
-  });
+test('a heartbeat comes 250 ms after a change, and one covers many changes', async () => {
+  const ownRegistry = hearingRegistry();
+  const { agent, clock } = await startAgent({ ownRegistry });
+  await until(() => ownRegistry.statuses.length === 1);
+  clock.advance(5000);
+  for (const choice of ['paused', 'on', 'paused'] as const) await agent.setMode(choice);
+  clock.advance(249);
+  await turn();
+  expect(ownRegistry.statuses).toHaveLength(1);
+  clock.advance(1);
+  await until(() => ownRegistry.statuses.length === 2);
+  expect(ownRegistry.statuses[1]).toBe('paused');
+});
 
-  test('a heartbeat comes at once after a suspend', async () => {
-    const ownRegistry = hearingRegistry();
-    const clock = createManualClock();
-    let sleptMs = 0;
-    const sleepy = { ...clock, now: () => clock.now() + sleptMs };
-    await startAgent({ ownRegistry, clock: sleepy });
-    await until(() => ownRegistry.statuses.length === 1);
-    sleptMs = 3_600_000;
-    clock.advance(5000);
-    await until(() => ownRegistry.statuses.length > 1);
-    expect(ownRegistry.statuses).toHaveLength(2);
-  });
+test('a heartbeat comes at once after a suspend', async () => {
+  const ownRegistry = hearingRegistry();
+  const clock = createManualClock();
+  let sleptMs = 0;
+  const sleepy = { ...clock, now: () => clock.now() + sleptMs };
+  await startAgent({ ownRegistry, clock: sleepy });
+  await until(() => ownRegistry.statuses.length === 1);
+  sleptMs = 3_600_000;
+  clock.advance(5000);
+  await until(() => ownRegistry.statuses.length > 1);
+  expect(ownRegistry.statuses).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createStreamMeter } from '../../../main/agent/server/counters.ts';
 import { answerChunks, chunk, DONE, STOP } from '../../support/upstream.ts';
 
@@ -10,25 +10,23 @@ function streamed(pieces: readonly (string | Buffer)[], msBetween = 100) {
   return meter;
 }
 
-describe('the tokens of a stream', () => {
-  test('a stream of eleven tokens in a second has ten tokens a second: the first ends the prompt', () => {
-    expect(streamed([...WORDS, STOP, DONE]).count()).toEqual({ tokens: 11, decodeTps: 10 });
-  });
+test('a stream of eleven tokens in a second has ten tokens a second: the first ends the prompt', () => {
+  expect(streamed([...WORDS, STOP, DONE]).count()).toEqual({ tokens: 11, decodeTps: 10 });
+});
 
-  test('a stream has the same count in whatever pieces it comes', () => {
-    const bytes = Buffer.from(answerChunks('a b c d').join('').replaceAll('\n', '\r\n'));
-    for (let size = 1; size < 40; size += 1) {
-      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
-        bytes.subarray(index * size, (index + 1) * size),
-      );
-      expect(streamed(pieces, 0).count().tokens).toBe(4);
-    }
-  });
+test('a stream has the same count in whatever pieces it comes', () => {
+  const bytes = Buffer.from(answerChunks('a b c d').join('').replaceAll('\n', '\r\n'));
+  for (let size = 1; size < 40; size += 1) {
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+      bytes.subarray(index * size, (index + 1) * size),
+    );
+    expect(streamed(pieces, 0).count().tokens).toBe(4);
+  }
+});
 
-  test('a stream that came all at once, or was slowed by its caller, measures no speed', () => {
-    expect(streamed(WORDS, 0).count().decodeTps).toBeNull();
-    const meter = streamed(WORDS);
-    meter.slowed();
-    expect(meter.count()).toEqual({ tokens: 11, decodeTps: null });
-  });
+test('a stream that came all at once, or was slowed by its caller, measures no speed', () => {
+  expect(streamed(WORDS, 0).count().decodeTps).toBeNull();
+  const meter = streamed(WORDS);
+  meter.slowed();
+  expect(meter.count()).toEqual({ tokens: 11, decodeTps: null });
 });

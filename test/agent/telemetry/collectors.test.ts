@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createAmdCollector, parseAmdSmiMetric } from '../../../main/agent/telemetry/amd.ts';
 import {
   type GpuCollector,
@@ -53,129 +53,125 @@ const RADEON = {
     'simd_count 192\nsimd_per_cu 2\nlocation_id 768\ndomain 0',
 };
 
-describe('cards of AMD', () => {
-  test('an AMD card is read from the files of its driver, and zero stays zero', async () => {
-    const there = world({}, { ...RADEON, '/sys/class/drm/card0/device/product_name': 'W7900' });
-    expect((await afterRound(amd(there))).devices).toEqual([
-      {
-        ...UNREAD,
-        key: '0000:03:00.0',
-        vendor: 'amd',
-        pciAddress: '0000:03:00.0',
-        name: 'W7900',
-        memoryTotalMb: 24560,
-        memoryUsedMb: 0,
-        memoryFreeMb: 24560,
-        utilGpu: 0,
-        utilMemory: 7,
-        temperatureC: 47,
-        powerW: 25,
-        gpuCores: 6144,
-      },
-    ]);
-    expect(there.tools.runs).toEqual([]);
-  });
-
-  test('an AMD card is named although warnings precede the output of its tool', async () => {
-    const there = world({
-      'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.txt'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
-    });
-    const { devices } = await afterRound(amd(there));
-    expect(devices).toMatchObject([
-      {
-        key: '0000:03:00.0',
-        name: 'AMD Radeon RX 7800 XT',
-        memoryTotalMb: 16_368,
-        memoryUsedMb: 14_569,
-        memoryFreeMb: 1799,
-        utilGpu: 2,
-        temperatureC: 41,
-      },
-    ]);
-  });
-
-  test('an AMD card is read from the bare list that its tool printed before ROCm 7', () => {
-    expect(parseAmdSmiMetric(fixture('amd-smi-usage.json'))).toMatchObject([
-      { key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null },
-    ]);
-  });
-
-  test('an AMD tool that prints nonsense is reported in plain words', async () => {
-    const there = world({ 'amd-smi': "printf 'no \\033[31mJSON\\033[0m'" });
-    const { state, problems } = await afterRound(amd(there));
-    expect(state).toBe('failing');
-    expect(problems[0]).toMatchObject({ tool: 'amd-smi' });
-    expect(problems[0]?.happened).toBe(
-      'it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
-    );
-  });
-
-  const WARNED = 'ERROR: GPU[0] \t\t: fclk clock is unsupported';
-  const CARD =
-    '{"gpu_data": [{"gpu": 0, "usage": {"gfx_activity": 3}, "mem_usage": {"total_vram": 16368}}]}';
-  test.each([
-    // ROCm/legacy-rocm-build#1453.
-    ['in front', `${WARNED}\n${CARD}`],
-    ['behind', `${CARD}\n${WARNED}\nWARNING:  \t\t One or more commands failed`],
-    ['that begins with a bracket', `[WARNING] low power\n${CARD}`],
-    ['at both ends', `${WARNED}\r\n${CARD}\r\n${WARNED}`],
-  ])('a card of AMD is read next to a warning %s, whatever the exit code', async (_where, text) => {
-    const there = world({ 'amd-smi': prints(text, 'exit 2') });
-    expect((await afterRound(amd(there))).devices).toMatchObject([
-      { memoryTotalMb: 16_368, utilGpu: 3 },
-    ]);
-  });
+test('an AMD card is read from the files of its driver, and zero stays zero', async () => {
+  const there = world({}, { ...RADEON, '/sys/class/drm/card0/device/product_name': 'W7900' });
+  expect((await afterRound(amd(there))).devices).toEqual([
+    {
+      ...UNREAD,
+      key: '0000:03:00.0',
+      vendor: 'amd',
+      pciAddress: '0000:03:00.0',
+      name: 'W7900',
+      memoryTotalMb: 24560,
+      memoryUsedMb: 0,
+      memoryFreeMb: 24560,
+      utilGpu: 0,
+      utilMemory: 7,
+      temperatureC: 47,
+      powerW: 25,
+      gpuCores: 6144,
+    },
+  ]);
+  expect(there.tools.runs).toEqual([]);
 });
 
-describe('cards of Intel', () => {
-  const intel = ({ clock, tools, files }: World) =>
-    createIntelCollector({ clock, startTool: tools.startTool }, files);
+test('an AMD card is named although warnings precede the output of its tool', async () => {
+  const there = world({
+    'amd-smi': `case "$1" in static)\n${prints(fixture('amd-smi-static.txt'))};; esac\n${prints(fixture('amd-smi-metric.json'))}`,
+  });
+  const { devices } = await afterRound(amd(there));
+  expect(devices).toMatchObject([
+    {
+      key: '0000:03:00.0',
+      name: 'AMD Radeon RX 7800 XT',
+      memoryTotalMb: 16_368,
+      memoryUsedMb: 14_569,
+      memoryFreeMb: 1799,
+      utilGpu: 2,
+      temperatureC: 41,
+    },
+  ]);
+});
 
-  test('Intel cards are found without their tool, but not the GPU inside a processor', async () => {
+test('an AMD card is read from the bare list that its tool printed before ROCm 7', () => {
+  expect(parseAmdSmiMetric(fixture('amd-smi-usage.json'))).toMatchObject([
+    { key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null },
+  ]);
+});
+
+test('an AMD tool that prints nonsense is reported in plain words', async () => {
+  const there = world({ 'amd-smi': "printf 'no \\033[31mJSON\\033[0m'" });
+  const { state, problems } = await afterRound(amd(there));
+  expect(state).toBe('failing');
+  expect(problems[0]).toMatchObject({ tool: 'amd-smi' });
+  expect(problems[0]?.happened).toBe(
+    'it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
+  );
+});
+
+const WARNED = 'ERROR: GPU[0] \t\t: fclk clock is unsupported';
+const CARD =
+  '{"gpu_data": [{"gpu": 0, "usage": {"gfx_activity": 3}, "mem_usage": {"total_vram": 16368}}]}';
+test.each([
+  // ROCm/legacy-rocm-build#1453.
+  ['in front', `${WARNED}\n${CARD}`],
+  ['behind', `${CARD}\n${WARNED}\nWARNING:  \t\t One or more commands failed`],
+  ['that begins with a bracket', `[WARNING] low power\n${CARD}`],
+  ['at both ends', `${WARNED}\r\n${CARD}\r\n${WARNED}`],
+])('a card of AMD is read next to a warning %s, whatever the exit code', async (_where, text) => {
+  const there = world({ 'amd-smi': prints(text, 'exit 2') });
+  expect((await afterRound(amd(there))).devices).toMatchObject([
+    { memoryTotalMb: 16_368, utilGpu: 3 },
+  ]);
+});
+
+const intel = ({ clock, tools, files }: World) =>
+  createIntelCollector({ clock, startTool: tools.startTool }, files);
+
+test('Intel cards are found without their tool, but not the GPU inside a processor', async () => {
+  const there = world(
+    {},
+    {
+      '/sys/class/drm/card0/device/vendor': '0x8086',
+      '/sys/class/drm/card0/device/uevent': 'PCI_SLOT_NAME=0000:00:02.0',
+      '/sys/class/drm/card1/device/vendor': '0x8086',
+      '/sys/class/drm/card1/device/uevent': 'PCI_SLOT_NAME=0000:03:00.0',
+      '/sys/class/drm/card1/device/hwmon/hwmon1/temp2_input': '51000',
+    },
+  );
+  const { devices } = await afterRound(intel(there));
+  expect(devices).toMatchObject([{ key: '0000:03:00.0', temperatureC: 51, memoryTotalMb: null }]);
+});
+
+// AlexsJones/llmfit#733; the size is that of intel/media-driver#1917.
+test.each([
+  ['xe', { 'device/tile0/physical_vram_size_bytes': '12884901888' }, 12_288],
+  [
+    'xe, of two tiles',
+    {
+      'device/tile0/physical_vram_size_bytes': '12884901888',
+      'device/tile1/physical_vram_size_bytes': '12884901888',
+    },
+    24_576,
+  ],
+  ['i915', { lmem_total_bytes: '12884901888' }, 12_288],
+])(
+  'the memory of an Intel card is read from the files of its driver %s',
+  async (_of, files, memoryTotalMb) => {
+    const card = '/sys/class/drm/card1';
     const there = world(
       {},
       {
-        '/sys/class/drm/card0/device/vendor': '0x8086',
-        '/sys/class/drm/card0/device/uevent': 'PCI_SLOT_NAME=0000:00:02.0',
-        '/sys/class/drm/card1/device/vendor': '0x8086',
-        '/sys/class/drm/card1/device/uevent': 'PCI_SLOT_NAME=0000:03:00.0',
-        '/sys/class/drm/card1/device/hwmon/hwmon1/temp2_input': '51000',
+        [`${card}/device/vendor`]: '0x8086',
+        [`${card}/device/uevent`]: 'PCI_SLOT_NAME=0000:03:00.0',
+        ...Object.fromEntries(
+          Object.entries(files).map(([name, text]) => [`${card}/${name}`, text]),
+        ),
       },
     );
-    const { devices } = await afterRound(intel(there));
-    expect(devices).toMatchObject([{ key: '0000:03:00.0', temperatureC: 51, memoryTotalMb: null }]);
-  });
-
-  // AlexsJones/llmfit#733; the size is that of intel/media-driver#1917.
-  test.each([
-    ['xe', { 'device/tile0/physical_vram_size_bytes': '12884901888' }, 12_288],
-    [
-      'xe, of two tiles',
-      {
-        'device/tile0/physical_vram_size_bytes': '12884901888',
-        'device/tile1/physical_vram_size_bytes': '12884901888',
-      },
-      24_576,
-    ],
-    ['i915', { lmem_total_bytes: '12884901888' }, 12_288],
-  ])(
-    'the memory of an Intel card is read from the files of its driver %s',
-    async (_of, files, memoryTotalMb) => {
-      const card = '/sys/class/drm/card1';
-      const there = world(
-        {},
-        {
-          [`${card}/device/vendor`]: '0x8086',
-          [`${card}/device/uevent`]: 'PCI_SLOT_NAME=0000:03:00.0',
-          ...Object.fromEntries(
-            Object.entries(files).map(([name, text]) => [`${card}/${name}`, text]),
-          ),
-        },
-      );
-      expect((await afterRound(intel(there))).devices).toMatchObject([{ memoryTotalMb }]);
-    },
-  );
-});
+    expect((await afterRound(intel(there))).devices).toMatchObject([{ memoryTotalMb }]);
+  },
+);
 
 const ABSENT: GpuReading = { state: 'absent', devices: [], problems: [] };
 
@@ -208,23 +204,21 @@ test('a card of AMD has its own memory, although it may use the machine’s too'
   expect(devices).toMatchObject([{ memoryTotalMb: 24_560, isUnified: false }]);
 });
 
-describe('two sources of one card', () => {
-  const at = { pciAddress: '0000:03:00.0' };
-  const merged = (told: Partial<GpuDevice>, own: Partial<GpuDevice>) => {
-    const library = deviceOf({ key: 'k', vendor: 'amd', ...at, ...told });
-    return mergedReading(reading(library), [reading(cardOf('own', { ...at, ...own }))]);
-  };
+const at = { pciAddress: '0000:03:00.0' };
+const merged = (told: Partial<GpuDevice>, own: Partial<GpuDevice>) => {
+  const library = deviceOf({ key: 'k', vendor: 'amd', ...at, ...told });
+  return mergedReading(reading(library), [reading(cardOf('own', { ...at, ...own }))]);
+};
 
-  test('the first of two sources of a card counts, and each completes the other', () => {
-    const { devices, problems } = merged(
-      { memoryTotalMb: 24560, temperatureC: 45 },
-      { memoryTotalMb: 16384, utilGpu: 0 },
-    );
-    expect(devices).toMatchObject([
-      { key: 'own', memoryTotalMb: 24560, temperatureC: 45, utilGpu: 0 },
-    ]);
-    expect(problems).toEqual([]);
-  });
+test('the first of two sources of a card counts, and each completes the other', () => {
+  const { devices, problems } = merged(
+    { memoryTotalMb: 24560, temperatureC: 45 },
+    { memoryTotalMb: 16384, utilGpu: 0 },
+  );
+  expect(devices).toMatchObject([
+    { key: 'own', memoryTotalMb: 24560, temperatureC: 45, utilGpu: 0 },
+  ]);
+  expect(problems).toEqual([]);
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
 import { createLibrary, machineModel } from '../../../main/agent/telemetry/systeminformation.ts';
 import { hybridCores, parseTailscale } from '../../../main/agent/telemetry/telemetry.ts';
@@ -55,54 +55,52 @@ const GRAPHICS = [
 const answer = (graphics: readonly object[]) =>
   prints(JSON.stringify({ machine: MACHINE, graphics, memory: { total: 2e9, available: 1e9 } }));
 
-describe('readings by systeminformation', () => {
-  test('systeminformation is asked for everything at the start, then for live values with each heartbeat', async () => {
-    const { clock, runs, round, facts, gpus } = library(answer(GRAPHICS));
-    await round();
-    expect(facts().machineModel).toBe('Framework Laptop 16');
-    expect(gpus.read().devices).toMatchObject([{ key: '0000:01:00.0', temperatureC: 50 }]);
-    clock.advance(INTERVAL_MS);
-    await round();
-    expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
-  });
+test('systeminformation is asked for everything at the start, then for live values with each heartbeat', async () => {
+  const { clock, runs, round, facts, gpus } = library(answer(GRAPHICS));
+  await round();
+  expect(facts().machineModel).toBe('Framework Laptop 16');
+  expect(gpus.read().devices).toMatchObject([{ key: '0000:01:00.0', temperatureC: 50 }]);
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(runs.map(({ args }) => args)).toEqual([['machine', 'graphics', 'memory'], ['graphics']]);
+});
 
-  test('systeminformation is asked once on Windows, and its live values are not kept', async () => {
-    const { clock, runs, round, gpus } = library(answer(GRAPHICS), 'win32');
-    await round();
-    clock.advance(INTERVAL_MS);
-    await round();
-    expect(runs).toHaveLength(1);
-    expect(gpus.read().devices).toMatchObject([{ memoryTotalMb: 8192, temperatureC: null }]);
-  });
+test('systeminformation is asked once on Windows, and its live values are not kept', async () => {
+  const { clock, runs, round, gpus } = library(answer(GRAPHICS), 'win32');
+  await round();
+  clock.advance(INTERVAL_MS);
+  await round();
+  expect(runs).toHaveLength(1);
+  expect(gpus.read().devices).toMatchObject([{ memoryTotalMb: 8192, temperatureC: null }]);
+});
 
-  test.each([
-    ['crashes', 'echo "no such call" >&2; exit 3', 'it ended with code 3: no such call'],
-    ['is killed', 'kill -9 $$', 'it was ended by a signal'],
-    ['prints no JSON', 'echo nonsense', 'it printed unexpected output: nonsense'],
-    ['prints without end', '/bin/cat /dev/zero', 'it printed over 1048576 bytes'],
-  ])(
-    'systeminformation whose helper %s is reported, and asked again later',
-    async (_does, script, happened) => {
-      const { clock, gpus, install } = library(script);
-      await clock.timer(2 * INTERVAL_MS, 2 * INTERVAL_MS);
-      expect(gpus.read()).toMatchObject({ state: 'failing', problems: [{ happened }] });
-      install('helper', answer(GRAPHICS));
-      clock.advance(2 * INTERVAL_MS);
-      await until(() => gpus.read().state === 'reading');
-    },
-  );
+test.each([
+  ['crashes', 'echo "no such call" >&2; exit 3', 'it ended with code 3: no such call'],
+  ['is killed', 'kill -9 $$', 'it was ended by a signal'],
+  ['prints no JSON', 'echo nonsense', 'it printed unexpected output: nonsense'],
+  ['prints without end', '/bin/cat /dev/zero', 'it printed over 1048576 bytes'],
+])(
+  'systeminformation whose helper %s is reported, and asked again later',
+  async (_does, script, happened) => {
+    const { clock, gpus, install } = library(script);
+    await clock.timer(2 * INTERVAL_MS, 2 * INTERVAL_MS);
+    expect(gpus.read()).toMatchObject({ state: 'failing', problems: [{ happened }] });
+    install('helper', answer(GRAPHICS));
+    clock.advance(2 * INTERVAL_MS);
+    await until(() => gpus.read().state === 'reading');
+  },
+);
 
-  test('systeminformation that hangs is killed after 20 s with all that it has started', async () => {
-    const { clock, gpus, run } = library('/bin/sleep 1000 &\necho $!\nwait');
-    const { printed, ended } = await run(1);
-    const sleeping = Number(await printed);
-    expect(isAlive(sleeping)).toBe(true);
-    clock.advance(20_000);
-    await ended;
-    await until(() => gpus.read().state === 'failing');
-    expect(gpus.read().problems[0]?.happened).toBe('it has hung: no answer in 20 s');
-    await until(() => !isAlive(sleeping));
-  });
+test('systeminformation that hangs is killed after 20 s with all that it has started', async () => {
+  const { clock, gpus, run } = library('/bin/sleep 1000 &\necho $!\nwait');
+  const { printed, ended } = await run(1);
+  const sleeping = Number(await printed);
+  expect(isAlive(sleeping)).toBe(true);
+  clock.advance(20_000);
+  await ended;
+  await until(() => gpus.read().state === 'failing');
+  expect(gpus.read().problems[0]?.happened).toBe('it has hung: no answer in 20 s');
+  await until(() => !isAlive(sleeping));
 });
 
 test('the tailnet counts only while it is up', () => {

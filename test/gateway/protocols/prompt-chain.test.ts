@@ -34,51 +34,49 @@ const message = fc.record({
 });
 const messages = fc.array(message, { minLength: 1, maxLength: 12 });
 
-describe('the chain of a prompt', () => {
-  test('the chain of a prompt differs if what an engine keys its cache by differs', () => {
-    const head = { model: 'm', messages: [user('hi')] };
-    const plain = of(head);
-    expect(common(plain, of({ ...head, cache_salt: 'a' }))).toBe(0);
-    expect(common(of({ ...head, cache_salt: 'b' }), of({ ...head, cache_salt: 'a' }))).toBe(0);
-    expect(common(plain, of({ ...head, reasoning_effort: 'high' }))).toBe(0);
-    expect(common(plain, of({ ...head, cache_prompt: true }))).toBe(2);
-  });
+test('the chain of a prompt differs if what an engine keys its cache by differs', () => {
+  const head = { model: 'm', messages: [user('hi')] };
+  const plain = of(head);
+  expect(common(plain, of({ ...head, cache_salt: 'a' }))).toBe(0);
+  expect(common(of({ ...head, cache_salt: 'b' }), of({ ...head, cache_salt: 'a' }))).toBe(0);
+  expect(common(plain, of({ ...head, reasoning_effort: 'high' }))).toBe(0);
+  expect(common(plain, of({ ...head, cache_prompt: true }))).toBe(2);
+});
 
-  test('the chain of a prompt begins with the chain of its earlier turn', () => {
-    fc.assert(
-      fc.property(messages, messages, fc.string(), (before, more, prompt) => {
-        const head = { model: 'm', messages: [system(prompt), ...before] };
-        const earlier = of({ ...head, stream: true });
-        const later = of({ ...head, messages: [...head.messages, ...more], temperature: 1 });
-        expect(common(earlier, later)).toBe(earlier.keys.length);
-        expect(earlier.keys).toHaveLength(before.length + 1);
-        expect(later.lengths.slice(0, earlier.lengths.length)).toEqual(earlier.lengths);
-      }),
-    );
-  });
+test('the chain of a prompt begins with the chain of its earlier turn', () => {
+  fc.assert(
+    fc.property(messages, messages, fc.string(), (before, more, prompt) => {
+      const head = { model: 'm', messages: [system(prompt), ...before] };
+      const earlier = of({ ...head, stream: true });
+      const later = of({ ...head, messages: [...head.messages, ...more], temperature: 1 });
+      expect(common(earlier, later)).toBe(earlier.keys.length);
+      expect(earlier.keys).toHaveLength(before.length + 1);
+      expect(later.lengths.slice(0, earlier.lengths.length)).toEqual(earlier.lengths);
+    }),
+  );
+});
 
-  test('the chains of two prompts are the same up to the first change', () => {
-    fc.assert(
-      fc.property(messages, fc.nat(), fc.string({ minLength: 1 }), (given, from, added) => {
-        const at = from % given.length;
-        const edited = given.map((each, index) =>
-          index === at ? { ...each, content: each.content + added } : each,
-        );
-        const [a, b] = [of({ messages: given }), of({ messages: edited })];
-        expect(common(a, b)).toBe(at + 1);
-      }),
-    );
-  });
+test('the chains of two prompts are the same up to the first change', () => {
+  fc.assert(
+    fc.property(messages, fc.nat(), fc.string({ minLength: 1 }), (given, from, added) => {
+      const at = from % given.length;
+      const edited = given.map((each, index) =>
+        index === at ? { ...each, content: each.content + added } : each,
+      );
+      const [a, b] = [of({ messages: given }), of({ messages: edited })];
+      expect(common(a, b)).toBe(at + 1);
+    }),
+  );
+});
 
-  test('the chain of a prompt leaves out the cache marks that move on with each turn', () => {
-    const mark = { cache_control: { type: 'ephemeral', ttl: '5m' } };
-    const block = (text: string, marked: object = {}) => [{ type: 'text', text, ...marked }];
-    const before = of({ messages: [user(block('one')), user(block('two', mark))] });
-    const after = of({
-      messages: [user(block('one')), user(block('two')), user(block('three', mark))],
-    });
-    expect(common(before, after)).toBe(before.keys.length);
+test('the chain of a prompt leaves out the cache marks that move on with each turn', () => {
+  const mark = { cache_control: { type: 'ephemeral', ttl: '5m' } };
+  const block = (text: string, marked: object = {}) => [{ type: 'text', text, ...marked }];
+  const before = of({ messages: [user(block('one')), user(block('two', mark))] });
+  const after = of({
+    messages: [user(block('one')), user(block('two')), user(block('three', mark))],
   });
+  expect(common(before, after)).toBe(before.keys.length);
 });
 
 describe('the session of a prompt', () => {

@@ -65,62 +65,60 @@ const WORST: readonly [name: string, unit: string, inEvent: number][] = [
   ['texts', '"",', 1],
 ];
 
-describe('the worst input of each kind', () => {
-  test.each(WORST)(
-    'the worst stream is never parsed in one piece, however long: %s',
-    (_name, unit, inEvent) => {
-      const body = () =>
-        inEvent === 0
-          ? repeated(unit, MEBIBYTE)
-          : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
-      for (const create of [
-        () => createStreamReader(CHAT_STREAM, RELAYED),
-        () => createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
-      ]) {
-        const seen = watchParsing();
-        const progress = fed(create(), body());
-        expect(progress.kind).toBe('bad');
-        expect(seen.marks).toBeLessThanOrEqual(MAX_MARKS);
-        expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
-      }
-    },
-  );
+test.each(WORST)(
+  'the worst stream is never parsed in one piece, however long: %s',
+  (_name, unit, inEvent) => {
+    const body = () =>
+      inEvent === 0
+        ? repeated(unit, MEBIBYTE)
+        : joined('data: {"choices":[', repeated(unit, inEvent * MEBIBYTE), '0]}\n\n');
+    for (const create of [
+      () => createStreamReader(CHAT_STREAM, RELAYED),
+      () => createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
+    ]) {
+      const seen = watchParsing();
+      const progress = fed(create(), body());
+      expect(progress.kind).toBe('bad');
+      expect(seen.marks).toBeLessThanOrEqual(MAX_MARKS);
+      expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
+    }
+  },
+);
 
-  test.each([
-    ['a text', 'x'],
-    ['empty lists', '[],'],
-    ['empty objects', '{},'],
-    ['names', '"k":{"a":1},'],
-  ])('the worst plain answer is never parsed in one piece, however long: %s', (_name, unit) => {
-    const seen = watchParsing();
-    const open = unit === 'x' ? '"' : unit.startsWith('"') ? '{' : '[';
-    const close = { '"': '"', '{': '"z":0}', '[': '0]' }[open];
-    const pieces = (mebibytes: number) =>
-      joined(
-        `{"choices":[{"message":{"content":"a"}}],"x":${open}`,
-        repeated(unit, mebibytes * MEBIBYTE),
-        `${close}}`,
-      );
-    expect(fed(createAnswerReader(PLAN, false), pieces(1)).kind).toBe('whole');
-    expect(fed(createAnswerReader(PLAN, true), pieces(4.1)).kind).toBe('bad');
-    expect(seen.chars).toBeLessThanOrEqual(64);
-  });
-
-  test.each([
-    ['long texts', delta({ content: 'x'.repeat(3 * MEBIBYTE) })],
-    ['texts', delta({ content: 'xy' })],
-    ['lists', delta({ content: 'a', annotations: [{ a: [1, 2] }] })],
-    ['tool calls', delta({ tool_calls: [{ index: 0, function: { arguments: 'xy' } }] })],
-    ['usage', event({ usage: { x: 'y'.repeat(10_000) }, choices: [{ delta: { content: 'a' } }] })],
-  ])('the worst assembled stream is never parsed in one piece, however long: %s', (_name, unit) => {
-    const seen = watchParsing();
-    const whole = fed(
-      createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
-      joined(repeated(unit, 4.5 * MEBIBYTE), END),
+test.each([
+  ['a text', 'x'],
+  ['empty lists', '[],'],
+  ['empty objects', '{},'],
+  ['names', '"k":{"a":1},'],
+])('the worst plain answer is never parsed in one piece, however long: %s', (_name, unit) => {
+  const seen = watchParsing();
+  const open = unit === 'x' ? '"' : unit.startsWith('"') ? '{' : '[';
+  const close = { '"': '"', '{': '"z":0}', '[': '0]' }[open];
+  const pieces = (mebibytes: number) =>
+    joined(
+      `{"choices":[{"message":{"content":"a"}}],"x":${open}`,
+      repeated(unit, mebibytes * MEBIBYTE),
+      `${close}}`,
     );
-    expect(whole.kind).toBe('whole');
-    expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
-  });
+  expect(fed(createAnswerReader(PLAN, false), pieces(1)).kind).toBe('whole');
+  expect(fed(createAnswerReader(PLAN, true), pieces(4.1)).kind).toBe('bad');
+  expect(seen.chars).toBeLessThanOrEqual(64);
+});
+
+test.each([
+  ['long texts', delta({ content: 'x'.repeat(3 * MEBIBYTE) })],
+  ['texts', delta({ content: 'xy' })],
+  ['lists', delta({ content: 'a', annotations: [{ a: [1, 2] }] })],
+  ['tool calls', delta({ tool_calls: [{ index: 0, function: { arguments: 'xy' } }] })],
+  ['usage', event({ usage: { x: 'y'.repeat(10_000) }, choices: [{ delta: { content: 'a' } }] })],
+])('the worst assembled stream is never parsed in one piece, however long: %s', (_name, unit) => {
+  const seen = watchParsing();
+  const whole = fed(
+    createAssemblingReader(CHAT_STREAM, createAssembly(), RELAYED),
+    joined(repeated(unit, 4.5 * MEBIBYTE), END),
+  );
+  expect(whole.kind).toBe('whole');
+  expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
 });
 
 describe('a large request', () => {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type StoredVerification, UNVERIFIED } from '../../../main/registry/store/store.ts';
 import {
   planOf,
@@ -57,28 +57,26 @@ test('a test inference is left out if no model is loaded, and is due again with 
   expect(plan(VERIFIED, after, 36 * MINUTE).inference).toBe('if_loaded');
 });
 
-describe('runs that come early', () => {
-  test.each(['enrolled', 'material', 'engineHealth', 'rebooted', 'returned'] as const)(
-    'news (%s) brings a run forward, at most once a minute after a test inference',
-    (kind) => {
-      const news = withNews(RAN, [kind]);
-      expect(plan(VERIFIED, news, 10_000).dueInMs).toBe(50_000);
-      expect(plan(failed(6), news, 2 * MINUTE).dueInMs).toBe(0);
-      expect(plan(VERIFIED, withStart(news, MINUTE), MINUTE).dueInMs).toBe(4 * MINUTE);
-    },
-  );
+test.each(['enrolled', 'material', 'engineHealth', 'rebooted', 'returned'] as const)(
+  'news (%s) brings a run forward, at most once a minute after a test inference',
+  (kind) => {
+    const news = withNews(RAN, [kind]);
+    expect(plan(VERIFIED, news, 10_000).dueInMs).toBe(50_000);
+    expect(plan(failed(6), news, 2 * MINUTE).dueInMs).toBe(0);
+    expect(plan(VERIFIED, withStart(news, MINUTE), MINUTE).dueInMs).toBe(4 * MINUTE);
+  },
+);
 
-  test('news brings a run forward within 15 s after one that asked the engine for nothing, and 1 s after one that found none', () => {
-    const untested = { ...RAN, testedTicks: null };
-    const news = withNews(untested, ['material']);
-    for (const verification of [VERIFIED, UNVERIFIED, failed(1), failed(6)]) {
-      expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
-      expect(plan(verification, news, 15_000).dueInMs).toBe(0);
-    }
-    expect(plan(failed(1), { ...news, hadEngine: false }, 400).dueInMs).toBe(600);
-    expect(plan(UNVERIFIED, untested).dueInMs).toBe(15_000);
-    expect(plan(UNVERIFIED, RAN).dueInMs).toBe(MINUTE);
-  });
+test('news brings a run forward within 15 s after one that asked the engine for nothing, and 1 s after one that found none', () => {
+  const untested = { ...RAN, testedTicks: null };
+  const news = withNews(untested, ['material']);
+  for (const verification of [VERIFIED, UNVERIFIED, failed(1), failed(6)]) {
+    expect(plan(verification, news, 4000).dueInMs).toBe(11_000);
+    expect(plan(verification, news, 15_000).dueInMs).toBe(0);
+  }
+  expect(plan(failed(1), { ...news, hadEngine: false }, 400).dueInMs).toBe(600);
+  expect(plan(UNVERIFIED, untested).dueInMs).toBe(15_000);
+  expect(plan(UNVERIFIED, RAN).dueInMs).toBe(MINUTE);
 });
 
 const ticks = fc.option(fc.integer({ min: 0, max: 10_000_000 }));

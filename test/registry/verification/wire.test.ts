@@ -51,78 +51,72 @@ const named = (findings: readonly Finding[] | null, name: string) =>
 const INFERENCE = 'test inference returns choices';
 const LATENCY = 'latency <10s';
 
-describe('hostile machines', () => {
-  test.each<[says: string, answer: Answer, error: string]>([
-    [
-      'sends a body over 64 KiB',
-      ({ res }) => void res.end('x'.repeat(65_537)),
-      'the answer is over 64 KiB',
-    ],
-    ['sends a body without end', ({ res }) => endless(res), 'the answer is over 64 KiB'],
-    [
-      'sends a head over 16 KiB',
-      bytes(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}`),
-      "the answer's head is over 16 KiB",
-    ],
-    ['speaks no HTTP', bytes('hello\r\n\r\n'), 'the answer is not HTTP'],
-    ['hangs up', hangUp, 'the connection was closed'],
-    [
-      'breaks off',
-      bytes('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab'),
-      'the answer was cut off',
-    ],
-    [
-      'switches protocols',
-      bytes('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
-      'HTTP 101: the protocol was switched',
-    ],
-    [
-      'sends interim answers',
-      bytes('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)),
-      'too many interim responses',
-    ],
-    [
-      'redirects',
-      json(307, {}, { location: 'http://169.254.169.254/' }),
-      'redirect refused (HTTP 307)',
-    ],
-  ])('a hostile machine that %s fails its check', async (_says, answer, error) => {
-    const provider = await startFakeProvider();
-    provider.on('/health', (call) => {
-      answer(call);
-      if (error === 'the answer was cut off') setImmediate(() => call.socket.destroy());
-    });
-    expect(health(await run(provider))).toMatchObject({ passed: false, error });
+test.each<[says: string, answer: Answer, error: string]>([
+  [
+    'sends a body over 64 KiB',
+    ({ res }) => void res.end('x'.repeat(65_537)),
+    'the answer is over 64 KiB',
+  ],
+  ['sends a body without end', ({ res }) => endless(res), 'the answer is over 64 KiB'],
+  [
+    'sends a head over 16 KiB',
+    bytes(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}`),
+    "the answer's head is over 16 KiB",
+  ],
+  ['speaks no HTTP', bytes('hello\r\n\r\n'), 'the answer is not HTTP'],
+  ['hangs up', hangUp, 'the connection was closed'],
+  ['breaks off', bytes('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab'), 'the answer was cut off'],
+  [
+    'switches protocols',
+    bytes('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    'HTTP 101: the protocol was switched',
+  ],
+  [
+    'sends interim answers',
+    bytes('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(9)),
+    'too many interim responses',
+  ],
+  [
+    'redirects',
+    json(307, {}, { location: 'http://169.254.169.254/' }),
+    'redirect refused (HTTP 307)',
+  ],
+])('a hostile machine that %s fails its check', async (_says, answer, error) => {
+  const provider = await startFakeProvider();
+  provider.on('/health', (call) => {
+    answer(call);
+    if (error === 'the answer was cut off') setImmediate(() => call.socket.destroy());
   });
+  expect(health(await run(provider))).toMatchObject({ passed: false, error });
+});
 
-  test.each<[says: string, answer: Answer]>([
-    ['never answers', silence],
-    ['sends its head a byte at a time', ({ socket }) => void socket.write('HTTP/1.1 200 O')],
-    [
-      'sends half a body',
-      ({ res }) => void res.writeHead(200, { 'content-length': '9' }).write('ab'),
-    ],
-  ])('a hostile machine that %s has 5 s', async (_says, answer) => {
-    const clock = createManualClock();
-    const provider = await startFakeProvider();
-    provider.on('/health', answer);
-    const running = run(provider, { clock });
-    await provider.call('/health');
-    clock.advance(5000);
-    expect(health(await running)).toMatchObject({ error: 'no answer in 5 s', latencyMs: 5000 });
-    expect(clock.pending()).toBe(0);
-  });
+test.each<[says: string, answer: Answer]>([
+  ['never answers', silence],
+  ['sends its head a byte at a time', ({ socket }) => void socket.write('HTTP/1.1 200 O')],
+  [
+    'sends half a body',
+    ({ res }) => void res.writeHead(200, { 'content-length': '9' }).write('ab'),
+  ],
+])('a hostile machine that %s has 5 s', async (_says, answer) => {
+  const clock = createManualClock();
+  const provider = await startFakeProvider();
+  provider.on('/health', answer);
+  const running = run(provider, { clock });
+  await provider.call('/health');
+  clock.advance(5000);
+  expect(health(await running)).toMatchObject({ error: 'no answer in 5 s', latencyMs: 5000 });
+  expect(clock.pending()).toBe(0);
+});
 
-  test('no redirect of a hostile machine is followed on any route', async () => {
-    const trap = await startFakeProvider();
-    const provider = await startFakeProvider();
-    const away = json(302, {}, { location: `http://127.0.0.1:${trap.port}/` });
-    for (const path of ['/v1/models', '/v1/chat/completions']) provider.on(path, away);
-    const findings = await run(provider);
-    expect(named(findings, INFERENCE)?.error).toBe('redirect refused (HTTP 302)');
-    expect(named(findings, 'model id matches')?.error).toBe('redirect refused (HTTP 302)');
-    expect(trap.connections()).toBe(0);
-  });
+test('no redirect of a hostile machine is followed on any route', async () => {
+  const trap = await startFakeProvider();
+  const provider = await startFakeProvider();
+  const away = json(302, {}, { location: `http://127.0.0.1:${trap.port}/` });
+  for (const path of ['/v1/models', '/v1/chat/completions']) provider.on(path, away);
+  const findings = await run(provider);
+  expect(named(findings, INFERENCE)?.error).toBe('redirect refused (HTTP 302)');
+  expect(named(findings, 'model id matches')?.error).toBe('redirect refused (HTTP 302)');
+  expect(trap.connections()).toBe(0);
 });
 
 test.each([
@@ -171,67 +165,65 @@ test('a verification run is over after 60 s, whatever it meets', async () => {
   expect(clock.pending()).toBe(0);
 });
 
-describe('addresses that an agent gives', () => {
-  test.each([
-    ['its own', '192.168.1.20', ['127.0.0.1'], 'loopback'],
-    ['a mapped form of its own', '127.0.0.1', ['::ffff:127.0.0.1'], 'IPv4 written as IPv6'],
-    [
-      'a forbidden one beside a good one',
-      '127.0.0.1',
-      ['127.0.0.1', '169.254.169.254'],
-      'metadata service',
-    ],
-  ])(
-    'an address that is %s is never connected to',
-    async (_says, lastHeartbeatIp, addresses, why) => {
-      const trap = await startFakeProvider();
-      const subject = { ...aloneAt(trap), lastHeartbeatIp };
-      const lookup = () => Promise.resolve(addresses);
-      const findings = await run(trap, { subject, edges: { lookup } });
-      expect(health(findings)?.error).toBe(`address not allowed: ${why}`);
-      expect(trap.connections()).toBe(0);
-    },
+test.each([
+  ['its own', '192.168.1.20', ['127.0.0.1'], 'loopback'],
+  ['a mapped form of its own', '127.0.0.1', ['::ffff:127.0.0.1'], 'IPv4 written as IPv6'],
+  [
+    'a forbidden one beside a good one',
+    '127.0.0.1',
+    ['127.0.0.1', '169.254.169.254'],
+    'metadata service',
+  ],
+])(
+  'an address that is %s is never connected to',
+  async (_says, lastHeartbeatIp, addresses, why) => {
+    const trap = await startFakeProvider();
+    const subject = { ...aloneAt(trap), lastHeartbeatIp };
+    const lookup = () => Promise.resolve(addresses);
+    const findings = await run(trap, { subject, edges: { lookup } });
+    expect(health(findings)?.error).toBe(`address not allowed: ${why}`);
+    expect(trap.connections()).toBe(0);
+  },
+);
+
+test('an address is resolved once, so a name that changes its answer leads nowhere else', async () => {
+  const provider = await startFakeProvider();
+  let asked = 0;
+  const lookup = () => {
+    asked += 1;
+    return Promise.resolve([asked === 1 ? '127.0.0.1' : '169.254.169.254']);
+  };
+  const findings = await run(provider, { edges: { lookup } });
+  expect(asked).toBe(1);
+  expect(provider.calls.map(({ host }) => host)).toEqual([
+    'agent.test',
+    'agent.test',
+    'agent.test',
+  ]);
+  expect(verdictOf(findings ?? [], false)).toEqual({
+    kind: 'verified',
+    address: `http://127.0.0.1:${provider.port}`,
+  });
+});
+
+test('a check of a name that does not resolve ends after 5 s', async () => {
+  const clock = createManualClock();
+  const provider = await startFakeProvider();
+  const lookup = () => new Promise<never>(() => {});
+  const running = run(provider, { clock, edges: { lookup } });
+  clock.advance(5000);
+  expect(health(await running)?.error).toBe('the name was not resolved in 5 s');
+});
+
+test('an address on one of this process’s own ports is used for the gateway’s own agent alone', async () => {
+  const provider = await startFakeProvider();
+  const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: [provider.port] };
+  const own = { ...aloneAt(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
+  expect(health(await run(provider, { subject: own, edges: { rules } }))?.passed).toBe(true);
+  const other = { ...own, isOwn: false };
+  expect(health(await run(provider, { subject: other, edges: { rules } }))?.error).toBe(
+    `port ${provider.port} is not allowed (3001 or 47901)`,
   );
-
-  test('an address is resolved once, so a name that changes its answer leads nowhere else', async () => {
-    const provider = await startFakeProvider();
-    let asked = 0;
-    const lookup = () => {
-      asked += 1;
-      return Promise.resolve([asked === 1 ? '127.0.0.1' : '169.254.169.254']);
-    };
-    const findings = await run(provider, { edges: { lookup } });
-    expect(asked).toBe(1);
-    expect(provider.calls.map(({ host }) => host)).toEqual([
-      'agent.test',
-      'agent.test',
-      'agent.test',
-    ]);
-    expect(verdictOf(findings ?? [], false)).toEqual({
-      kind: 'verified',
-      address: `http://127.0.0.1:${provider.port}`,
-    });
-  });
-
-  test('a check of a name that does not resolve ends after 5 s', async () => {
-    const clock = createManualClock();
-    const provider = await startFakeProvider();
-    const lookup = () => new Promise<never>(() => {});
-    const running = run(provider, { clock, edges: { lookup } });
-    clock.advance(5000);
-    expect(health(await running)?.error).toBe('the name was not resolved in 5 s');
-  });
-
-  test('an address on one of this process’s own ports is used for the gateway’s own agent alone', async () => {
-    const provider = await startFakeProvider();
-    const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: [provider.port] };
-    const own = { ...aloneAt(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
-    expect(health(await run(provider, { subject: own, edges: { rules } }))?.passed).toBe(true);
-    const other = { ...own, isOwn: false };
-    expect(health(await run(provider, { subject: other, edges: { rules } }))?.error).toBe(
-      `port ${provider.port} is not allowed (3001 or 47901)`,
-    );
-  });
 });
 
 describe('verification over TLS', () => {

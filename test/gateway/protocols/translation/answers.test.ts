@@ -16,100 +16,98 @@ const call = (id: string, json: string) => ({
   function: { name: 'look', arguments: json },
 });
 
-describe('an answer of the Responses API', () => {
-  test('an answer of the Responses API repeats the settings of its request', () => {
-    const request = {
-      instructions: 'Be brief.',
-      temperature: 0.5,
-      tools: [{ type: 'function', name: 'look' }],
-      tool_choice: 'required',
-      metadata: { a: 'b' },
-    };
-    const value = completion({ content: 'Hello.' });
-    expect(answerOf(value, RESPONSES_TRANSLATION, { request })).toEqual({
-      id: 'resp_x',
-      object: 'response',
-      created_at: 1_700_000_000,
-      status: 'completed',
-      error: null,
-      incomplete_details: null,
-      model: 'engine-model',
-      output: [
-        {
-          id: 'msg_x_0',
-          type: 'message',
-          status: 'completed',
-          role: 'assistant',
-          content: [{ type: 'output_text', text: 'Hello.', annotations: [], logprobs: [] }],
-        },
-      ],
-      usage: {
-        input_tokens: 5,
-        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
-        output_tokens: 3,
-        output_tokens_details: { reasoning_tokens: 0 },
-        total_tokens: 8,
+test('an answer of the Responses API repeats the settings of its request', () => {
+  const request = {
+    instructions: 'Be brief.',
+    temperature: 0.5,
+    tools: [{ type: 'function', name: 'look' }],
+    tool_choice: 'required',
+    metadata: { a: 'b' },
+  };
+  const value = completion({ content: 'Hello.' });
+  expect(answerOf(value, RESPONSES_TRANSLATION, { request })).toEqual({
+    id: 'resp_x',
+    object: 'response',
+    created_at: 1_700_000_000,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    model: 'engine-model',
+    output: [
+      {
+        id: 'msg_x_0',
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'Hello.', annotations: [], logprobs: [] }],
       },
-      background: false,
-      previous_response_id: null,
-      service_tier: 'default',
-      store: false,
-      truncation: 'disabled',
-      access_programs: null,
-      max_output_tokens: null,
-      parallel_tool_calls: true,
-      reasoning: { effort: null, summary: null },
-      text: { format: { type: 'text' } },
-      top_p: null,
-      user: null,
-      ...request,
-    });
+    ],
+    usage: {
+      input_tokens: 5,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: 3,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 8,
+    },
+    background: false,
+    previous_response_id: null,
+    service_tier: 'default',
+    store: false,
+    truncation: 'disabled',
+    access_programs: null,
+    max_output_tokens: null,
+    parallel_tool_calls: true,
+    reasoning: { effort: null, summary: null },
+    text: { format: { type: 'text' } },
+    top_p: null,
+    user: null,
+    ...request,
   });
+});
 
-  test('an answer of the Responses API has a refusal as a part of its message, and citations at its text', () => {
-    const url_citation = { url: 'https://x.test', title: 'X', start_index: 0, end_index: 5 };
-    const message = {
-      content: 'Hello.',
-      annotations: [{ type: 'url_citation', url_citation }],
-      refusal: 'No more.',
-    };
-    const annotations = [{ type: 'url_citation', ...url_citation }];
-    expect(answerOf(completion(message), RESPONSES_TRANSLATION)).toMatchObject({
-      output: [
-        {
-          content: [
-            { type: 'output_text', text: 'Hello.', annotations },
-            { type: 'refusal', refusal: 'No more.' },
-          ],
-        },
-      ],
-    });
+test('an answer of the Responses API has a refusal as a part of its message, and citations at its text', () => {
+  const url_citation = { url: 'https://x.test', title: 'X', start_index: 0, end_index: 5 };
+  const message = {
+    content: 'Hello.',
+    annotations: [{ type: 'url_citation', url_citation }],
+    refusal: 'No more.',
+  };
+  const annotations = [{ type: 'url_citation', ...url_citation }];
+  expect(answerOf(completion(message), RESPONSES_TRANSLATION)).toMatchObject({
+    output: [
+      {
+        content: [
+          { type: 'output_text', text: 'Hello.', annotations },
+          { type: 'refusal', refusal: 'No more.' },
+        ],
+      },
+    ],
   });
+});
 
-  test('an answer of the Responses API has the reasoning that clients without stored answers send back', () => {
-    const message = completion({ content: 'Hello.', reasoning: 'Hm' });
-    const request = { store: false, include: ['reasoning.encrypted_content'] };
-    const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
-    expect(answerOf(message, RESPONSES_TRANSLATION, { request })).toMatchObject({
-      output: [reasoning, {}],
-    });
-    expect(answerOf(message, RESPONSES_TRANSLATION)).not.toMatchObject({ output: [reasoning, {}] });
+test('an answer of the Responses API has the reasoning that clients without stored answers send back', () => {
+  const message = completion({ content: 'Hello.', reasoning: 'Hm' });
+  const request = { store: false, include: ['reasoning.encrypted_content'] };
+  const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
+  expect(answerOf(message, RESPONSES_TRANSLATION, { request })).toMatchObject({
+    output: [reasoning, {}],
   });
+  expect(answerOf(message, RESPONSES_TRANSLATION)).not.toMatchObject({ output: [reasoning, {}] });
+});
 
-  test('an answer of the Responses API calls a function in a namespace by its own name, like its request', () => {
-    const tools = [{ type: 'namespace', name: 'eye', tools: [{ type: 'function', name: 'look' }] }];
-    const called = { id: 'a', function: { name: 'eye__look', arguments: '{}' } };
-    const request = { tools, input: 'Hi' };
-    const asked = RESPONSES_TRANSLATION.toChat(request, null);
-    const functions = asked.kind === 'chat' ? asked.functions : new Map<string, never>();
-    const value = completion({ tool_calls: [called] });
-    const body = answerOf(value, RESPONSES_TRANSLATION, { request, functions });
-    const item = { type: 'function_call', namespace: 'eye', name: 'look', call_id: 'a' };
-    expect(body).toMatchObject({ output: [item] });
-    const { output } = body as { output: object[] };
-    expect(RESPONSES_TRANSLATION.toChat({ ...request, input: output }, null)).toMatchObject({
-      body: { messages: [{ tool_calls: [called] }] },
-    });
+test('an answer of the Responses API calls a function in a namespace by its own name, like its request', () => {
+  const tools = [{ type: 'namespace', name: 'eye', tools: [{ type: 'function', name: 'look' }] }];
+  const called = { id: 'a', function: { name: 'eye__look', arguments: '{}' } };
+  const request = { tools, input: 'Hi' };
+  const asked = RESPONSES_TRANSLATION.toChat(request, null);
+  const functions = asked.kind === 'chat' ? asked.functions : new Map<string, never>();
+  const value = completion({ tool_calls: [called] });
+  const body = answerOf(value, RESPONSES_TRANSLATION, { request, functions });
+  const item = { type: 'function_call', namespace: 'eye', name: 'look', call_id: 'a' };
+  expect(body).toMatchObject({ output: [item] });
+  const { output } = body as { output: object[] };
+  expect(RESPONSES_TRANSLATION.toChat({ ...request, input: output }, null)).toMatchObject({
+    body: { messages: [{ tool_calls: [called] }] },
   });
 });
 
@@ -136,58 +134,56 @@ test.each([
   },
 );
 
-describe('an answer of the Messages API', () => {
-  test('an answer of the Messages API has all fields of its type', () => {
-    expect(answerOf(completion({ content: 'Hello.' }), MESSAGES_TRANSLATION)).toEqual({
-      id: 'msg_x',
-      type: 'message',
-      role: 'assistant',
-      model: 'engine-model',
-      content: [{ type: 'text', text: 'Hello.', citations: null }],
-      stop_reason: 'end_turn',
-      stop_sequence: null,
-      stop_details: null,
-      container: null,
-      diagnostics: null,
-      usage: {
-        input_tokens: 5,
-        output_tokens: 3,
-        cache_creation_input_tokens: 0,
-        cache_read_input_tokens: 0,
-        cache_creation: null,
-        inference_geo: null,
-        output_tokens_details: null,
-        server_tool_use: null,
-        service_tier: 'standard',
-        speed: null,
-      },
-    });
-  });
-
-  const NAMED = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
-  const UNNAMED = { stop_reason: 'stop_sequence', stop_sequence: null };
-  const ENDED = { stop_reason: 'end_turn', stop_sequence: null };
-  const TWO = ['END', 'STOP'];
-
-  test.each<[what: string, ending: object, asked: readonly string[] | undefined, told: object]>([
-    ['vLLM names', { stop_reason: 'END' }, TWO, NAMED],
-    ['SGLang names', { matched_stop: 'END' }, TWO, NAMED],
-    ['an engine numbers as a token', { stop_reason: 2, matched_stop: 2 }, TWO, ENDED],
-    ['an engine stops at by itself', { matched_stop: '<|im_end|>' }, TWO, ENDED],
-    ['the request does not name', { stop_reason: 'END' }, undefined, ENDED],
-    ['TGI does not name, of one', { finish_reason: 'stop_sequence' }, ['END'], NAMED],
-    ['TGI does not name, of two', { finish_reason: 'stop_sequence' }, TWO, UNNAMED],
-    ['OpenRouter passes on, of one', { native_finish_reason: 'stop_sequence' }, ['END'], NAMED],
-    ['OpenRouter does not speak of', { native_finish_reason: 'stop' }, ['END'], ENDED],
-  ])(
-    'an answer of the Messages API says whether it ended at a stop sequence, as with one that %s',
-    (_what, ending, asked, told) => {
-      const request = { stop_sequences: asked };
-      const value = completion({ content: 'a' }, 'stop', ending);
-      expect(answerOf(value, MESSAGES_TRANSLATION, { request })).toMatchObject(told);
+test('an answer of the Messages API has all fields of its type', () => {
+  expect(answerOf(completion({ content: 'Hello.' }), MESSAGES_TRANSLATION)).toEqual({
+    id: 'msg_x',
+    type: 'message',
+    role: 'assistant',
+    model: 'engine-model',
+    content: [{ type: 'text', text: 'Hello.', citations: null }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
+    usage: {
+      input_tokens: 5,
+      output_tokens: 3,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      cache_creation: null,
+      inference_geo: null,
+      output_tokens_details: null,
+      server_tool_use: null,
+      service_tier: 'standard',
+      speed: null,
     },
-  );
+  });
 });
+
+const NAMED = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
+const UNNAMED = { stop_reason: 'stop_sequence', stop_sequence: null };
+const ENDED = { stop_reason: 'end_turn', stop_sequence: null };
+const TWO = ['END', 'STOP'];
+
+test.each<[what: string, ending: object, asked: readonly string[] | undefined, told: object]>([
+  ['vLLM names', { stop_reason: 'END' }, TWO, NAMED],
+  ['SGLang names', { matched_stop: 'END' }, TWO, NAMED],
+  ['an engine numbers as a token', { stop_reason: 2, matched_stop: 2 }, TWO, ENDED],
+  ['an engine stops at by itself', { matched_stop: '<|im_end|>' }, TWO, ENDED],
+  ['the request does not name', { stop_reason: 'END' }, undefined, ENDED],
+  ['TGI does not name, of one', { finish_reason: 'stop_sequence' }, ['END'], NAMED],
+  ['TGI does not name, of two', { finish_reason: 'stop_sequence' }, TWO, UNNAMED],
+  ['OpenRouter passes on, of one', { native_finish_reason: 'stop_sequence' }, ['END'], NAMED],
+  ['OpenRouter does not speak of', { native_finish_reason: 'stop' }, ['END'], ENDED],
+])(
+  'an answer of the Messages API says whether it ended at a stop sequence, as with one that %s',
+  (_what, ending, asked, told) => {
+    const request = { stop_sequences: asked };
+    const value = completion({ content: 'a' }, 'stop', ending);
+    expect(answerOf(value, MESSAGES_TRANSLATION, { request })).toMatchObject(told);
+  },
+);
 
 describe.each([
   ['Responses', RESPONSES_TRANSLATION],

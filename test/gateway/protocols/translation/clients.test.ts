@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import * as fc from 'fast-check';
 import OpenAI from 'openai';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { SAID, saidArbitrary } from '../../../support/chat-answers.ts';
 import { type ScriptedChat, startTranslator } from '../../../support/translator.ts';
 
@@ -32,33 +32,31 @@ function withoutIds(answer: object): unknown {
   ) as unknown;
 }
 
-describe('streamed answers that clients put together', () => {
-  const each = fc.tuple(saidArbitrary, fc.integer({ min: 1, max: 20 }));
+const each = fc.tuple(saidArbitrary, fc.integer({ min: 1, max: 20 }));
 
-  test('a streamed answer that the OpenAI client puts together is the whole answer of the Responses API', async () => {
-    await fc.assert(
-      fc.asyncProperty(each, async ([said, pieceChars]) => {
-        Object.assign(chat, { said, pieceChars });
-        const whole = await openai.responses.create(ASKED);
-        const streamed = await openai.responses.stream(ASKED).finalResponse();
-        const { output_parsed: _parsed, ...rest } = streamed;
-        expect(comparable(rest)).toEqual(comparable(whole));
-      }),
-      RUNS,
-    );
-  });
+test('a streamed answer that the OpenAI client puts together is the whole answer of the Responses API', async () => {
+  await fc.assert(
+    fc.asyncProperty(each, async ([said, pieceChars]) => {
+      Object.assign(chat, { said, pieceChars });
+      const whole = await openai.responses.create(ASKED);
+      const streamed = await openai.responses.stream(ASKED).finalResponse();
+      const { output_parsed: _parsed, ...rest } = streamed;
+      expect(comparable(rest)).toEqual(comparable(whole));
+    }),
+    RUNS,
+  );
+});
 
-  test('a streamed answer that the Anthropic client puts together is the whole answer of the Messages API', async () => {
-    await fc.assert(
-      fc.asyncProperty(each, async ([said, pieceChars]) => {
-        Object.assign(chat, { said, pieceChars });
-        const whole = await anthropic.messages.create(WRITTEN);
-        const streamed = await anthropic.messages.stream(WRITTEN).finalMessage();
-        expect(comparable(streamed)).toEqual(comparable(whole));
-      }),
-      RUNS,
-    );
-  });
+test('a streamed answer that the Anthropic client puts together is the whole answer of the Messages API', async () => {
+  await fc.assert(
+    fc.asyncProperty(each, async ([said, pieceChars]) => {
+      Object.assign(chat, { said, pieceChars });
+      const whole = await anthropic.messages.create(WRITTEN);
+      const streamed = await anthropic.messages.stream(WRITTEN).finalMessage();
+      expect(comparable(streamed)).toEqual(comparable(whole));
+    }),
+    RUNS,
+  );
 });
 
 /** Clients add parsed values of their own to what came. */

@@ -25,23 +25,21 @@ function told(protocol: ProtocolTranslation, ...chunks: object[]) {
 
 const typesOf = (events: Record<string, unknown>[]) => events.map(({ type }) => type);
 
-describe('a stream of the Messages API', () => {
-  test.each([
-    ['are no JSON object', [begin(0, 'look'), more(0, '[1]'), DONE]],
-    ['are cut', [begin(0, 'look'), more(0, '{"at"'), DONE]],
-  ])(
-    'a stream of the Messages API does not end as a success if the arguments of a call %s',
-    (_what, chunks) => {
-      const bad = told(MESSAGES_TRANSLATION, ...chunks);
-      expect(typesOf(bad)).not.toContain('message_stop');
-      expect(bad.at(-1)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
-    },
-  );
+test.each([
+  ['are no JSON object', [begin(0, 'look'), more(0, '[1]'), DONE]],
+  ['are cut', [begin(0, 'look'), more(0, '{"at"'), DONE]],
+])(
+  'a stream of the Messages API does not end as a success if the arguments of a call %s',
+  (_what, chunks) => {
+    const bad = told(MESSAGES_TRANSLATION, ...chunks);
+    expect(typesOf(bad)).not.toContain('message_stop');
+    expect(bad.at(-1)).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+  },
+);
 
-  test('a stream of the Messages API ends as cut at the token limit if the arguments of a call are', () => {
-    const cut = told(MESSAGES_TRANSLATION, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
-    expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
-  });
+test('a stream of the Messages API ends as cut at the token limit if the arguments of a call are', () => {
+  const cut = told(MESSAGES_TRANSLATION, begin(0, 'look'), more(0, '{"at"'), chunk({}, 'length'));
+  expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
 });
 
 describe.each([
