@@ -62,14 +62,8 @@ interface AgentRuntimeState {
 
 type AgentComponents = ReturnType<typeof createComponents>;
 
-interface AgentListeners {
-  /** The view has changed, and possibly the record. */
-  readonly changed: () => void;
-  readonly flightChanged: () => void;
-}
-
-/** Creates the parts of an agent, of which nothing runs yet. */
-function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners: AgentListeners) {
+/** Creates the parts of an agent, of which nothing runs yet. `changed`: the view has, and possibly the record. */
+function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: () => void) {
   const { dataDirectory, clock, log, http, telemetry, config } = deps;
   const startedTicks = clock.ticks();
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock);
@@ -83,7 +77,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     settings: () => config().agent,
     inFlight: () => inference.inFlight(),
     lastEndedTicks: () => inference.lastEndedTicks(),
-    changed: listeners.changed,
+    changed,
   });
   const engines = createEngineWatch({
     http,
@@ -92,7 +86,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     ...runtime.engine,
     changed() {
       if (engines.isStuck()) inference.endUnanswered();
-      listeners.changed();
+      changed();
     },
   });
   const mode = () => modeWithMemory(availability.mode(), memory.state(), inference.inFlight());
@@ -122,7 +116,12 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     limits: () => config().gateway,
     engine: () => engines.target(),
     closed: () => closedNow(runtime.isLeaving, mode()),
-    onInFlight: listeners.flightChanged,
+    onInFlight() {
+      // A draining machine becomes paused when its last request ends, and only then does the registry need to hear of
+      // it.
+      if (mode().mode === 'on') deps.changed();
+      else changed();
+    },
     // Gateways hear of it soon, because a change of the engine's state sends a heartbeat.
     onTrouble: () => engines.look(),
     // What it has just loaded is worth a reading: gateways prefer a machine that has a model in memory.
@@ -140,7 +139,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     inFlight: () => inference.inFlight() + deps.directInFlight(),
     lastEndedTicks: () => inference.lastEndedTicks(),
     endRunning: () => inference.endAll(),
-    changed: listeners.changed,
+    changed,
   });
   const registration = createRegistration({
     ...deps,
@@ -152,7 +151,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     saved: enrolled.enrolment,
     own: deps.ownRegistry,
     settings: () => config().agent,
-    onChange: listeners.changed,
+    onChange: changed,
   });
   const hostNames = () => {
     const { hostname, tailnet } = telemetry.read();
@@ -166,7 +165,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, listeners
     log,
     onBound(ports) {
       runtime.ports = ports;
-      listeners.changed();
+      changed();
     },
   });
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
@@ -252,15 +251,7 @@ export function createAgent(deps: AgentDeps) {
     engine: enginePlace(deps.config().agent, deps.enginePorts),
     isLeaving: false,
   };
-  const parts = createComponents(deps, runtime, {
-    changed,
-    flightChanged() {
-      // A draining machine becomes paused when its last request ends, and only then does the registry need to hear of
-      // it.
-      if (parts.mode().mode === 'on') deps.changed();
-      else changed();
-    },
-  });
+  const parts = createComponents(deps, runtime, changed);
   const { availability, engines, inference, registration, memory } = parts;
   const changeMonitor = createChangeMonitor({ ...deps, ...parts });
 
