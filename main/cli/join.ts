@@ -26,38 +26,13 @@ import { withProgress } from './terminal.ts';
 
 type Failure = ReturnType<typeof failed>;
 
-export async function runJoin(input: Input): Promise<CommandOutcome> {
-  const { dataDirectory } = input;
-  const plan = await planOf(input);
-  if (plan.kind === 'failed') return plan;
-  const { request, warnings } = plan;
-  const running = await findRunning(dataDirectory);
-  const joined = await withProgress(
-    `Joining ${request.origin}`,
-    running === null ? joinStandalone(request, dataDirectory) : joinRunning(request, running),
-  );
-  if (joined.kind === 'failed')
-    return failed(`Not joined to ${request.origin}.\n${joined.message}`);
-  const { id, origin } = joined;
-  const notes = [...joined.notes, ...warnings];
-  const lines = [
-    `Joined the gateway at ${origin} as ${id}.`,
-    ...notes,
-    running === null ? NEXT_START : NEXT_RUNNING,
-    '"inglenook doctor" then says what that gateway found when it tested this machine.',
-  ];
-  return answer({ gateway: origin, id, notes }, lines.join('\n'));
-}
-
-interface Plan {
-  readonly kind: 'planned';
-  readonly request: JoinRequest;
-  readonly warnings: readonly string[];
-}
-
-/** Runs all checks that do not consume the token. */
-async function planOf({ env, dataDirectory, words, options }: Input): Promise<Plan | Failure> {
-  const [url = '', token = ''] = words;
+export async function runJoin({
+  env,
+  dataDirectory,
+  words: [url = '', token = ''],
+  options,
+}: Input): Promise<CommandOutcome> {
+  // All checks that do not use the token up come first.
   const origins = url.split(',').map(registryOrigin);
   if (!origins.every((each) => each !== null)) return failed(BAD_URL, EXIT.usage);
   if (!/^[0-9a-f]{64}$/.test(token)) return failed(BAD_TOKEN, EXIT.usage);
@@ -66,16 +41,30 @@ async function planOf({ env, dataDirectory, words, options }: Input): Promise<Pl
   const { registryUrl } = loaded.config.agent;
   const named =
     registryUrl === null ? origins : origins.filter((each) => each === registryOrigin(registryUrl));
-  const [origin, ...others] = named;
-  if (origin === undefined) return failed(FIXED_URL);
-  const [at, reached] = await reachAny([origin, ...others]);
+  const [home, ...others] = named;
+  if (home === undefined) return failed(FIXED_URL);
+  const [at, reached] = await reachAny([home, ...others]);
   if (reached.kind === 'failed') {
     return failed(`No gateway answers at ${at}: ${reached.why}.\n${UNREACHED}`);
   }
   const isAllowed = options['yes'] === true || !isUnencrypted(reached);
   if (!isAllowed && !(await isConfirmed(at))) return failed(NOT_CONFIRMED);
-  const request = { origin, others, token, agentHost: agentHostFor(loaded, reached) };
-  return { kind: 'planned', request, warnings: warningsOf(loaded, reached) };
+  const request = { origin: home, others, token, agentHost: agentHostFor(loaded, reached) };
+  const running = await findRunning(dataDirectory);
+  const joined = await withProgress(
+    `Joining ${home}`,
+    running === null ? joinStandalone(request, dataDirectory) : joinRunning(request, running),
+  );
+  if (joined.kind === 'failed') return failed(`Not joined to ${home}.\n${joined.message}`);
+  const { id, origin } = joined;
+  const notes = [...joined.notes, ...warningsOf(loaded, reached)];
+  const lines = [
+    `Joined the gateway at ${origin} as ${id}.`,
+    ...notes,
+    running === null ? NEXT_START : NEXT_RUNNING,
+    '"inglenook doctor" then says how that gateway has verified this machine.',
+  ];
+  return answer({ gateway: origin, id, notes }, lines.join('\n'));
 }
 
 /** The first gateway that answers; if none does, the last one. */

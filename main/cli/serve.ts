@@ -46,11 +46,15 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   );
   const host = ownedHost(plain, claim.lock);
   for (const notice of host.notices) output.warn(notice);
-  const addresses = await addressesOf(host);
-  if ('kind' in addresses) {
+  let addresses: Addresses;
+  try {
+    addresses = await host.start();
+  } catch (error) {
+    const advice = error instanceof PortTakenError ? ' Set it with INGLENOOK_PORT.' : '';
+    const why = `${messageOf(error)}${advice}`;
     // launchd and Windows keep no standard error of a service.
-    log('error', 'not_started', { why: addresses.message });
-    return addresses;
+    log('error', 'not_started', { why });
+    return failed(why);
   }
   host.askForModels();
   stopOnSignal(() => host.stop(), output.info);
@@ -60,16 +64,6 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
 }
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
-type StartFailure = Extract<CommandOutcome, { readonly kind: 'failed' }>;
-
-async function addressesOf(host: Host): Promise<Addresses | StartFailure> {
-  try {
-    return await host.start();
-  } catch (error) {
-    const advice = error instanceof PortTakenError ? ' Set it with INGLENOOK_PORT.' : '';
-    return failed(`${messageOf(error)}${advice}`);
-  }
-}
 
 /** Where human-readable messages go. */
 interface UserOutput {
