@@ -140,10 +140,8 @@ export function isUnexplainedRefusal({ response, reason }: Failure): boolean {
 }
 
 interface ErrorFacts {
+  readonly called: CallFacts;
   readonly status: number;
-  readonly upstream: UpstreamId;
-  readonly hasCallersKey: boolean;
-  readonly support: ApiEndpoint['support'];
   /** The agent, not its engine, refused the gateway's token. */
   readonly agentRefusedUs: boolean;
   readonly meaning: Meaning | null;
@@ -178,8 +176,7 @@ const ELSEWHERE = passed(null, 'always');
 const BROKEN = byStatus('failure', 502, 'upstream_error');
 
 /** A busy hosted API is rate limiting or broken; a busy engine of one's own is full or starting. */
-const isOwnMachine = ({ upstream }: Pick<ErrorFacts, 'upstream'>) =>
-  upstream === 'local' || upstream === 'ondemand';
+const isOwnMachine = ({ upstream }: CallFacts) => upstream === 'local' || upstream === 'ondemand';
 
 /** As in docs/reference/routing-rules.md#what-falls-back; the first that says something counts. */
 function judge(facts: ErrorFacts): Judgement {
@@ -195,13 +192,13 @@ function judge(facts: ErrorFacts): Judgement {
 }
 
 function ofAccount(facts: ErrorFacts): Judgement | null {
-  const { status, meaning, upstream, agentRefusedUs, error } = facts;
+  const { called, status, meaning, agentRefusedUs, error } = facts;
   if (meaning === 'quota' || (status === 402 && aboutRequest(meaning) === null))
-    return facts.hasCallersKey ? ELSEWHERE : replaced('quota');
+    return called.hasCallersKey === true ? ELSEWHERE : replaced('quota');
   // Ollama, for a model of its cloud that its owner has no plan for or did not sign in for: no matter of the caller's.
   if (status === 403 && meaning === 'model_not_found') return null;
   if (error.codes.includes('signin_url')) return null;
-  if (upstream !== 'local' || agentRefusedUs) return null;
+  if (called.upstream !== 'local' || agentRefusedUs) return null;
   // The caller's own credential: falling back would spend our keys for a stranger.
   const isRefused =
     status === 401 || status === 403 || (status === 400 && meaning === 'credentials');
@@ -236,23 +233,23 @@ function ofKey({ status, meaning, isPage, error }: ErrorFacts): Judgement | null
 }
 
 function ofLoad(facts: ErrorFacts): Judgement | null {
-  const { status, meaning, error } = facts;
+  const { called, status, meaning, error } = facts;
   const isLoaded = (status === 429 || status === 503) && saysBusy(error);
   // SGLang's router, whose queue is full, says nothing; nor do the pages of nginx.
   const isBusy = meaning === 'full' || isLoaded || (status === 429 && error.message === '');
-  if (isBusy && isOwnMachine(facts)) return replaced('busy');
+  if (isBusy && isOwnMachine(called)) return replaced('busy');
   // Groq's flex tier has a status of its own, 498 (console.groq.com/docs/errors).
   if (status === 429 || status === 498 || meaning === 'rate_limited')
-    return facts.hasCallersKey ? ELSEWHERE : replaced('rate_limited');
+    return called.hasCallersKey === true ? ELSEWHERE : replaced('rate_limited');
   return null;
 }
 
 function ofStatus(facts: ErrorFacts): Judgement | null {
-  const { status, meaning, upstream } = facts;
+  const { called, status, meaning } = facts;
   if (status >= 400 && status < 500) return ofClientStatus(facts);
   if (lacksEndpoint(facts)) return replaced('unsupported');
   // The agent answers, but its engine is down.
-  if (status === 502 && upstream === 'local' && meaning === 'engine_gone')
+  if (status === 502 && called.upstream === 'local' && meaning === 'engine_gone')
     return replaced('unreachable');
   if (status === 503) return byStatus('failure', 503, 'upstream_unavailable');
   return status >= 500 ? BROKEN : null;
@@ -282,9 +279,10 @@ const OF_HISTORY =
   /\b(input|messages)\b['"]?\s*(\[|[.,]\s*['"]?\w)|\bitem\b.{0,40}\btype\b|type of 'item'/i;
 
 function lacksEndpoint(facts: ErrorFacts): boolean {
-  const { status, meaning, support, error } = facts;
+  const { called, status, meaning, error } = facts;
+  const { support } = called.endpoint;
   if (support === 'required') return false;
-  const mayReadChat = support === 'translatable' && meaning === null && isOwnMachine(facts);
+  const mayReadChat = support === 'translatable' && meaning === null && isOwnMachine(called);
   if (mayReadChat && OF_HISTORY.test(`${error.param ?? ''} ${error.message}`)) return true;
   return status === 404 || status === 405 || status === 501 || meaning === 'no_endpoint';
 }
@@ -300,31 +298,27 @@ const STARTING = ': it is starting up, which can take minutes; try again then';
 function classifyStatus(
   seen: ErrorResponse,
   error: UpstreamError,
-  { upstream, endpoint, hasCallersKey = false }: CallFacts,
+  called: CallFacts,
   nowMs: number,
 ): Failure {
   const { status, headers, body } = seen;
   const facts: ErrorFacts = {
+    called,
     status,
-    upstream,
-    hasCallersKey,
-    support: endpoint.support,
     agentRefusedUs: headers['x-gateway-agent'] === 'unauthorized',
     meaning: meaningOf(error, status),
     error,
     isPage: body.length > 0 && error.message === '' && error.codes.length === 0,
   };
-  const { reason, mark, surfaced, fallBack } = judge(facts);
+  const judgement = judge(facts);
+  const { reason, surfaced } = judgement;
   const waitMs = retryAfterMs(headers, error, nowMs);
   return {
+    ...judgement,
     reason: reason ?? `http_${status}`,
-    mark,
-    surfaced,
-    fallBack,
     response: surfaced === 'as_is' ? asRequestFault(seen, error, reason) : seen,
     retryAfterMs: waitMs === null ? null : Math.min(waitMs, MAX_WAIT_MS),
-    detail:
-      reason === 'busy' && saysLoading(error) ? `HTTP ${status}${STARTING}` : `HTTP ${status}`,
+    detail: `HTTP ${status}${reason === 'busy' && saysLoading(error) ? STARTING : ''}`,
     said: error.message,
   };
 }
