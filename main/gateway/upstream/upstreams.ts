@@ -92,29 +92,23 @@ export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
 export function remoteUpstreams(config: Config): RemoteUpstream[] {
   const prefixes = new Set<string>();
   return [...HOSTED_IDS, 'ondemand' as const].flatMap((id) => {
-    const { baseUrl, apiKey, model, models, headers, timeoutMs, assemble, prefill, protocols } =
-      config[id];
+    const { baseUrl, label, prefill, ...settings } = config[id];
     if (baseUrl === null) return [];
-    const name = prefixOf(config[id].label ?? defaultLabel(id, baseUrl));
+    const name = prefixOf(label ?? defaultLabel(id, baseUrl));
     // If two have the same name, the later one is called by its id.
     const prefix = prefixes.has(name) ? id : name;
     prefixes.add(prefix);
     const baseAddress = parseBaseAddress(baseUrl, id);
     const address = `${new URL(baseUrl).hostname}${baseAddress.basePath}/`;
+    const { apiKey, headers } = settings;
     return [
       {
+        ...settings,
         id,
         prefix,
         baseAddress,
-        model,
-        models,
-        apiKey,
-        headers,
         secrets: ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]),
-        timeoutMs,
-        assemble,
         prefill: { setting: prefill, address, ownedBy: null },
-        protocols,
       },
     ];
   });
