@@ -61,7 +61,7 @@ export async function readTranscript(sent: readonly Buffer[]): Promise<Transcrip
   const framer = createFramer();
   const frames = framer.push(Buffer.concat(sent));
   if (framer.pendingBytes > 0) return null;
-  const draft = new Draft();
+  const draft = createDraft();
   let bytes = 0;
   for (const event of frames === null ? [] : eventsOf(frames)) {
     bytes += event.length;
@@ -74,79 +74,69 @@ export async function readTranscript(sent: readonly Buffer[]): Promise<Transcrip
   return draft.transcript();
 }
 
-/** What was read of the events so far. Its methods return false for what cannot be continued. */
-class Draft {
-  #head: Record<string, unknown> | null = null;
-  #content = '';
-  #firstContent = '';
-  #reasoning = '';
-  #at: Transcript['at'] = 'text';
-  #hasRole = false;
-  readonly #events = { text: 0, reasoning: 0 };
+/** What was read of the events so far. False: it cannot be continued behind the one that is added. */
+function createDraft() {
+  let head: Record<string, unknown> | null = null;
+  let [content, firstContent, reasoning] = ['', '', ''];
+  let at: Transcript['at'] = 'text';
+  let hasRole = false;
+  const textEvents = { text: 0, reasoning: 0 };
   /** Number of last events with white space only. */
-  #blankEvents = 0;
-  readonly #message = createBegunMessage();
+  let blankEvents = 0;
+  const message = createBegunMessage();
 
-  add(event: Buffer): boolean {
-    const data = dataOf(event)?.trim() ?? '';
-    if (data === '') return true;
-    const value = data === '[DONE]' ? null : parseJson(data);
-    if (!isObject(value) || errorIn(value) !== null) return false;
-    if (typeof value['type'] !== 'string') return this.#addChunk(value);
-    const delta = this.#message.read(value);
-    this.#head ??= {};
-    return delta !== 'end' && (delta === null || this.#addDelta(delta));
-  }
-
-  #addChunk(chunk: Readonly<Record<string, unknown>>): boolean {
-    const [choice, second] = listOf(chunk['choices']);
-    if (choice === undefined) return true;
-    // Not before: Azure begins with a chunk without choices, and with an empty id.
-    this.#head ??= identityOf(chunk);
-    if (!isObject(choice) || second !== undefined) return false;
-    const { index, finish_reason: finishReason, delta } = choice;
-    if ((index ?? 0) !== 0 || endOf(finishReason) !== null) return false;
-    return !isObject(delta) || this.#addDelta(delta);
-  }
-
-  #addDelta(delta: Delta): boolean {
+  function addDelta(delta: Delta): boolean {
     if (isBeyondText(delta)) return false;
-    const content = contentOf(delta);
-    const reasoning = reasoningOf(delta);
-    if (typeof delta['role'] === 'string') this.#hasRole = true;
-    if (content !== '' || reasoning !== '') {
-      this.#blankEvents += 1;
-      this.#at = content === '' ? 'reasoning' : 'text';
+    const [text, thought] = [contentOf(delta), reasoningOf(delta)];
+    if (typeof delta['role'] === 'string') hasRole = true;
+    if (text !== '' || thought !== '') {
+      blankEvents += 1;
+      at = text === '' ? 'reasoning' : 'text';
     }
-    if ((content + reasoning).trim() !== '') {
-      this.#events[this.#at] += this.#blankEvents;
-      this.#blankEvents = 0;
+    if ((text + thought).trim() !== '') {
+      textEvents[at] += blankEvents;
+      blankEvents = 0;
     }
-    if (this.#content === '') this.#firstContent = content;
-    this.#content += content;
-    this.#reasoning += reasoning;
+    if (content === '') firstContent = text;
+    content += text;
+    reasoning += thought;
     return true;
   }
 
-  transcript(): Transcript | null {
-    const [head, content, reasoning] = [this.#head, this.#content, this.#reasoning];
-    if (head === null || content + reasoning === '') return null;
-    const isOpen = this.#at === 'reasoning' && content === '';
-    const tags = isOpen ? THOUGHT_TAGS / 2 : THOUGHT_TAGS;
-    return {
-      head,
-      content,
-      firstContent: this.#firstContent,
-      reasoning,
-      at: this.#at,
-      hasRole: this.#hasRole,
-      tokens: {
-        content: this.#events.text,
-        reasoning: reasoning === '' ? 0 : this.#events.reasoning + tags,
-      },
-      blocks: this.#message.blocks(),
-    };
+  function addChunk(chunk: Readonly<Record<string, unknown>>): boolean {
+    const [choice, second] = listOf(chunk['choices']);
+    if (choice === undefined) return true;
+    // Not before: Azure begins with a chunk without choices, and with an empty id.
+    head ??= identityOf(chunk);
+    if (!isObject(choice) || second !== undefined) return false;
+    const { index, finish_reason: finishReason, delta } = choice;
+    if ((index ?? 0) !== 0 || endOf(finishReason) !== null) return false;
+    return !isObject(delta) || addDelta(delta);
   }
+
+  return {
+    add(event: Buffer): boolean {
+      const data = dataOf(event)?.trim() ?? '';
+      if (data === '') return true;
+      const value = data === '[DONE]' ? null : parseJson(data);
+      if (!isObject(value) || errorIn(value) !== null) return false;
+      if (typeof value['type'] !== 'string') return addChunk(value);
+      const delta = message.read(value);
+      head ??= {};
+      return delta !== 'end' && (delta === null || addDelta(delta));
+    },
+    transcript(): Transcript | null {
+      if (head === null || content + reasoning === '') return null;
+      const isOpen = at === 'reasoning' && content === '';
+      const tags = isOpen ? THOUGHT_TAGS / 2 : THOUGHT_TAGS;
+      const tokens = {
+        content: textEvents.text,
+        reasoning: reasoning === '' ? 0 : textEvents.reasoning + tags,
+      };
+      const blocks = message.blocks();
+      return { head, content, firstContent, reasoning, at, hasRole, tokens, blocks };
+    },
+  };
 }
 
 export function withoutIdentity(chunk: Readonly<Record<string, unknown>>): Record<string, unknown> {
