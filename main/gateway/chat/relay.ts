@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
-import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
+import type { Exchange, ResponseListener } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
@@ -82,129 +81,120 @@ interface FlowReader {
   broke(detail: string, code: UpstreamErrorCode): void;
 }
 
-/** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
-class Flow implements ResponseListener {
-  /** In clock ticks. */
-  lastDataAt: number;
-  isOver = false;
-  readonly #exchange: Exchange;
-  readonly #res: ServerResponse;
-  /** Kept here because the response drops its reference when it ends. */
-  readonly #socket: Socket | null;
-  readonly #plan: FlowPlan;
-  readonly #reader: FlowReader;
-  readonly #resolve: (end: RelayEnd) => void;
-  #cancelTimer: () => void = () => {};
-  #idleTimeoutMs: number;
+type Flow = ReturnType<typeof createFlow>;
+
+/**
+ * An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. `since`:
+ * when data last came, in clock ticks.
+ */
+function createFlow(
+  { exchange, res, since }: { exchange: Exchange; res: ServerResponse; since: number },
+  { idleTimeoutMs, clock, signal }: FlowPlan,
+  reader: FlowReader,
+  resolve: (end: RelayEnd) => void,
+) {
+  // Kept here because the response drops its reference when it ends.
+  const { socket } = res;
+  let lastDataAt = since;
+  let limitMs = idleTimeoutMs;
+  let isOver = false;
   /** The caller is to take what was written first; its connection is closed if it takes nothing for long. */
-  #isHeldUp = false;
+  let isHeldUp = false;
+  let cancelTimer = () => {};
 
-  constructor(
-    exchange: Exchange,
-    res: ServerResponse,
-    plan: FlowPlan,
-    reader: FlowReader,
-    resolve: (end: RelayEnd) => void,
-  ) {
-    this.#exchange = exchange;
-    this.#res = res;
-    this.#socket = res.socket;
-    this.#plan = plan;
-    this.#reader = reader;
-    this.#resolve = resolve;
-    this.#idleTimeoutMs = plan.idleTimeoutMs;
-    this.lastDataAt = plan.clock.ticks();
+  function came(): void {
+    lastDataAt = clock.ticks();
   }
 
-  /** Goes on behind what `first` takes, because the caller is waiting for that. */
-  begin(handOver: StreamAnswer['handOver'], first: () => void): void {
-    const { signal, clock } = this.#plan;
-    if (signal.aborted) {
-      this.#cancel();
-      return;
-    }
-    first();
-    if (this.isOver) {
-      // The exchange may have ended within the same read; its current listener handles that end.
-      handOver(this.#exchange.listener);
-      return;
-    }
-    // What came first may have been the finish already.
-    this.#cancelTimer();
-    this.#cancelTimer = clock.after(this.#idleTimeoutMs, this.#onTime);
-    signal.addEventListener('abort', this.#cancel);
-    this.#res.on('drain', this.#onDrain);
-    this.#socket?.on('drain', this.#onDrain);
-    handOver(this);
+  function finish(end: RelayEnd): void {
+    if (isOver) return;
+    isOver = true;
+    cancelTimer();
+    signal.removeEventListener('abort', cancel);
+    res.off('drain', onDrain);
+    socket?.off('drain', onDrain);
+    if (end.kind === 'complete') res.end();
+    resolve(end);
   }
 
-  onHead(): void {
-    // There is one head, and it came before the first content.
+  function cancel(): void {
+    exchange.abort();
+    finish({ kind: 'cancelled' });
   }
 
-  onData(chunk: Buffer): void {
-    if (!this.isOver) this.#reader.take(chunk);
+  function onDrain(): void {
+    if (!isHeldUp) return;
+    isHeldUp = false;
+    came();
+    exchange.resume();
   }
 
-  onEnd(): void {
-    if (!this.isOver) this.#reader.ended();
+  function wait(ms: number): void {
+    cancelTimer();
+    cancelTimer = clock.after(ms, onTime);
   }
-
-  onFailure({ detail }: TransportFailure): void {
-    if (!this.isOver) this.#reader.broke(detail, 'upstream_bad_response');
-  }
-
-  came(): void {
-    this.lastDataAt = this.#plan.clock.ticks();
-  }
-
-  /** The answer is whole; only its end may follow. */
-  awaitEnd(): void {
-    if (this.isOver || this.#idleTimeoutMs <= MAX_END_MS) return;
-    this.#idleTimeoutMs = MAX_END_MS;
-    this.#cancelTimer();
-    this.#cancelTimer = this.#plan.clock.after(MAX_END_MS, this.#onTime);
-  }
-
-  pause(): void {
-    this.#isHeldUp = true;
-    this.#exchange.pause();
-  }
-
-  finish(end: RelayEnd): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.#cancelTimer();
-    this.#plan.signal.removeEventListener('abort', this.#cancel);
-    this.#res.off('drain', this.#onDrain);
-    this.#socket?.off('drain', this.#onDrain);
-    if (end.kind === 'complete') this.#res.end();
-    this.#resolve(end);
-  }
-
-  readonly #cancel = (): void => {
-    this.#exchange.abort();
-    this.finish({ kind: 'cancelled' });
-  };
-
-  readonly #onDrain = (): void => {
-    if (!this.#isHeldUp) return;
-    this.#isHeldUp = false;
-    this.came();
-    this.#exchange.resume();
-  };
 
   /** Time during which the caller is the slow side is not the upstream's silence. */
-  readonly #onTime = (): void => {
-    const { clock } = this.#plan;
-    const idleTimeoutMs = this.#idleTimeoutMs;
-    const silentMs = this.#isHeldUp ? 0 : clock.ticks() - this.lastDataAt;
-    if (silentMs < idleTimeoutMs) {
-      this.#cancelTimer = clock.after(idleTimeoutMs - silentMs, this.#onTime);
+  function onTime(): void {
+    const silentMs = isHeldUp ? 0 : clock.ticks() - lastDataAt;
+    if (silentMs < limitMs) {
+      wait(limitMs - silentMs);
       return;
     }
-    this.#exchange.abort();
-    this.#reader.broke(`silent for ${idleTimeoutMs} ms`, 'upstream_timeout');
+    exchange.abort();
+    reader.broke(`silent for ${limitMs} ms`, 'upstream_timeout');
+  }
+
+  const listener: ResponseListener = {
+    onHead() {
+      // There is one head, and it came before the first content.
+    },
+    onData(chunk) {
+      if (!isOver) reader.take(chunk);
+    },
+    onEnd() {
+      if (!isOver) reader.ended();
+    },
+    onFailure({ detail }) {
+      if (!isOver) reader.broke(detail, 'upstream_bad_response');
+    },
+  };
+
+  return {
+    isOver: () => isOver,
+    /** In clock ticks. */
+    lastDataAt: () => lastDataAt,
+    came,
+    finish,
+    /** Goes on behind what `first` takes, because the caller is waiting for that. */
+    begin(handOver: StreamAnswer['handOver'], first: () => void) {
+      if (signal.aborted) {
+        cancel();
+        return;
+      }
+      first();
+      if (isOver) {
+        // The exchange may have ended within the same read; its current listener handles that end.
+        handOver(exchange.listener);
+        return;
+      }
+      // What came first may have been the finish already.
+      wait(limitMs);
+      signal.addEventListener('abort', cancel);
+      res.on('drain', onDrain);
+      socket?.on('drain', onDrain);
+      handOver(listener);
+    },
+    /** The answer is whole; only its end may follow. */
+    awaitEnd() {
+      if (isOver || limitMs <= MAX_END_MS) return;
+      limitMs = MAX_END_MS;
+      wait(MAX_END_MS);
+    },
+    pause() {
+      isHeldUp = true;
+      exchange.pause();
+    },
   };
 }
 
@@ -247,12 +237,11 @@ class Relay implements FlowReader {
     this.#res = res;
     this.#plan = plan;
     this.#watch = plan.format.createWatch(plan.choices);
-    this.#flow = new Flow(exchange, res, plan, this, (end) => {
+    this.#flow = createFlow({ exchange, res, since: contentAt }, plan, this, (end) => {
       this.#cancelReport();
       this.#report();
       resolve(end);
     });
-    this.#flow.lastDataAt = contentAt;
   }
 
   begin({ start, handOver }: StreamAnswer): void {
@@ -278,7 +267,7 @@ class Relay implements FlowReader {
   ended(): void {
     const rest = lastEvent(this.#framer).filter(isReadable);
     if (rest.length > 0) this.#take(framesOf(rest));
-    if (!this.#flow.isOver) this.broke(UNFINISHED, 'upstream_bad_response');
+    if (!this.#flow.isOver()) this.broke(UNFINISHED, 'upstream_bad_response');
   }
 
   /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
@@ -347,10 +336,10 @@ class Relay implements FlowReader {
   readonly #report = (): void => {
     const { meter, observer, clock } = this.#plan;
     const events = meter.relayed - this.#reported;
-    this.#willReport = events > 0 && !this.#flow.isOver;
+    this.#willReport = events > 0 && !this.#flow.isOver();
     if (events === 0) return;
     this.#reported = meter.relayed;
-    observer.relayed(events, this.#flow.lastDataAt);
+    observer.relayed(events, this.#flow.lastDataAt());
     if (this.#willReport) this.#cancelReport = clock.after(REPORT_MS, this.#report);
   };
 
@@ -413,8 +402,9 @@ export function relayBytes(
         res.destroy();
       },
     };
-    const flow = new Flow(seen.exchange, res, plan, reader, resolve);
-    flow.begin(seen.handOver, () => reader.take(seen.first));
+    const { exchange, handOver, first } = seen;
+    const flow = createFlow({ exchange, res, since: plan.clock.ticks() }, plan, reader, resolve);
+    flow.begin(handOver, () => reader.take(first));
   });
 }
 
