@@ -63,7 +63,7 @@ const NAME = /\$?[a-z_]\w*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi;
 /** What sets a name (`<>`) off from the words around it. */
 const SET_OFF =
   /["'`:=[]<>|<>["'`:=[]|<> is (no|un)|(parameters?|arguments?|fields?|propert(y|ies)|invalid|unknown|supplied|support(ed)?|permitted)\W{0,3}<>/i;
-/** The most names that are read of a refusal: the whole body is searched for each. */
+/** The most names that are read of a refusal: to leave one out is tried on the whole body. */
 const MAX_NAMES = 32;
 
 /** The fields of `body` that a refusal names. */
