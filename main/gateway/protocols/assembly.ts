@@ -38,7 +38,6 @@ export function createAssembly(
   const choice = new Fields(budget);
   const message = new Fields(budget);
   const calls: Fields[] = [];
-  const ids: string[] = [];
   const order = createCallOrder();
   let isMixedUp = false;
   let finishReason: string | null = null;
@@ -64,8 +63,8 @@ export function createAssembly(
     const known = calls[place];
     if (known !== undefined) return known;
     const call = new Fields(budget);
+    call.setLast('id', id);
     calls[place] = call;
-    ids[place] = id;
     budget.fields -= 1;
     return call;
   }
@@ -101,7 +100,7 @@ export function createAssembly(
     problem,
     result() {
       top.setLast('object', object);
-      for (const [place, call] of calls.entries()) complete(call, ids[place] ?? '');
+      for (const call of calls) complete(call);
       if (calls.length > 0) message.set('tool_calls', listOfFields(calls));
       else if (!BESIDE_TEXT.some((key) => message.has(key))) fill(message, 'content', '');
       if (object === 'chat.completion') choice.set('message', message);
@@ -114,8 +113,7 @@ export function createAssembly(
 }
 
 /** Clients send a call back by its id and parse its arguments. */
-function complete(call: Fields, id: string): void {
-  call.setLast('id', id);
+function complete(call: Fields): void {
   fill(call, 'type', 'function');
   fill(call.inner('function'), 'arguments', '{}');
 }

@@ -171,6 +171,8 @@ export interface PartialCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: TextBuilder;
+  /** Of the arguments: some upstreams name all calls before the first arguments come. */
+  readonly progress: JsonProgress;
   isClosed: boolean;
 }
 
@@ -181,11 +183,13 @@ export function createPartialCalls() {
     /** `added`: what the piece adds to the arguments. */
     add({ index, id, name, arguments: json }: CallPiece) {
       const known = calls.get(index);
-      const call = known ?? { id, name, arguments: new TextBuilder(), isClosed: false };
+      const progress = known?.progress ?? createJsonProgress();
+      const call = known ?? { id, name, arguments: new TextBuilder(), progress, isClosed: false };
       calls.set(index, call);
       // Whitespace may follow the end of a JSON text.
       const added = call.isClosed ? '' : json;
       call.arguments.add(added);
+      progress.add(added);
       return { call, isNew: known === undefined, added };
     },
     get size() {
@@ -193,10 +197,6 @@ export function createPartialCalls() {
     },
   };
 }
-
-/** Whether nothing can follow. Some upstreams name all calls before the first arguments come. */
-export const isWholeCall = ({ arguments: args }: PartialCall): boolean =>
-  args.text().trim() !== '' && argumentsObject(args.text()) !== undefined;
 
 /** A call's arguments as an object; undefined if they are incomplete, or if no client could use them. */
 export function argumentsObject(json: string): object | undefined {

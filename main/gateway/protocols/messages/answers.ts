@@ -6,11 +6,10 @@ import type { AnswerSteps, BegunAnswer, TranslatedExchange } from '../translatio
 import { anthropicError } from '../../http/errors.ts';
 import type { TypedEvent } from '../sse.ts';
 import { MAX_BLOCKS, type OpenBlock } from './events.ts';
-import type { CallPiece } from '../chat/calls.ts';
 import {
   argumentsObject,
+  type CallPiece,
   createPartialCalls,
-  isWholeCall,
   type PartialCall,
 } from '../chat/calls.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
@@ -128,11 +127,12 @@ export class MessageSteps implements AnswerSteps {
     this.#delta({ type: 'input_json_delta', partial_json: added });
   }
 
-  /** Once a call waits, the open one is not parsed again until the end: the cost would be quadratic. */
+  /** Once a call waits, so do those behind it. */
   #beginOrQueue(call: PartialCall): void {
     if (this.#calls.size > MAX_BLOCKS) this.#problem = TOO_MANY;
     const open = this.#open;
-    const isBehind = this.#waiting.size > 0 || (open?.kind === 'call' && !isWholeCall(open.call));
+    const isOpen = open?.kind === 'call' && !open.call.progress.isWhole();
+    const isBehind = this.#waiting.size > 0 || isOpen;
     if (isBehind) this.#waiting.add(call);
     else this.#beginCall(call);
   }

@@ -4,7 +4,7 @@ import type { CallPiece } from '../chat/calls.ts';
 import type { Finish } from '../chat/content.ts';
 import type { AnswerDelta, AnswerState, Citation } from '../translation/chat-answer.ts';
 import type { TokenCounts } from '../usage.ts';
-import { createPartialCalls, isWholeCall, type PartialCall, TextBuilder } from '../chat/calls.ts';
+import { createPartialCalls, type PartialCall, TextBuilder } from '../chat/calls.ts';
 import type {
   AnswerSteps,
   BegunAnswer,
@@ -146,7 +146,6 @@ export class ResponseSteps implements AnswerSteps {
   #part: OpenPart | null = null;
   #places = 0;
   #sequence = 0;
-  #isMixed = false;
   #problem: string | null = null;
 
   constructor(answer: BegunAnswer) {
@@ -270,7 +269,8 @@ export class ResponseSteps implements AnswerSteps {
 
   #openCall(call: PartialCall): OpenCall {
     this.#closeOpen('completed');
-    this.#closeCompleteCall();
+    for (const open of this.#openCalls.values())
+      if (open.call.progress.isWhole()) this.#closeCall(open, 'completed');
     const name = this.#answer.exchange.functions.get(call.name) ?? { name: call.name };
     const open = { ...this.#next('fc'), function: name, call };
     this.#openCalls.set(call, open);
@@ -278,18 +278,9 @@ export class ResponseSteps implements AnswerSteps {
     return open;
   }
 
-  /** Once calls are mixed, none is parsed again: the cost would be quadratic. */
-  #closeCompleteCall(): void {
-    const [last] = this.#openCalls.values();
-    if (last === undefined || this.#isMixed) return;
-    this.#isMixed = !isWholeCall(last.call);
-    if (this.#isMixed) return;
-    this.#closeCall(last, 'completed');
-    this.#openCalls.delete(last.call);
-  }
-
   #closeCall(open: OpenCall, status: Status): void {
     open.call.isClosed = true;
+    this.#openCalls.delete(open.call);
     const told = open.call.arguments.text();
     // Clients parse the arguments, and engines send none for a call without any.
     const missing = status === 'completed' && told.trim() === '' ? '{}' : '';
