@@ -51,22 +51,17 @@ function limitNursery(): void {
   growthFactor = factor;
 }
 
-export interface ProcessUsage {
-  readonly residentBytes: number;
-  /** User and system time since the start. */
-  readonly cpuSeconds: number;
-  /** Since the epoch. */
-  readonly startedAtSeconds: number;
-  /** Share of the time in which the event loop was busy. Its lag would need a timer, which wakes an idle process. */
-  readonly loopBusyRatio: number;
-}
+export type ProcessUsage = ReturnType<typeof processUsage>;
 
-export function processUsage(): ProcessUsage {
+export function processUsage() {
   const { user, system } = process.cpuUsage();
   return {
     residentBytes: process.memoryUsage.rss(),
+    /** User and system time since the start. */
     cpuSeconds: (user + system) / 1e6,
+    /** Since the epoch. */
     startedAtSeconds: performance.timeOrigin / 1000,
+    /** Share of the time in which the event loop was busy. Its lag would need a timer, which wakes an idle process. */
     loopBusyRatio: performance.eventLoopUtilization().utilization,
   };
 }

@@ -1,6 +1,5 @@
 import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
-import type { LoadRange } from '#shared/live.ts';
 import type { Check, VerificationProof } from '#shared/provider.ts';
 import {
   isNotExpected,
@@ -30,15 +29,8 @@ function servingStateOf(entry: TableEntry): ServingState {
   return entry.shown?.status === 'paused' ? 'paused' : 'expected';
 }
 
-/** What the machines that routing may choose now offer together. */
-export interface Capacity {
-  readonly serving: number;
-  readonly models: number;
-  /** Null if none of their GPUs reports it. */
-  readonly load: LoadRange | null;
-}
-
-export function capacityOf(table: ProviderTable): Capacity {
+/** What the machines that routing may choose now offer together; no `load` if none of their GPUs reports it. */
+export function capacityOf(table: ProviderTable) {
   const targets = table.targets();
   const models = new Set(targets.flatMap((target) => target.models));
   const loads = targets.flatMap(({ id }) =>

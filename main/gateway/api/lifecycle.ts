@@ -274,24 +274,18 @@ async function bindOnce(
   };
 }
 
-interface ListeningUrls {
-  /** The window's address, such as `http://127.0.0.1:47900`. */
-  readonly url: string;
-  /** For other machines, as far as it is known; `url` if bound to loopback. */
-  readonly outsideUrl: string;
-  /** For apps, such as `http://localhost:47900/v1`. */
-  readonly baseUrl: string;
-}
-
-function urlsOf({ host, port, listeners }: Listening): ListeningUrls {
+function urlsOf({ host, port, listeners }: Listening) {
   const isOnLoopback = listeners.some(({ address }) => address === LOOPBACK[0]);
   const reachable =
     host === '0.0.0.0' || isOnLoopback ? LOOPBACK[0] : host === '::' ? LOOPBACK[1] : host;
   const outside = outsideHost(host);
   const named = reachable === LOOPBACK[0] ? 'localhost' : urlHost(reachable);
   return {
+    /** The window's address, such as `http://127.0.0.1:47900`. */
     url: `http://${urlHost(reachable)}:${port}`,
+    /** For other machines, as far as it is known; `url` if bound to loopback. */
     outsideUrl: `http://${urlHost(outside)}:${port}`,
+    /** For apps, such as `http://localhost:47900/v1`. */
     baseUrl: `http://${named}:${port}/v1`,
   };
 }

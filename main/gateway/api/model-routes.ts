@@ -32,10 +32,7 @@ interface ModelDeps extends Pick<Monitor, 'usage'> {
 
 /** The models that apps may ask for, and those that they have asked for. */
 export function modelRoutes(deps: ModelDeps): readonly Route[] {
-  const { config, pickLocal, remotes, catalogue, memory, usage, nameOf } = deps;
-  const listedBy = (upstream: RemoteUpstream) => catalogue.listedBy(upstream);
-  const models = () =>
-    modelList({ config: config(), local: pickLocal(), remotes: remotes(), listedBy, memory });
+  const models = () => modelList(deps);
   return [
     route('GET', ['/api/v1/models', '/v1/models'], 'callers', (request) => {
       // Codex wants a catalogue in its own form; with an empty one it keeps the one it brings (ding113/claude-code-hub#1342).
@@ -44,12 +41,11 @@ export function modelRoutes(deps: ModelDeps): readonly Route[] {
       return answered({ ...list, ...catalog });
     }),
     route('GET', '/api/v1/models/asked', 'callers', async () => {
-      const { names, problem } = await usage.requestedModels();
+      const { names, problem } = await deps.usage.requestedModels();
       const listed = models().data.flatMap(({ id, alias_of: of }) =>
         of === undefined && id !== AUTO ? id : [],
       );
-      const known = { listed, aliases: config().routing.modelAliases, nameOf };
-      return answered({ days: REQUESTED_DAYS, ...askedModels(names, known), problem });
+      return answered({ days: REQUESTED_DAYS, ...askedModels(names, listed, deps), problem });
     }),
     route('GET', ['/api/v1/models/*id', '/v1/models/*id'], 'callers', (request) => {
       // Names such as `org/model` have a slash.
@@ -71,22 +67,19 @@ function noModel(id: string): GatewayError {
   return { status: 404, code: 'model_not_found', message };
 }
 
-interface NameLookup {
-  /** Names of models that upstreams list. */
-  readonly listed: readonly string[];
-  readonly aliases: readonly string[];
-  /** The display name of a machine; null if the machine is unknown. */
-  readonly nameOf: (id: string) => string | null;
-}
-
 /** A longer list is no help in choosing. */
 const MAX_MODELS = 1000;
 
-/** What apps asked for, by name, with where it went and where it would go by an alias. */
+/**
+ * What apps asked for, by name, with where it went and where it would go by an alias. `listed` are the names of models
+ * that upstreams list.
+ */
 function askedModels(
   asked: readonly RequestedModel[],
-  { listed, aliases, nameOf }: NameLookup,
+  listed: readonly string[],
+  { config, nameOf }: ModelDeps,
 ): Pick<AskedModels, 'names' | 'models'> {
+  const aliases = config().routing.modelAliases;
   // A hosted model may be asked for without the name of its upstream.
   const own = new Set(listed.flatMap((id) => [id, id.slice(id.indexOf('/') + 1)]));
   const isOwn = (name: string) => own.has(name) || own.has(`${name}:latest`);
@@ -141,16 +134,6 @@ function asAnthropicPage({ object, data }: ReturnType<typeof modelList>) {
   return { object, data: data.map(asAnthropicModel), has_more: false, first_id, last_id };
 }
 
-interface ListSources {
-  readonly config: Config;
-  readonly local: LocalChoice;
-  readonly remotes: readonly RemoteUpstream[];
-  /** What a hosted upstream has listed, as far as it is known. */
-  readonly listedBy: (upstream: RemoteUpstream) => readonly ListedModel[];
-  /** Knows the context windows of own models. */
-  readonly memory: Memory;
-}
-
 const NOWHERE = { ...entryOf('local', bare('')), upstreams: [] };
 
 /** The usual order, for apps in which people have to choose a model. */
@@ -160,20 +143,17 @@ const AUTO = 'auto';
  * In OpenAI's format: the usual order, the models of `local`, those that the other upstreams take, each by the name that
  * chooses it, and aliases.
  */
-export function modelList(known: ListSources): {
-  readonly object: 'list';
-  readonly data: readonly ModelEntry[];
-} {
+function modelList(deps: ModelDeps) {
   const entries = new Map<string, ModelEntry>();
   for (const id of UPSTREAM_IDS) {
-    const upstream = known.remotes.find((remote) => remote.id === id);
+    const upstream = deps.remotes().find((remote) => remote.id === id);
     const prefix = upstream === undefined ? '' : `${upstream.prefix}/`;
-    for (const model of modelsOf(id, known)) {
+    for (const model of modelsOf(id, deps)) {
       const name = prefix + model.id;
       if (!entries.has(name)) entries.set(name, entryOf(id, { ...model, id: name }));
     }
   }
-  for (const [alias, model] of namedAliases(known.config.routing.modelAliases)) {
+  for (const [alias, model] of namedAliases(deps.config().routing.modelAliases)) {
     const hosted = [...entries.values()].find(({ id }) => id.endsWith(`/${model}`));
     const entry = entries.get(model) ?? hosted ?? NOWHERE;
     entries.set(alias, { ...entry, id: alias, alias_of: model });
@@ -181,7 +161,7 @@ export function modelList(known: ListSources): {
   const data = [...entries.values()];
   const upstreams = [...new Set(data.flatMap((each) => each.upstreams))];
   const auto: ModelEntry = { ...entryOf('local', bare(AUTO)), owned_by: 'inglenook', upstreams };
-  return { object: 'list', data: data.length === 0 ? [] : [auto, ...data] };
+  return { object: 'list', data: data.length === 0 ? [] : [auto, ...data] } as const;
 }
 
 function entryOf(
@@ -206,15 +186,15 @@ function bare(id: string): ListedModel {
 /** All that a hosted upstream lists if it takes any name: one that is set to a model would be sent that. */
 function modelsOf(
   id: UpstreamId,
-  { local, remotes, listedBy, memory }: ListSources,
+  { pickLocal, remotes, catalogue, memory }: ModelDeps,
 ): readonly ListedModel[] {
   if (id === 'local')
     return withSmallestWindow(
-      targetsOf(local).flatMap((target) => modelsAt(target, memory.of(circuitIdOf(target)))),
+      targetsOf(pickLocal()).flatMap((target) => modelsAt(target, memory.of(circuitIdOf(target)))),
     );
-  const upstream = remotes.find((remote) => remote.id === id);
+  const upstream = remotes().find((remote) => remote.id === id);
   if (upstream === undefined) return [];
-  const listed = listedBy(upstream);
+  const listed = catalogue.listedBy(upstream);
   const taken = takenModels(upstream);
   if (taken.length === 0) return listed;
   return taken.map((name) => listed.find((each) => each.id === name) ?? bare(name));

@@ -45,15 +45,10 @@ export interface EndedCall {
 /** Money in billionths of the currency, energy in thousandths of a joule; zero without a price or a measurement. */
 export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano' | 'energyMj' | 'energyNano'>;
 
-/** The history in the database, and what it holds of an earlier run. */
-export interface UsageStore {
-  readonly part: DatabasePart<UsageOperations>;
-  /** Newest first. */
-  readonly rows: readonly RequestRow[];
-  readonly before: UsageBefore;
-}
+export type UsageStore = Awaited<ReturnType<typeof openUsage>>;
 
-export async function openUsage(part: DatabasePart<UsageOperations>): Promise<UsageStore> {
+/** The history in the database, and what it holds of an earlier run: rows, newest first, and sums. */
+export async function openUsage(part: DatabasePart<UsageOperations>) {
   const earlier = await part.read('earlier');
   return { part, ...(earlier ?? { rows: [], before: NOTHING_BEFORE }) };
 }
