@@ -4,7 +4,6 @@ import {
   type LocalProvider,
   type Provider,
   type ProviderList,
-  type ProviderStatus,
   type ProviderTraffic,
   type Verification,
   PROVIDER_STATUSES,
@@ -23,22 +22,20 @@ import { HIDDEN_MS, statusAt } from './staleness.ts';
 import { z } from 'zod';
 import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
 
-interface ViewParts {
-  readonly entry: TableEntry;
-  readonly record: AgentRecord;
-  readonly status: ProviderStatus;
-  readonly traffic: ProviderTraffic;
-}
-
-/** A provider as it is listed. */
-export function providerView({ entry, record, status, traffic }: ViewParts): Provider {
-  const { stored } = entry;
+/** A provider as it is listed; null before its first heartbeat. */
+export function providerView(
+  entry: TableEntry,
+  silentMs: number,
+  traffic: ProviderTraffic,
+): Provider | null {
+  const { stored, shown: record } = entry;
+  if (record === null) return null;
   const { uptime_s: _, ...reported } = record;
   return {
     ...reported,
     ...traffic,
     id: entry.id,
-    status,
+    status: statusAt(record.status, silentMs),
     trust_level: stored.verification.state === 'verified' ? 'software' : 'none',
     attested: false,
     verification: verificationView(entry),
@@ -133,8 +130,9 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Pro
       if (query.verification !== undefined && query.verification !== state) return;
       // A filter by status shows all matches, however long they have been silent.
       if (query.status === undefined && silentMs >= HIDDEN_MS) return;
-      if (counts.count >= query.offset && data.length < query.limit)
-        data.push(providerView({ entry, record, status, traffic: traffic(entry.id) }));
+      const isOnPage = counts.count >= query.offset && data.length < query.limit;
+      const view = isOnPage ? providerView(entry, silentMs, traffic(entry.id)) : null;
+      if (view !== null) data.push(view);
       counts.count += 1;
       counts[state] += 1;
     });

@@ -20,7 +20,7 @@ import {
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
-import { silenceAtStart, STALE_MS, statusAt } from './staleness.ts';
+import { silenceAtStart, STALE_MS } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
@@ -84,10 +84,8 @@ export function createRegistry(deps: RegistryDeps) {
     /** Null if it is unknown or has not sent a heartbeat yet. */
     get(id: string): Provider | null {
       const entry = table.get(id);
-      const record = entry?.shown ?? null;
-      if (entry === undefined || record === null) return null;
-      const status = statusAt(record.status, table.silentMs(entry));
-      return providerView({ entry, record, status, traffic: traffic(id) });
+      if (entry === undefined) return null;
+      return providerView(entry, table.silentMs(entry), traffic(id));
     },
     /** For the status report. */
     excerpt(id: string): LocalProvider | null {

@@ -18,7 +18,7 @@ import {
   type DatabaseTimes,
   explainDatabase,
 } from './connection.ts';
-import { createReader, type Reader } from './reader.ts';
+import { createReader } from './reader.ts';
 import {
   endLease,
   readEvents,
@@ -26,7 +26,6 @@ import {
   type Statement,
   statementsOf,
   takeLease,
-  type WritingGateway,
 } from './statements.ts';
 
 interface PostgresOptions {
@@ -83,12 +82,68 @@ export async function openPostgresStore(
   // Without a listener an error of the connection would end the process; the query that fails with it is answered.
   pool.on('connect', (client) => client.on('error', () => {}));
   pool.on('error', () => {});
-  const store = storeOn(pool, reader, {
-    destroy: () => connections.destroy(),
-    writer: { run, home },
-    shown,
-    log,
-  });
+  const inTurn = createTurns();
+  let closed: Promise<void> | null = null;
+
+  /** Calls keep their order, and none waits for a database that is known to be away. */
+  function attempt<T>(work: () => Promise<T>, otherwise: (problem: string) => T): Promise<T> {
+    if (closed !== null)
+      return Promise.resolve(otherwise(`The pool's database ${shown} is closed.`));
+    return inTurn(async () => {
+      const problem = reader.problem();
+      if (problem !== null) return otherwise(problem);
+      try {
+        return await work();
+      } catch (error) {
+        return otherwise(explainDatabase(error, shown));
+      }
+    });
+  }
+
+  const store: Store = {
+    write(changes) {
+      const statements = changes.flatMap((change) => statementsOf(change, { run, home }));
+      return attempt<WriteResult>(
+        async () => (await runTogether(pool, statements)) ?? { kind: 'written' },
+        (message) => ({ kind: 'unwritten', message }),
+      );
+    },
+    events(providerId, limit) {
+      return attempt(
+        () => readEvents(pool, providerId, limit),
+        (error) => {
+          log('warn', 'store_unread', { error });
+          return [];
+        },
+      );
+    },
+    async close() {
+      closed ??= inTurn(async () => {
+        await reader.stop();
+        connections.destroy();
+      });
+      await closed;
+    },
+    shared: {
+      problem: () => reader.problem(),
+      follow: (follower) => reader.follow(follower),
+      refresh: (id) => reader.refresh(id),
+      async lease(id) {
+        const isTaken = await attempt(
+          () => takeLease(pool, id, { run, ms: LEASE_MS }),
+          () => false,
+        );
+        // What the last holder has found out comes first.
+        if (isTaken) await reader.refresh(id);
+        return isTaken;
+      },
+      release: (id) =>
+        attempt(
+          () => endLease(pool, id, run),
+          () => {},
+        ),
+    },
+  };
   return { store, state: collected.state(), notice: reader.problem() };
 }
 
@@ -115,79 +170,6 @@ function createCollection() {
       enrollments: [],
       documents: Object.fromEntries(documents),
     }),
-  };
-}
-
-interface StoreParts {
-  /** Ends all connections. */
-  readonly destroy: () => void;
-  readonly writer: WritingGateway;
-  readonly shown: string;
-  readonly log: Log;
-}
-
-function storeOn(pool: Pool, reader: Reader, { destroy, writer, shown, log }: StoreParts): Store {
-  const inTurn = createTurns();
-  let closed: Promise<void> | null = null;
-
-  /** Calls keep their order, and none waits for a database that is known to be away. */
-  function attempt<T>(work: () => Promise<T>, otherwise: (problem: string) => T): Promise<T> {
-    if (closed !== null)
-      return Promise.resolve(otherwise(`The pool's database ${shown} is closed.`));
-    return inTurn(async () => {
-      const problem = reader.problem();
-      if (problem !== null) return otherwise(problem);
-      try {
-        return await work();
-      } catch (error) {
-        return otherwise(explainDatabase(error, shown));
-      }
-    });
-  }
-
-  return {
-    write(changes) {
-      const statements = changes.flatMap((change) => statementsOf(change, writer));
-      return attempt<WriteResult>(
-        async () => (await runTogether(pool, statements)) ?? { kind: 'written' },
-        (message) => ({ kind: 'unwritten', message }),
-      );
-    },
-    events(providerId, limit) {
-      return attempt(
-        () => readEvents(pool, providerId, limit),
-        (error) => {
-          log('warn', 'store_unread', { error });
-          return [];
-        },
-      );
-    },
-    async close() {
-      closed ??= inTurn(async () => {
-        await reader.stop();
-        destroy();
-      });
-      await closed;
-    },
-    shared: {
-      problem: () => reader.problem(),
-      follow: (follower) => reader.follow(follower),
-      refresh: (id) => reader.refresh(id),
-      async lease(id) {
-        const isTaken = await attempt(
-          () => takeLease(pool, id, { run: writer.run, ms: LEASE_MS }),
-          () => false,
-        );
-        // What the last holder has found out comes first.
-        if (isTaken) await reader.refresh(id);
-        return isTaken;
-      },
-      release: (id) =>
-        attempt(
-          () => endLease(pool, id, writer.run),
-          () => {},
-        ),
-    },
   };
 }
 

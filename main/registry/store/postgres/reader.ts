@@ -6,9 +6,6 @@ import { explainDatabase } from './connection.ts';
 import { DOCUMENTS_CHANNEL, migrate, PROVIDERS_CHANNEL } from './migrations.ts';
 import { readDocuments, readNames, readProviders } from './statements.ts';
 
-/** Keeps a connection to the database, and reads what it announces. */
-export type Reader = ReturnType<typeof createReader>;
-
 interface ReaderDeps {
   readonly connection: ClientConfig;
   /** The address of the database without its secrets. */
@@ -33,6 +30,7 @@ const ALL_MS = 600_000;
 /** Rows are parsed in this thread, in about 5 ms; then requests have their turn. */
 const ROWS_AT_ONCE = 50;
 
+/** Keeps a connection to the database, and reads what it announces. */
 export function createReader(deps: ReaderDeps) {
   const { shown, run, home, clock, onProblem } = deps;
   let follower: StoreFollower | null = null;
