@@ -103,7 +103,7 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   const entries = new Map<string, TableEntry>();
   let revision = 0;
   let awakeTicks = clock.ticks();
-  let chosen: FreshTargets | null = null;
+  let chosen: ReturnType<typeof freshTargets> | null = null;
 
   /**
    * The current ticks. Time in which this computer was suspended or the process was blocked does not count as silence.
@@ -181,13 +181,8 @@ export function createProviderTable(clock: Clock, changed: (id: string) => void)
   };
 }
 
-interface FreshTargets {
-  readonly targets: readonly Target[];
-  /** When the next of them has been silent for too long. */
-  readonly untilTicks: number;
-}
-
-function freshTargets(entries: Iterable<TableEntry>, ticks: number): FreshTargets {
+/** Until `untilTicks` none of the targets has been silent for too long. */
+function freshTargets(entries: Iterable<TableEntry>, ticks: number) {
   const targets: Target[] = [];
   let untilTicks = Infinity;
   for (const entry of entries) {

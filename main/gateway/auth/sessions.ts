@@ -22,16 +22,15 @@ const sessionsSchema = z.strictObject({
   sessions: z.array(z.strictObject({ digest: z.string().length(64), until: z.int() })),
 });
 
-interface SessionsOptions {
-  /** A code works as often as it is used, for as long as the process runs: for the demo, which nobody has to guard. */
-  readonly reusesCodes: boolean;
-}
-
-/** Sessions end after a week, and outlive the process: only their digests are on disk. Codes are kept in memory. */
+/**
+ * Sessions end after a week, and outlive the process: only their digests are on disk. Codes are kept in memory.
+ * `reusesCodes`: a code works as often as it is used, for as long as the process runs: for the demo, which nobody has to
+ * guard.
+ */
 export function createSessions(
   clock: Clock,
   keep: (save: () => unknown) => StateFile,
-  { reusesCodes }: SessionsOptions = { reusesCodes: false },
+  { reusesCodes = false } = {},
 ) {
   const codes: Credential[] = [];
   const valid = (credentials: readonly Credential[]) =>

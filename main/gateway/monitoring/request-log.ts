@@ -55,20 +55,17 @@ export function createRequestLogs(deps: RequestLogDeps) {
   const { clock, counters, listener } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
   const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
-  /** A ring buffer, in which the next id replaces the oldest. */
-  const ended: string[] = before.map(({ id }) => id);
-  let next = ended.length % MAX_ENDED_ROWS;
+  const ended = before.map(({ id }) => id);
 
   function onEnd(row: MutableRow, wallMs: number, spentNano: number): void {
-    const oldest = ended[next];
-    ended[next] = row.id;
-    next = (next + 1) % MAX_ENDED_ROWS;
+    ended.push(row.id);
     const outcome = outcomeOf(row);
     counters.requestEnded(row, outcome);
     deps.moves.ended(row, spentNano);
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, outcome, wallMs);
     deps.unsaved();
+    const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
     rows.delete(oldest);
     listener.requestRemoved(oldest);

@@ -15,9 +15,9 @@ import {
   type RequestPage,
   type RequestQuery,
 } from '#shared/request-filter.ts';
-import type { HistoryRange, Reread } from '#shared/usage.ts';
+import type { HistoryRange } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
-import { type RequestedModel, requestedModelOf } from './requested-models.ts';
+import { requestedModelOf } from './requested-models.ts';
 import { rereadsOf } from './rereads.ts';
 import type { Increment } from './tally.ts';
 
@@ -30,15 +30,9 @@ export interface UsageWrite {
 }
 
 /** A request as it is stored. Made before it is sent: cloning the row takes longer than writing it as text. */
-export interface StoredRow {
-  readonly pot: Pot;
-  /** Null if it named no model. */
-  readonly requested: RequestedModel | null;
-  readonly rereads: readonly Reread[];
-  readonly json: string;
-}
+export type StoredRow = ReturnType<typeof storedRow>;
 
-export const storedRow = (row: RequestRow): StoredRow => ({
+export const storedRow = (row: RequestRow) => ({
   pot: potOf(row),
   requested: requestedModelOf(row),
   rereads: rereadsOf(row),

@@ -24,13 +24,6 @@ export interface RunMemory extends Omit<RunEnding, 'inference' | 'materialChange
   readonly inferenceJitter: number;
 }
 
-/** When the next run is due, and whether it includes a test inference. */
-interface Plan {
-  /** Is never negative. */
-  readonly dueInMs: number;
-  readonly inference: InferencePlan;
-}
-
 const LIGHT_MS = 300_000;
 const INFERENCE_MS = 1_800_000;
 /** Pauses after the first consecutive failed run, the second and so on. */
@@ -45,11 +38,12 @@ const PULL_ENGINELESS_MS = 1000;
 /** A machine that may not be used yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
 
+/** When the next run is due, which is never negative, and whether it includes a test inference. */
 export function planOf(
   verification: StoredVerification,
   memory: RunMemory,
   nowTicks: number,
-): Plan {
+): { readonly dueInMs: number; readonly inference: InferencePlan } {
   if (memory.requested) return { dueInMs: 0, inference: 'run' };
   const dueTicks = Math.min(
     regularTicks(verification, memory),
