@@ -37,17 +37,7 @@ function readSecretFile(path: string): SecretFileContent {
   }
 }
 
-/** The error code; null once the file is written. */
-function failureOf(write: () => void): string | null {
-  try {
-    write();
-    return null;
-  } catch (error) {
-    return codeOf(error) ?? 'unknown';
-  }
-}
-
-/** The same for what runs off the main thread. */
+/** The error code; null once it is written. */
 const failureAfter = (written: Promise<void>): Promise<string | null> =>
   written.then(
     () => null,
@@ -111,11 +101,14 @@ const MAKE_ROOM = 'Free disk space for the data directory, or make it writable, 
 function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
   const { privateKey } = generateKeyPairSync('ed25519');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const failure = failureOf(() => replaceFile(path, pem));
   const identity = identityOf(privateKey);
-  if (failure === null) return { identity, warnings: before };
-  const happened = `The agent's key could not be written to ${path} (${failure}): until it can, this machine gets a new id at each start.`;
-  return { identity, warnings: [...before, { happened, remedy: MAKE_ROOM }] };
+  try {
+    replaceFile(path, pem);
+    return { identity, warnings: before };
+  } catch (error) {
+    const happened = `The agent's key could not be written to ${path} (${codeOf(error) ?? 'unknown'}): until it can, this machine gets a new id at each start.`;
+    return { identity, warnings: [...before, { happened, remedy: MAKE_ROOM }] };
+  }
 }
 
 function parseKey(pem: string): KeyObject | null {

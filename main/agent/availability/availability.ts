@@ -152,12 +152,9 @@ export function createAvailability(deps: AvailabilityDeps) {
   let state: OwnerState = { ...INITIAL_STATE, choice, freed };
   let cancelTimer = () => {};
   const stopping = new AbortController();
-  const poll = { signal: stopping.signal, onRead: judge };
-  /** The signals of the host; those of the GPUs are read anyway. */
-  const polled = {
-    userIdleMs: createPolledSignal(hostActivity.userIdleMs, poll),
-    isOnBattery: createPolledSignal(hostActivity.isOnBattery, poll),
-  };
+  /** The last readings of the host; those of the GPUs are read anyway. */
+  let polled: Pick<Signals, keyof HostActivity> = { userIdleMs: undefined, isOnBattery: undefined };
+  const reading = new Set<keyof HostActivity>();
   watchTime();
 
   /** The memory comes back at the second, not at the next observation. */
@@ -183,16 +180,27 @@ export function createAvailability(deps: AvailabilityDeps) {
     if (!isDeepStrictEqual(before, next)) deps.changed();
   }
 
+  /** Reads a signal of the host and evaluates the rules on it, unless it is being read. */
+  async function poll(name: keyof HostActivity): Promise<void> {
+    const { signal } = stopping;
+    if (reading.has(name) || signal.aborted) return;
+    reading.add(name);
+    const value = await hostActivity[name](signal);
+    reading.delete(name);
+    if (signal.aborted) return;
+    polled = { ...polled, [name]: value };
+    judge();
+  }
+
   function signals(): Signals {
-    const { state: reading, devices } = deps.telemetry.read().gpus;
+    const { state: gpuState, devices } = deps.telemetry.read().gpus;
     const highest = (values: readonly (number | null)[]) => {
       const known = values.filter((each) => each !== null);
       if (known.length > 0) return Math.max(...known);
-      return reading === 'starting' ? undefined : null;
+      return gpuState === 'starting' ? undefined : null;
     };
     return {
-      userIdleMs: polled.userIdleMs.last(),
-      isOnBattery: polled.isOnBattery.last(),
+      ...polled,
       gpuTemperatureC: highest(devices.map(({ temperatureC }) => temperatureC)),
       gpuUtilPercent: highest(devices.map(({ utilGpu }) => utilGpu)),
     };
@@ -225,7 +233,8 @@ export function createAvailability(deps: AvailabilityDeps) {
     /** Reads every signal once, to find out which rules can be evaluated here. */
     start() {
       judge();
-      for (const signal of Object.values(polled)) signal.poll();
+      void poll('userIdleMs');
+      void poll('isOnBattery');
     },
     /** Evaluates the rules on the last readings, and reads again the signals that active rules need. */
     look() {
@@ -233,7 +242,7 @@ export function createAvailability(deps: AvailabilityDeps) {
       judge();
       for (const { key, senses } of OWNER_RULES)
         if (isSet(key, rules) && (senses === 'userIdleMs' || senses === 'isOnBattery'))
-          polled[senses].poll();
+          void poll(senses);
     },
     /** Rules whose signal this machine does not report, active or not. */
     unjudgeable() {
@@ -256,30 +265,3 @@ const fileSchema = z.object({
 });
 
 const FILE = 'agent-owner.json';
-
-/** A signal of the host, with at most one read in flight; `onRead` is called after each read until `signal` aborts. */
-function createPolledSignal<T>(
-  read: (signal: AbortSignal) => Promise<T>,
-  { signal, onRead }: { readonly signal: AbortSignal; readonly onRead: () => void },
-) {
-  let last: T | undefined;
-  let isReading = false;
-
-  async function poll(): Promise<void> {
-    isReading = true;
-    const value = await read(signal);
-    isReading = false;
-    if (signal.aborted) return;
-    last = value;
-    onRead();
-  }
-
-  return {
-    /** The last reading; undefined before the first. */
-    last: () => last,
-    /** Starts a reading unless one is in progress. */
-    poll() {
-      if (!isReading && !signal.aborted) void poll();
-    },
-  };
-}
