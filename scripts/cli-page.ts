@@ -35,7 +35,7 @@ while the clone stays where it is. A service doesn't get the variables of your s
 
 \`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it. The image needs \`INGLENOOK_API_KEYS\`,
 because it listens on the network. It writes only to the volume \`/data\`, so it can run as any user, read-only and without
-capabilities. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`: while no upstream
+capabilities. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`: while no source
 can serve, the container is called unhealthy but keeps running.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });

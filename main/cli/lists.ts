@@ -64,7 +64,7 @@ interface ModelList {
   readonly data: readonly { readonly id: string; readonly owned_by: string }[];
 }
 
-/** The models that apps can ask for, each with the upstream that has it. */
+/** The models that apps can ask for, each with the source that has it. */
 export function models({ dataDirectory }: Input): Promise<CommandOutcome> {
   return askThen(dataDirectory, { method: 'GET', path: 'models' }, (list: ModelList) => {
     const width = Math.max(0, ...list.data.map(({ id }) => id.length));
@@ -73,4 +73,4 @@ export function models({ dataDirectory }: Input): Promise<CommandOutcome> {
   });
 }
 
-const NO_MODEL = 'No upstream offers a model now. "inglenook status" says why.';
+const NO_MODEL = 'No source offers a model now. "inglenook status" says why.';

@@ -112,7 +112,7 @@ export function freedText({ owner, memory }: FreedFacts, now: Date): string {
   if (problem !== null)
     return `This machine takes no requests${until}, but memory is still taken: ${problem}`;
   const what = toLoad.length === 0 ? 'No model was loaded.' : `Unloaded: ${toLoad.join(', ')}.`;
-  return `freed${until}. ${what} Other upstreams answer meanwhile; "inglenook resume" ends it and loads the same models again.`;
+  return `freed${until}. ${what} Other sources answer meanwhile; "inglenook resume" ends it and loads the same models again.`;
 }
 
 /** The time of day, with the day if that is not today. */

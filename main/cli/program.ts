@@ -52,7 +52,7 @@ export function createProgram(execute: Execute): Command {
   );
   add(
     'status',
-    'Print which upstreams can serve, and the state of this machine.',
+    'Print which sources can serve, and the state of this machine.',
     'Exit code 1 if the gateway runs but nothing can serve.',
     status,
   );
@@ -90,7 +90,7 @@ export function createProgram(execute: Execute): Command {
   )
     .addArgument(choice(MACHINE_ACTIONS).argOptional())
     .argument('[id]');
-  add('reset <id>', 'Try a paused upstream or machine again now.', '', reset);
+  add('reset <id>', 'Try a paused source or machine again now.', '', reset);
   add(
     'join <url> <token>',
     'Join another gateway, so that it can use this GPU. Copy the full command from “Add a machine” there.',
@@ -113,7 +113,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'free',
     'Unload all models, so that other programs can use the GPU.',
-    'Other upstreams answer meanwhile. It ends with "resume", or after the time given with --for; the same models are then loaded again before requests return. Running requests have 30 s to finish. Exit code 1 if a model stays in memory.',
+    'Other sources answer meanwhile. It ends with "resume", or after the time given with --for; the same models are then loaded again before requests return. Running requests have 30 s to finish. Exit code 1 if a model stays in memory.',
     free,
   ).option('--for <time>', 'How long, such as 2h, 90m or 1h30m. Without it: until "resume".');
   add('load <model>', 'Load a model on this machine as soon as no request runs.', '', (input) =>

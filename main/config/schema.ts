@@ -19,7 +19,7 @@ const PROTOCOLS = oneOf({
 });
 
 const MODELS_MEANING =
-  'Other models that this upstream has, such as gpt-4o,o3. Requests for one of them come here first.';
+  'Other models that this source has, such as gpt-4o,o3. Requests for one of them come here first.';
 
 /** What an upstream charges, and how much may be spent there. */
 const PRICE_SETTINGS = {
@@ -37,7 +37,7 @@ const PRICE_SETTINGS = {
   ),
   budgetDay: optional(
     kinds.amount,
-    'Daily spending limit, such as 2. Once it is reached, this upstream is skipped until the next day. Leave empty for no limit.',
+    'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. Leave empty for no limit.',
   ),
   budgetMonth: optional(
     kinds.amount,
@@ -45,11 +45,11 @@ const PRICE_SETTINGS = {
   ),
 };
 
-const PROTOCOLS_MEANING = 'Whether this upstream has /v1/responses and /v1/messages.';
+const PROTOCOLS_MEANING = 'Whether this source has /v1/responses and /v1/messages.';
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
 const LOCAL_TIMEOUT =
   'How long to wait for the first token before the request falls back, plus the time that reading the prompt takes.';
-const PREFILL_MEANING = 'How this upstream can be asked to continue a partial answer.';
+const PREFILL_MEANING = 'How this source can be asked to continue a partial answer.';
 
 /** The settings that the hosted upstreams and `ondemand` share. */
 function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
@@ -57,11 +57,11 @@ function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
     baseUrl: optional(kinds.httpUrl, address),
     apiKey: optional(
       kinds.secret,
-      'Your API key for this upstream. It is sent to no other, and never shown again.',
+      'Your API key for this source. It is sent to no other, and never shown again.',
     ),
     model: optional(
       kinds.text,
-      'Model to ask this upstream for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
+      'Model to ask this source for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
     ),
     models: setting(kinds.models, [], MODELS_MEANING),
     label: optional(kinds.text, 'Name shown in the dashboard, such as Groq.'),
@@ -74,7 +74,7 @@ function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
     assemble: setting(
       kinds.flag,
       true,
-      'Always stream from this upstream, even if the app doesn’t, so that failures are caught early.',
+      'Always stream from this source, even if the app doesn’t, so that failures are caught early.',
     ),
     prefill: setting(PREFILL, 'auto', PREFILL_MEANING),
     ...PRICE_SETTINGS,
@@ -124,8 +124,8 @@ const AT_START = { restart: true };
 
 /** docs/reference/routing-rules.md#models. */
 const MODEL_FALLBACK = oneOf({
-  any: 'Yes: another upstream may answer with the model that it has.',
-  same: 'No: only upstreams that have the model are called. If none has it, the app gets a 404.',
+  any: 'Yes: another source may answer with the model that it has.',
+  same: 'No: only sources that have the model are called. If none has it, the app gets a 404.',
 });
 
 /** Every setting, once: types, errors, `--help`, docs/reference/configuration.md and the window come from here. */
@@ -135,12 +135,12 @@ export const SETTINGS = {
     failThreshold: setting(
       kinds.count,
       5,
-      'How many times in a row an upstream may fail before it is skipped.',
+      'How many times in a row a source may fail before it is skipped.',
     ),
     cooldownMs: setting(
       kinds.milliseconds,
       60_000,
-      'How long a failing upstream is skipped before one request tries it again.',
+      'How long a failing source is skipped before one request tries it again.',
     ),
     ttftThresholdMs: setting(
       kinds.milliseconds,
@@ -150,14 +150,14 @@ export const SETTINGS = {
     ttftSlowThreshold: setting(
       kinds.count,
       3,
-      'How many slow answers in a row an upstream may give before it is skipped.',
+      'How many slow answers in a row a source may give before it is skipped.',
     ),
   },
   routing: {
     forceZero: setting(
       kinds.flag,
       false,
-      'Only your GPUs may answer. Paid upstreams are never called.',
+      'Only your GPUs may answer. Paid sources are never called.',
     ),
     modelAliases: setting(
       kinds.aliases,
@@ -190,31 +190,30 @@ export const SETTINGS = {
     healthChecks: setting(
       kinds.flag,
       true,
-      'Check upstreams that get no requests, through routes that cost nothing. A skipped upstream that passes is tried again before its cooldown ends.',
+      'Check sources that get no requests, through routes that cost nothing. A skipped source that passes is tried again before its cooldown ends.',
     ),
     retryAfterMaxMs: setting(
       kinds.milliseconds,
       2000,
-      'Longest Retry-After to wait for. If an upstream asks for more, the request falls back.',
+      'Longest Retry-After to wait for. If a source asks for more, the request falls back.',
     ),
     hedge: setting(
       kinds.oneOf({
-        own: 'Your machines can back up any upstream. A paid upstream is backed up by another paid one, and both charge you.',
-        all: 'Paid upstreams back up your machines too: prompts may leave your network, and those calls are paid.',
-        off: 'Inglenook waits for a slow upstream until its timeout.',
+        own: 'Your machines can back up any source. A paid source is backed up by another paid one, and both charge you.',
+        all: 'Paid sources back up your machines too: prompts may leave your network, and those calls are paid.',
+        off: 'Inglenook waits for a slow source until its timeout.',
       }),
       'own',
-      'Which upstreams may be called too if the first is slow to start. About one request in 20 is hedged, and your machines never read a long prompt twice.',
+      'Which sources may be called too if the first is slow to start. About one request in 20 is hedged, and your machines never read a long prompt twice.',
     ),
     resume: setting(
       kinds.oneOf({
-        'same-model':
-          'Upstreams with the same model may continue it. You pay for the prompt again.',
-        any: 'Any upstream may continue it, so the style may change. You pay for the prompt again.',
+        'same-model': 'Sources with the same model may continue it. You pay for the prompt again.',
+        any: 'Any source may continue it, so the style may change. You pay for the prompt again.',
         off: 'None: the answer ends with an error, and the app has to ask again.',
       }),
       'same-model',
-      'Which upstreams may continue a dropped stream.',
+      'Which sources may continue a dropped stream.',
     ),
   },
   agent: {

@@ -77,7 +77,7 @@ function outage(facts: TrayFacts): readonly Notice[] {
     ({ kind }) => kind !== 'missing' && kind !== 'zero-spend',
   );
   if (verdict.kind !== 'stuck' || !isPermitted || haltedBy(facts) !== null) return [];
-  const body = 'No upstream can answer, so apps get errors.';
+  const body = 'No source can answer, so apps get errors.';
   return [
     { cause: 'outage', title: 'No model is available', body, button: opens('Open dashboard') },
   ];

@@ -40,7 +40,7 @@ test.each([
   const directory = join(temporaryDirectory(), 'data');
   const { code, stdout, stderr } = await sayHere({ DATA_DIR: directory }, ...args);
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain('Print which upstreams can serve, and the state of this machine.');
+  expect(stdout).toContain('Print which sources can serve, and the state of this machine.');
   expect(existsSync(directory)).toBe(false);
 });
 

@@ -29,7 +29,7 @@ test('freed memory is reported with its end and with what comes back', () => {
   const memory = { toLoad: ['qwen3', 'nomic'], problem: null };
   const untilMs = new Date(2026, 0, 5, 18, 5).getTime();
   expect(freedText({ owner: freed(untilMs), memory }, NOW)).toBe(
-    'freed until 18:05. Unloaded: qwen3, nomic. Other upstreams answer meanwhile; "inglenook resume" ends it and loads the same models again.',
+    'freed until 18:05. Unloaded: qwen3, nomic. Other sources answer meanwhile; "inglenook resume" ends it and loads the same models again.',
   );
   const tomorrow = new Date(2026, 0, 6, 9, 0).getTime();
   expect(freedText({ owner: freed(tomorrow), memory }, NOW)).toMatch(/^freed until .* 09:00\./);

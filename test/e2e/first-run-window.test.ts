@@ -179,7 +179,7 @@ test('a tried prompt shows who answered and why, is stored nowhere, leaves its c
   service.script = error(500, 'broken');
   await send();
   await page
-    .getByText(/No upstream answered\..*HTTP 500/)
+    .getByText(/No source answered\..*HTTP 500/)
     .first()
     .waitFor();
 
@@ -198,7 +198,7 @@ test('a tried prompt shows who answered and why, is stored nowhere, leaves its c
   expect(service.calls).toHaveLength(asked);
 });
 
-test('an answer that broke off says why it was not continued, and one click asks the other upstream', async () => {
+test('an answer that broke off says why it was not continued, and one click asks the other source', async () => {
   const own = await startModelServer(cut(chunk({ content: 'It begins' })));
   const service = await startService(answers('Whole'));
   const host = await startWindow({

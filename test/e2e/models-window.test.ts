@@ -62,7 +62,7 @@ test('the page of models shows what apps asked for and where it went, and maps a
     .poll(() => choice.locator('option').allInnerTexts())
     .toEqual(['the usual order', 'qwen3:4b', 'qwen3:30b']);
   const listed = page.getByRole('combobox', { name: 'Send qwen3:4b' });
-  expect(await listed.locator('option').allInnerTexts()).toEqual(['its own upstream', 'qwen3:30b']);
+  expect(await listed.locator('option').allInnerTexts()).toEqual(['its own source', 'qwen3:30b']);
   await choice.selectOption('qwen3:30b');
   await expect
     .poll(async () => {

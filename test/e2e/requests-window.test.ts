@@ -90,7 +90,7 @@ test('requests of an earlier run are all in the list and its filters, with their
   await page.evaluate(`location.hash = '#/requests/req_1'`);
   await page.reload();
   await dialog.getByText('req_1', { exact: true }).waitFor();
-  await dialog.getByText('No upstream', { exact: false }).first().waitFor();
+  await dialog.getByText('No source', { exact: false }).first().waitFor();
   await dialog.getByRole('button', { name: 'Older' }).click();
   await expect.poll(() => page.url()).toContain('#/requests/req_0');
 });

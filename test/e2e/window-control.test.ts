@@ -18,7 +18,7 @@ const section = (page: Page, name: string) => page.getByRole('form', { name, exa
 const openSettings = (page: Page, hash: string) =>
   page.evaluate((next) => void (location.hash = next), hash);
 
-test('a rented GPU starts at once, and an upstream that is paused counts down until its button ends the pause', async () => {
+test('a rented GPU starts at once, and a source that is paused counts down until its button ends the pause', async () => {
   const demo = await startDemo();
   const page = await openPage(demo.link);
   const last = station(page, 'Rented GPU');

@@ -153,7 +153,7 @@ test('a request without a configured upstream gets a 503 that names each one and
   expect(JSON.parse(answer.text)).toEqual({
     error: {
       message:
-        "No upstream is set up. Open the dashboard's Settings, or set local.baseUrl (INGLENOOK_LOCAL_ENGINE_URL) to an engine on this machine.",
+        "No source is set up. Open the dashboard's Settings, or set local.baseUrl (INGLENOOK_LOCAL_ENGINE_URL) to an engine on this machine.",
       type: 'server_error',
       code: 'no_upstream',
       param: null,
@@ -173,7 +173,7 @@ test('a request without a permitted upstream gets a 503 that names each one', as
   expect(JSON.parse(answer.text)).toEqual({
     error: {
       message:
-        'No upstream can be tried now. hosted_a: skipped because “Never spend money” is on. ondemand: skipped because “Never spend money” is on.',
+        'No source can be tried now. hosted_a: skipped because “Never spend money” is on. ondemand: skipped because “Never spend money” is on.',
       type: 'server_error',
       code: 'no_upstream',
       param: null,

@@ -149,7 +149,7 @@ test('the counts include all requests that are kept, and those of the feed as th
   expect(together(feed, kept.rows)).toHaveLength(201);
 });
 
-test('no facet offers an upstream that is not set up', () => {
+test('no facet offers a source that is not set up', () => {
   const fallbackReason = 'local=unreachable; hosted_b=not_configured';
   const facets = facetsOf([request('a', { fallbackReason, attempts: [] })], 'all', {});
   expect([facets.upstream, facets.reason]).toEqual([['local'], ['unreachable']]);

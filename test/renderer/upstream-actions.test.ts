@@ -12,7 +12,7 @@ function lineWith(given: readonly UpstreamReport[], over: StatusOver = {}, after
   return upstreamList(live({ status: status(given, over) }), NOW + afterMs);
 }
 
-test('“Try again now” is offered at an upstream that requests skip, unless its budget is spent', () => {
+test('“Try again now” is offered at a source that requests skip, unless its budget is spent', () => {
   const given = [
     tripped('local', 9_000),
     skipped('hosted_a', 'rate_limited', 9_000),

@@ -39,7 +39,7 @@ const LOOP: GatewayError = {
   status: 508,
   code: 'loop_detected',
   message:
-    'This request has already passed through this gateway: the address of an upstream leads back here.',
+    'This request has already passed through this gateway: the address of a source leads back here.',
 };
 
 /** An HTTP server that does not listen yet; one per address. */

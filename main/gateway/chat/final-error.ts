@@ -70,14 +70,14 @@ const NOTHING_SET_UP: GatewayError = {
   status: 503,
   code: 'no_upstream',
   message:
-    "No upstream is set up. Open the dashboard's Settings, or set local.baseUrl (INGLENOOK_LOCAL_ENGINE_URL) to an engine on this machine.",
+    "No source is set up. Open the dashboard's Settings, or set local.baseUrl (INGLENOOK_LOCAL_ENGINE_URL) to an engine on this machine.",
 };
 
 function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
   if (outcomes.length === 0) return NOTHING_SET_UP;
   const retryAfterMs = smallestWaitMs(outcomes);
   if (allRateLimited(outcomes)) {
-    const message = `Every upstream is rate limited; Retry-After says when the first one is back.${sentencesFor(outcomes)}`;
+    const message = `Every source is rate limited; Retry-After says when the first one is back.${sentencesFor(outcomes)}`;
     return { status: 429, code: 'upstream_rate_limited', message, retryAfterMs };
   }
   const isUnserved = outcomes.some((outcome) => reasonOf(outcome) === 'no_provider');
@@ -86,7 +86,7 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
     neverServed(outcomes) ?? {
       status: 503,
       code: 'no_upstream',
-      message: `No upstream can be tried now.${sentencesFor(outcomes)}${isUnserved ? NO_MACHINE : ''}`,
+      message: `No source can be tried now.${sentencesFor(outcomes)}${isUnserved ? NO_MACHINE : ''}`,
       retryAfterMs,
     }
   );
@@ -111,14 +111,14 @@ function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null 
     return null;
   }
   const code = reasons.includes('model_mismatch') ? 'model_not_found' : 'unsupported_endpoint';
-  const message = `No upstream supports this endpoint.${sentencesFor(outcomes)}`;
+  const message = `No source supports this endpoint.${sentencesFor(outcomes)}`;
   return { status: 404, code, message };
 }
 
 function finalErrorOf({ failure }: FailedCall, outcomes: readonly UpstreamOutcome[]): GatewayError {
   const { surfaced } = failure;
   if (surfaced === 'as_is') throw new Error('an upstream response is passed on, not reworded');
-  const message = `No upstream answered.${sentencesFor(outcomes)}`;
+  const message = `No source answered.${sentencesFor(outcomes)}`;
   switch (surfaced.code) {
     case 'upstream_rate_limited': {
       const status = allRateLimited(outcomes) ? 429 : 503;

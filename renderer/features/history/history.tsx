@@ -192,8 +192,8 @@ function Tables({ report, nameOf }: ReportProps) {
     <>
       {parts.length > 0 && (
         <FigureTable
-          label="By upstream and model"
-          columns={['Upstream', 'Model', ...COUNTS, 'First token', ...money]}
+          label="By source and model"
+          columns={['Source', 'Model', ...COUNTS, 'First token', ...money]}
           rows={partRows(report, nameOf)}
           isTitled
         />

@@ -188,7 +188,7 @@ function AliasChoice({ asked, models, pairs, isHeld, onMap }: AliasChoiceProps) 
   const mapped = control ? mappedTo(pairs, name) : aliasOf;
   const choices = models.includes(mapped ?? '') || mapped === null ? models : [mapped, ...models];
   const byPattern = mapped === null && aliasOf !== null;
-  const byItself = models.includes(name) ? 'its own upstream' : 'the usual order';
+  const byItself = models.includes(name) ? 'its own source' : 'the usual order';
   return (
     <Select
       aria-label={`Send ${name} to`}

@@ -49,7 +49,7 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
           Demo
         </strong>{' '}
         <span>
-          The upstreams are simulated, and their answers are canned text. Break one above, or take
+          The sources are simulated, and their answers are canned text. Break one above, or take
           these steps:
         </span>
       </p>

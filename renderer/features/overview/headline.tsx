@@ -66,8 +66,8 @@ export function Headline({ headline, list, children }: HeadlineProps) {
           {more > 0 && (
             <p>
               {more === 1
-                ? '1 more upstream needs attention.'
-                : `${formatCount(more)} more upstreams need attention.`}
+                ? '1 more source needs attention.'
+                : `${formatCount(more)} more sources need attention.`}
             </p>
           )}
         </div>
@@ -140,7 +140,7 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
   return { ...sentenceFor(list), problems, isStuck };
 }
 
-/** The problem that money may not be spent, if an upstream that costs money could answer. */
+/** The problem that money may not be spent, if a source that costs money could answer. */
 function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
   if (!upstreams.some(isOff)) return [];
   return [
@@ -186,7 +186,7 @@ function sentenceFor(list: UpstreamList): Sentence {
     case 'stuck': {
       const detail =
         server === null
-          ? 'Requests are refused until an upstream is back.'
+          ? 'Requests are refused until a source is back.'
           : `Requests still try ${inSentence(server.report.label)} first.`;
       return say('red', words.none, detail);
     }

@@ -105,7 +105,7 @@ function Answer({ trial, labels, onAsk }: AnswerProps) {
   );
 }
 
-/** Why an answer that broke off was not continued, and the upstream that can be asked instead. */
+/** Why an answer that broke off was not continued, and the source that can be asked instead. */
 function OtherSource(props: {
   readonly headers: Headers | null;
   readonly onAsk: (model: string) => void;
@@ -116,7 +116,7 @@ function OtherSource(props: {
   const other = status.upstreams.find(
     ({ id, model }) => id !== from && model !== '' && isSound(judgement.conditions[id]),
   );
-  if (other === undefined) return <p>It was not continued: there is no other upstream.</p>;
+  if (other === undefined) return <p>It was not continued: there is no other source.</p>;
   const { id, label, model } = other;
   const isSame = model === headers?.get('x-gateway-model');
   const name = id === 'local' ? model : `${prefixOf(label)}/${model}`;
@@ -135,6 +135,6 @@ function answeredBy(headers: Headers, labels: Labels): string {
   const upstream = headers.get('x-gateway-upstream') ?? 'none';
   const model = headers.get('x-gateway-model');
   return upstream === 'none'
-    ? 'No upstream answered.'
+    ? 'No source answered.'
     : `Answered by ${inSentence(labels.get(upstream) ?? upstream)}${model === null ? '' : ` with ${model}`}.`;
 }

@@ -21,7 +21,7 @@ export function UpstreamTrack({ list }: { readonly list: UpstreamList }) {
   return (
     <section className="panel track-panel" aria-labelledby="track-title">
       <h2 id="track-title" className="unseen">
-        Upstreams, in the order in which they are asked
+        Sources, in the order in which they are asked
       </h2>
       <div
         className="upstream-track"

@@ -239,14 +239,14 @@ function AttemptTable({ row, labels, elapsedMs }: DetailsProps) {
   const hidden = row.attemptCount - row.attempts.length;
   const skips = skippedUpstreams(row);
   if (row.attempts.length + skips.length === 0) {
-    return <p className="quiet">No upstream was called.</p>;
+    return <p className="quiet">No source was called.</p>;
   }
   return (
     <>
       <table className="attempts">
         <thead>
           <tr>
-            {['Upstream', 'Called because', 'Result', 'Started', 'First token', 'Took'].map(
+            {['Source', 'Called because', 'Result', 'Started', 'First token', 'Took'].map(
               (column) => (
                 <th key={column} scope="col">
                   {column}

@@ -191,12 +191,12 @@ function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly stri
   const given = attempts.some((attempt) => gaveContent(attempt, row));
   switch (state) {
     case 'running':
-      return isBegun ? [] : ['no upstream called yet'];
+      return isBegun ? [] : ['no source called yet'];
     case 'done':
       return given || upstream === null ? [] : [`${labels.get(upstream) ?? upstream} answered`];
     case 'failed':
       if (upstream !== null) return ['the error was passed on'];
-      return [attempts.length === 0 ? 'no upstream could be called' : 'no upstream answered'];
+      return [attempts.length === 0 ? 'no source could be called' : 'no source answered'];
     case 'broken':
       return attempts.some(({ cause }) => cause === 'resume')
         ? ['the answer stayed incomplete']
@@ -313,7 +313,7 @@ function runningWords({ attempts }: RequestRow, elapsedMs: number): OutcomeWords
   );
   if (isAnswering) return { tone: 'green', word: 'answering' };
   const isBroken = attempts.some(({ cause }) => cause === 'resume');
-  return { tone: 'grey', word: isBroken ? 'switching upstream' : 'waiting' };
+  return { tone: 'grey', word: isBroken ? 'switching source' : 'waiting' };
 }
 
 /** The upstreams that gave the answer or are being called; `No answer` if none gave one. */

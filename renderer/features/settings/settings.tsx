@@ -98,7 +98,7 @@ export function Settings({ opened, field, drafts, onDrafts }: SettingsProps) {
           <legend className="unseen">All settings</legend>
           {sections.filter(isShown).map((section) => (
             <Fragment key={section.id}>
-              {/* The button stands behind the last upstream. */}
+              {/* The button stands behind the last source. */}
               {section.id === 'circuit' && control && !isSearched && (
                 <AddSource seats={freeSeats(data.judgement)} />
               )}

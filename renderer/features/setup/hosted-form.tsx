@@ -200,7 +200,7 @@ function lacks(typed: string, isGiven: boolean, chosen: string): string | null {
 
 /** What the test costs; once it is saved, what follows. */
 function saveHint(id: UpstreamId, preset: Preset, isDone: boolean): string {
-  if (isDone) return preset === RENTED ? 'Saved. It starts when the upstreams before it fail.' : '';
+  if (isDone) return preset === RENTED ? 'Saved. It starts when the sources before it fail.' : '';
   return preset.key === 'needed' ? costHint(id) : '';
 }
 

@@ -63,8 +63,8 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
           {freeButton(view.owner.freed === null ? 'Free the GPU' : 'Free it again', null)}
           {freeButton('Free it for 2 h', TWO_HOURS_MIN)}
           <p className="quiet">
-            Unloads all models for a game or another program. Other upstreams answer meanwhile;
-            Resume loads the same models again.
+            Unloads all models for a game or another program. Other sources answer meanwhile; Resume
+            loads the same models again.
           </p>
         </div>
       </header>

@@ -34,7 +34,7 @@ export const overview = {
         watch: 'Your GPUs refuse connections. Service A answers, and no request fails.',
       },
       hedge: {
-        word: '2 See a slow upstream',
+        word: '2 See a slow source',
         watch:
           'Service A is slow now. After 2 s, Service B is asked as well, and the faster one answers.',
       },

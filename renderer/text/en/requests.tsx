@@ -8,7 +8,7 @@ export const requests = {
     failed: 'None stayed without an answer.',
   },
   facets: {
-    upstream: { label: 'Upstream', all: 'All upstreams' },
+    upstream: { label: 'Source', all: 'All sources' },
     machine: { label: 'Machine', all: 'All machines' },
     model: { label: 'Model', all: 'All models' },
     key: { label: 'Key', all: 'All keys' },
@@ -22,7 +22,7 @@ export const requests = {
     outrun: 'lost the race',
     broken: 'dropped',
     starting: 'rented GPU starting',
-    hedge: 'second upstream asked',
+    hedge: 'second source asked',
     handover: 'continued',
   },
   tokens: (count: number, estimated: boolean) =>

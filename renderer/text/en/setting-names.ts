@@ -70,9 +70,9 @@ export const settingLabels: Readonly<Record<string, Readonly<Record<string, stri
     idleTimeoutMs: 'Mid-answer idle timeout',
     keepAliveMs: 'Signs of life while a prompt is read',
     affinity: 'Keep conversations on their machine',
-    healthChecks: 'Check upstreams without requests',
+    healthChecks: 'Check sources without requests',
     retryAfterMaxMs: 'Longest rate limit to wait for',
-    hedge: 'Ask a second upstream too',
+    hedge: 'Ask a second source too',
     resume: 'Continue dropped streams',
   },
   agent: {
