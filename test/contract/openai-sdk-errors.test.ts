@@ -89,9 +89,7 @@ test.each(['aborts', 'leaves the loop'])(
       if (how === 'leaves the loop') break;
       stream.controller.abort();
     }
-    await (
-      await a.call(1)
-    ).gone;
+    await a.gone(1);
     await expect.poll(() => inFlight(gateway)).toBe(0);
     expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
     expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });

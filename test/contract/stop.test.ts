@@ -89,7 +89,5 @@ test('a request that still runs when the grace is over is ended', async () => {
   clock.advance(1);
   await stopped;
   expect(await wire.closed).not.toContain('[DONE]');
-  await (
-    await upstream.call(1)
-  ).gone;
+  await upstream.gone(1);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
 import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
@@ -167,49 +167,47 @@ test('the test of an upstream needs control, a known upstream and one that is se
   expect(expectError(unknown, 404, 'not_found')).toContain('nobody');
 });
 
-describe('models of an upstream that is not saved yet', () => {
-  const list = json(200, {});
-  async function listed(body: object, settings: Record<string, string> = {}) {
-    const gateway = await startControlled(settings);
-    return gateway.post('upstreams/hosted_a/models', body);
-  }
+const list = json(200, {});
+async function modelsOf(body: object, settings: Record<string, string> = {}) {
+  const gateway = await startControlled(settings);
+  return gateway.post('upstreams/hosted_a/models', body);
+}
 
-  test('the models of an upstream are read from an address and with a key that are not saved', async () => {
-    const up = await startUpstream(list);
-    up.answerGet = lists('a', 'b');
-    const answer = await listed({ baseUrl: `${up.url}/v1`, apiKey: KEY });
-    expect(JSON.parse(answer.text)).toEqual({ models: ['a', 'b'] });
-    expect(up.gets.map(({ path, headers }) => [path, headers.authorization])).toEqual([
-      ['/v1/models', `Bearer ${KEY}`],
-    ]);
-  });
+test('the models of an upstream are read from an address and with a key that are not saved', async () => {
+  const up = await startUpstream(list);
+  up.answerGet = lists('a', 'b');
+  const answer = await modelsOf({ baseUrl: `${up.url}/v1`, apiKey: KEY });
+  expect(JSON.parse(answer.text)).toEqual({ models: ['a', 'b'] });
+  expect(up.gets.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+    ['/v1/models', `Bearer ${KEY}`],
+  ]);
+});
 
-  test('the models of an upstream are read as a bare array too', async () => {
-    const up = await startUpstream(list);
-    up.answerGet = ({ res }) => void res.writeHead(200).end('[{"id":"a"}]');
-    expect((await listed({ baseUrl: up.url })).text).toBe('{"models":["a"]}');
-  });
+test('the models of an upstream are read as a bare array too', async () => {
+  const up = await startUpstream(list);
+  up.answerGet = ({ res }) => void res.writeHead(200).end('[{"id":"a"}]');
+  expect((await modelsOf({ baseUrl: up.url })).text).toBe('{"models":["a"]}');
+});
 
-  test('the saved key is never sent to list the models at another address', async () => {
-    const [saved, other] = [await startUpstream(list), await startUpstream(list)];
-    other.answerGet = lists();
-    await listed({ baseUrl: other.url }, { ...at({ hosted_a: saved.url }), ...HOSTED });
-    expect(other.gets[0]?.headers.authorization).toBeUndefined();
-  });
+test('the saved key is never sent to list the models at another address', async () => {
+  const [saved, other] = [await startUpstream(list), await startUpstream(list)];
+  other.answerGet = lists();
+  await modelsOf({ baseUrl: other.url }, { ...at({ hosted_a: saved.url }), ...HOSTED });
+  expect(other.gets[0]?.headers.authorization).toBeUndefined();
+});
 
-  test('the models of an upstream that do not come are explained, without the key', async () => {
-    const up = await startUpstream(list);
-    up.answerGet = ({ res }) => void res.writeHead(401).end(`{"error":{"message":"bad ${KEY}"}}`);
-    const refused = await listed({ baseUrl: up.url, apiKey: KEY });
-    expect(expectError(refused, 502, 'upstream_credentials')).toMatch(/rejected.*\[secret\]/);
-    expectError(await listed({ baseUrl: REFUSED_URL }), 502, 'upstream_unreachable');
-    for (const baseUrl of ['nonsense', 'http://me%4:1b@127.0.0.1:1/v1'])
-      expectError(await listed({ baseUrl }), 400, 'invalid_request');
-    expectError(await listed({}), 409, 'not_configured');
-    up.answerGet = ({ res }) => void res.writeHead(200).end('<html></html>');
-    const page = expectError(await listed({ baseUrl: up.url }), 502, 'upstream_bad_response');
-    expect(page).toMatch(/Check the base URL/);
-  });
+test('the models of an upstream that do not come are explained, without the key', async () => {
+  const up = await startUpstream(list);
+  up.answerGet = ({ res }) => void res.writeHead(401).end(`{"error":{"message":"bad ${KEY}"}}`);
+  const refused = await modelsOf({ baseUrl: up.url, apiKey: KEY });
+  expect(expectError(refused, 502, 'upstream_credentials')).toMatch(/rejected.*\[secret\]/);
+  expectError(await modelsOf({ baseUrl: REFUSED_URL }), 502, 'upstream_unreachable');
+  for (const baseUrl of ['nonsense', 'http://me%4:1b@127.0.0.1:1/v1'])
+    expectError(await modelsOf({ baseUrl }), 400, 'invalid_request');
+  expectError(await modelsOf({}), 409, 'not_configured');
+  up.answerGet = ({ res }) => void res.writeHead(200).end('<html></html>');
+  const page = expectError(await modelsOf({ baseUrl: up.url }), 502, 'upstream_bad_response');
+  expect(page).toMatch(/Check the base URL/);
 });
 
 /** It refused a key once, and failed until its circuit opened. */

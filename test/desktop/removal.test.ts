@@ -61,27 +61,25 @@ describe.runIf(process.platform !== 'win32')('removal of a deb or rpm package', 
   );
 });
 
-describe('the uninstaller of Windows', () => {
-  const script = readFileSync(join(DEPLOY, 'installer.nsh'), 'utf8');
+const uninstaller = readFileSync(join(DEPLOY, 'installer.nsh'), 'utf8');
 
-  test('the uninstaller of Windows deletes the login item by Electron’s name for it, except for an update', async () => {
-    const { app } = await startDesktop({ platform: 'win32' });
-    const packing = readFileSync(join(DEPLOY, '../../electron-builder.yml'), 'utf8');
-    expect(packing).toContain(`\nappId: ${app.userModelId}\n`);
-    const lines = script.split('\n').map((line) => line.trim());
-    const deleted = lines.filter((line) => line.startsWith('DeleteRegValue'));
-    const KEY = String.raw`DeleteRegValue HKCU "Software\Microsoft\Windows\CurrentVersion`;
-    expect(deleted).toEqual([
-      String.raw`${KEY}\Run" "${app.userModelId}"`,
-      String.raw`${KEY}\Explorer\StartupApproved\Run" "${app.userModelId}"`,
-    ]);
-    expect(lines.indexOf('${ifNot} ${isUpdated}')).toBeLessThan(lines.indexOf(deleted[0] ?? ''));
-  });
+test('the uninstaller of Windows deletes the login item by Electron’s name for it, except for an update', async () => {
+  const { app } = await startDesktop({ platform: 'win32' });
+  const packing = readFileSync(join(DEPLOY, '../../electron-builder.yml'), 'utf8');
+  expect(packing).toContain(`\nappId: ${app.userModelId}\n`);
+  const lines = uninstaller.split('\n').map((line) => line.trim());
+  const deleted = lines.filter((line) => line.startsWith('DeleteRegValue'));
+  const KEY = String.raw`DeleteRegValue HKCU "Software\Microsoft\Windows\CurrentVersion`;
+  expect(deleted).toEqual([
+    String.raw`${KEY}\Run" "${app.userModelId}"`,
+    String.raw`${KEY}\Explorer\StartupApproved\Run" "${app.userModelId}"`,
+  ]);
+  expect(lines.indexOf('${ifNot} ${isUpdated}')).toBeLessThan(lines.indexOf(deleted[0] ?? ''));
+});
 
-  // The script is compiled by tools for Windows alone, so only its words are looked at.
-  test('the installer of Windows asks a running app to quit, and waits, before electron-builder ends it', () => {
-    const asks = script.indexOf('--action=quit');
-    expect(script.indexOf('!macro customCheckAppRunning')).toBeLessThan(asks);
-    expect(asks).toBeLessThan(script.indexOf('!insertmacro _CHECK_APP_RUNNING'));
-  });
+// The script is compiled by tools for Windows alone, so only its words are looked at.
+test('the installer of Windows asks a running app to quit, and waits, before electron-builder ends it', () => {
+  const asks = uninstaller.indexOf('--action=quit');
+  expect(uninstaller.indexOf('!macro customCheckAppRunning')).toBeLessThan(asks);
+  expect(asks).toBeLessThan(uninstaller.indexOf('!insertmacro _CHECK_APP_RUNNING'));
 });

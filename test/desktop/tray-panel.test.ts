@@ -1,4 +1,4 @@
-import { expect, test, describe } from 'vitest';
+import { expect, test } from 'vitest';
 import { createTrayPanel, type RunCommand } from '../../main/desktop/tray.ts';
 import { createManualClock } from '../support/clock.ts';
 import { type DesktopScene, settle, startDesktop } from './harness.ts';
@@ -30,74 +30,72 @@ test.each<[string, Readonly<Record<string, string>>, boolean]>([
   expect(await createTrayPanel('linux', bus(answers))()).toBe(isThere);
 });
 
-describe('icons and their panel', () => {
-  /** Half a minute and more, with a turn for each answer. */
-  const HALF_MINUTE = 40;
+/** Half a minute and more, with a turn for each answer. */
+const HALF_MINUTE = 40;
 
-  async function started(panel: { isThere: boolean }, scene: DesktopScene = {}) {
-    const clock = createManualClock();
-    const desktop = await startDesktop({ clock, panel, ...scene });
-    const wait = async (seconds: number) => {
-      for (let second = 0; second < seconds; second++) {
-        clock.advance(1000);
-        await settle();
-      }
-    };
-    return { ...desktop, wait };
-  }
-  const hidden: DesktopScene = { prepare: ({ app }) => void app.switches.add('hidden') };
-
-  test('the icon is made again when its panel has come after it, as at login', async () => {
-    const panel = { isThere: false };
-    const { trays, tray, wait } = await started(panel);
-    await wait(3);
-    expect(trays).toHaveLength(1);
-    panel.isThere = true;
-    await wait(4);
-    expect(trays).toHaveLength(2);
-    expect(trays[0]?.removed).toBe(true);
-    expect(tray().images).toEqual(trays[0]?.images);
-    expect(tray().menu.item('Quit').label).toBe('Quit');
-    await wait(HALF_MINUTE);
-    expect(trays).toHaveLength(2);
-  });
-
-  test('an icon that never comes leaves a minimised window if the app was started hidden', async () => {
-    const { windows, window, wait } = await started({ isThere: false }, hidden);
-    await wait(30);
-    expect(windows).toEqual([]);
-    await wait(1);
-    window().emit('ready-to-show');
-    expect(window().state).toBe('minimized');
-  });
-
-  test('an icon that is shown leaves no window there', async () => {
-    const { windows, wait } = await started({ isThere: true }, hidden);
-    await wait(HALF_MINUTE);
-    expect(windows).toEqual([]);
-  });
-
-  test('the icon is made again by a close that finds a panel for the first time', async () => {
-    const panel = { isThere: false };
-    const { trays, window, wait } = await started(panel);
-    await wait(HALF_MINUTE);
-    panel.isThere = true;
-    for (let times = 0; times < 2; times++) {
-      window().show();
-      window().close();
+async function started(panel: { isThere: boolean }, scene: DesktopScene = {}) {
+  const clock = createManualClock();
+  const desktop = await startDesktop({ clock, panel, ...scene });
+  const wait = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      clock.advance(1000);
       await settle();
-      expect([trays.length, window().state]).toEqual([2, 'hidden']);
     }
-  });
+  };
+  return { ...desktop, wait };
+}
+const hidden: DesktopScene = { prepare: ({ app }) => void app.switches.add('hidden') };
 
-  test('no icon is made again once the app quits', async () => {
-    const panel = { isThere: false };
-    const { app, host, trays, wait } = await started(panel);
-    app.quit();
-    host.finishStop();
+test('the icon is made again when its panel has come after it, as at login', async () => {
+  const panel = { isThere: false };
+  const { trays, tray, wait } = await started(panel);
+  await wait(3);
+  expect(trays).toHaveLength(1);
+  panel.isThere = true;
+  await wait(4);
+  expect(trays).toHaveLength(2);
+  expect(trays[0]?.removed).toBe(true);
+  expect(tray().images).toEqual(trays[0]?.images);
+  expect(tray().menu.item('Quit').label).toBe('Quit');
+  await wait(HALF_MINUTE);
+  expect(trays).toHaveLength(2);
+});
+
+test('an icon that never comes leaves a minimised window if the app was started hidden', async () => {
+  const { windows, window, wait } = await started({ isThere: false }, hidden);
+  await wait(30);
+  expect(windows).toEqual([]);
+  await wait(1);
+  window().emit('ready-to-show');
+  expect(window().state).toBe('minimized');
+});
+
+test('an icon that is shown leaves no window there', async () => {
+  const { windows, wait } = await started({ isThere: true }, hidden);
+  await wait(HALF_MINUTE);
+  expect(windows).toEqual([]);
+});
+
+test('the icon is made again by a close that finds a panel for the first time', async () => {
+  const panel = { isThere: false };
+  const { trays, window, wait } = await started(panel);
+  await wait(HALF_MINUTE);
+  panel.isThere = true;
+  for (let times = 0; times < 2; times++) {
+    window().show();
+    window().close();
     await settle();
-    panel.isThere = true;
-    await wait(HALF_MINUTE);
-    expect(trays.map(({ removed }) => removed)).toEqual([true]);
-  });
+    expect([trays.length, window().state]).toEqual([2, 'hidden']);
+  }
+});
+
+test('no icon is made again once the app quits', async () => {
+  const panel = { isThere: false };
+  const { app, host, trays, wait } = await started(panel);
+  app.quit();
+  host.finishStop();
+  await settle();
+  panel.isThere = true;
+  await wait(HALF_MINUTE);
+  expect(trays.map(({ removed }) => removed)).toEqual([true]);
 });

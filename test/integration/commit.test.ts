@@ -174,9 +174,7 @@ test('[DONE] ends the answer at once, though the upstream keeps its connection o
   expect(inFlight(gateway)).toBe(0);
   // What the upstream never ends is closed soon after.
   clock.advance(1000);
-  await (
-    await a.call(1)
-  ).gone;
+  await a.gone(1);
 });
 
 test('each event reaches the caller before the upstream sends the next', async () => {

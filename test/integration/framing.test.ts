@@ -110,32 +110,30 @@ test('up to 64 KiB before the content is held and sent along', async () => {
   expect((await chatStream(gateway.url)).text).toBe(comments + A + STOP + DONE);
 });
 
+/** The address of a gateway whose only upstream answers with these bytes. */
+async function startRaw(bytes: Buffer): Promise<string> {
+  const a = await startRawUpstream((socket) => void socket.end(bytes));
+  return (await startGateway({ HOSTED_A_BASE_URL: a.url })).url;
+}
+
 describe.each(FRAMINGS)('a body framed by %s', (framing) => {
   test('a stream arrives whole in each framing', async () => {
     const text = answerChunks('one two').join('');
-    const a = await startRawUpstream(
-      (socket) => void socket.end(responseBytes(framing, EVENTS, text)),
-    );
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
-    expect((await chatStream(gateway.url)).text).toBe(text);
+    const url = await startRaw(responseBytes(framing, EVENTS, text));
+    expect((await chatStream(url)).text).toBe(text);
   });
 
   test('a JSON answer arrives whole in each framing', async () => {
     const text = ` ${JSON.stringify(completion('hello'), null, 2)}\n`;
     const headers = { 'content-type': 'application/json' };
-    const a = await startRawUpstream(
-      (socket) => void socket.end(responseBytes(framing, headers, text)),
-    );
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
-    expect((await chat(gateway.url)).text).toBe(text);
+    const url = await startRaw(responseBytes(framing, headers, text));
+    expect((await chat(url)).text).toBe(text);
   });
 
   test('a body that is cut in the text breaks the stream in each framing', async () => {
     const whole = responseBytes(framing, EVENTS, ROLE + A + A + STOP + DONE);
     const cutAt = whole.indexOf(A) + A.length + 20;
-    const a = await startRawUpstream((socket) => void socket.end(whole.subarray(0, cutAt)));
-    const gateway = await startGateway({ HOSTED_A_BASE_URL: a.url });
-    const { text } = await chatStream(gateway.url);
+    const { text } = await chatStream(await startRaw(whole.subarray(0, cutAt)));
     expect(text.startsWith(`${ROLE + A}data: {"error":`)).toBe(true);
     expect(text).not.toContain('[DONE]');
   });

@@ -15,6 +15,7 @@ async function startHosted(script: Script) {
 test.each<[where: string, script: Script]>([
   ['an error within a stream', sse(chunk({ content: 'Well' }), failure)],
   ['an error behind a 200', sse(failure)],
+  ['a failure', json(500, says(KEY))],
   ['a refusal, with the escapes of PHP and .NET', json(400, says(escaped))],
 ])('a key that an upstream repeats in %s is masked', async (_where, script) => {
   const { text } = await chatStream((await startHosted(script)).url);

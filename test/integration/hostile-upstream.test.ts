@@ -133,9 +133,7 @@ describe.each<[name: string, status: number, type: string, body: object]>([
         : { status: 502, reason: 'hosted_a=bad_response' };
     expect(answer).toMatchObject(told);
     expect(process.memoryUsage.rss() - before).toBeLessThan(400 * MEBIBYTE);
-    await (
-      await a.call(1)
-    ).gone;
+    await a.gone(1);
   });
 });
 

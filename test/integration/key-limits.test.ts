@@ -1,5 +1,5 @@
 import { cpSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
@@ -127,27 +127,25 @@ test('a token limit is exceeded only by what was running when it was reached', a
   expect(await used('laptop')).toEqual([['tokensDay', RUNNING * TOKENS]]);
 });
 
-describe('the use of a key', () => {
-  const used = [
-    ['requestsMonth', 2],
-    ['tokensDay', 2 * TOKENS],
-  ];
+const usedUp = [
+  ['requestsMonth', 2],
+  ['tokensDay', 2 * TOKENS],
+];
 
-  test('the use of a key is on disk within a second, also after the process is killed', async () => {
-    const clock = createManualClock();
-    const upstream = await startUpstream(counted);
-    const settings = { HOSTED_A_BASE_URL: upstream.url };
-    const first = await startIn(temporaryDirectory(), settings, clock);
-    const owner = ownerOf(first);
-    const key = await owner.add('laptop', { requestsMonth: 2, tokensDay: 10_000 });
-    for (let n = 0; n < 2; n += 1) await chat(first.url, HELLO, key);
-    clock.advance(1000);
-    // The thread of the database answers in turn: the write before this question is done.
-    await history(first.url, key);
-    const left = temporaryDirectory();
-    cpSync(first.dataDirectory, left, { recursive: true });
-    const second = await startIn(left, settings, clock);
-    expect((await chat(second.url, HELLO, key)).status).toBe(429);
-    expect(await ownerOf(second).used('laptop')).toEqual(used);
-  });
+test('the use of a key is on disk within a second, also after the process is killed', async () => {
+  const clock = createManualClock();
+  const upstream = await startUpstream(counted);
+  const settings = { HOSTED_A_BASE_URL: upstream.url };
+  const first = await startIn(temporaryDirectory(), settings, clock);
+  const owner = ownerOf(first);
+  const key = await owner.add('laptop', { requestsMonth: 2, tokensDay: 10_000 });
+  for (let n = 0; n < 2; n += 1) await chat(first.url, HELLO, key);
+  clock.advance(1000);
+  // The thread of the database answers in turn: the write before this question is done.
+  await history(first.url, key);
+  const left = temporaryDirectory();
+  cpSync(first.dataDirectory, left, { recursive: true });
+  const second = await startIn(left, settings, clock);
+  expect((await chat(second.url, HELLO, key)).status).toBe(429);
+  expect(await ownerOf(second).used('laptop')).toEqual(usedUp);
 });

@@ -126,9 +126,7 @@ describe.each(PROTOCOLS)('$name, streamed', (protocol) => {
     clock.advance(5000);
     const { before, code } = endedInError(comparable((await pending.answer).text));
     expect([before, code]).toEqual([relayedOf(protocol, begun), 'upstream_timeout']);
-    await (
-      await a.call(1)
-    ).gone;
+    await a.gone(1);
   });
 
   test('a caller that leaves a streamed answer aborts the upstream call', async () => {
@@ -136,9 +134,7 @@ describe.each(PROTOCOLS)('$name, streamed', (protocol) => {
     const pending = start();
     await pending.received('b ');
     pending.leave();
-    await (
-      await a.call(1)
-    ).gone;
+    await a.gone(1);
     await turns(gateway);
     expect([inFlight(gateway), b.calls.length]).toEqual([0, 0]);
     expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
 import { startListed, TEXT, told as toldInChat, WORDS } from '../support/handover.ts';
 import { heardMessage } from '../support/heard-message.ts';
@@ -91,38 +91,36 @@ test.each(['vllm', 'sglang'])(
   },
 );
 
-describe('reasoning before the text', () => {
-  const thought = [
-    start('a'),
-    opened(0, { type: 'thinking', thinking: '' }),
-    grown(0, { type: 'thinking_delta', thinking: 'a fox' }),
-  ];
-  const signed = [grown(0, { type: 'signature_delta', signature: 's' }), closed(0)];
-  const text = [opened(1, TEXT_BLOCK), ...WORDS.slice(0, 2).map((word) => said(1, word))];
-  const whole = (signature: string) => ({
-    ...ONE_WHOLE,
-    blocks: [
-      { type: 'thinking', thinking: 'a fox', signature },
-      { type: 'text', text: TEXT },
-    ],
-  });
-
-  test.each([
-    ['that has its end', [...thought, ...signed, ...text], whole('s')],
-    // llama.cpp ends all blocks at the end.
-    ['that has none yet', [...thought, ...text], whole('unsigned')],
-  ])(
-    'reasoning before the text %s is sent along, and the block of the text continues',
-    async (_name, first, expected) => {
-      const { b, gateway } = await startWith(cut(...first), goesOn, 'llamacpp');
-      expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(expected);
-      expect(lastOf(await b.call(1))).toMatchObject({
-        content: 'The quick',
-        reasoning_content: 'a fox',
-      });
-    },
-  );
+const thought = [
+  start('a'),
+  opened(0, { type: 'thinking', thinking: '' }),
+  grown(0, { type: 'thinking_delta', thinking: 'a fox' }),
+];
+const signed = [grown(0, { type: 'signature_delta', signature: 's' }), closed(0)];
+const begunText = [opened(1, TEXT_BLOCK), ...WORDS.slice(0, 2).map((word) => said(1, word))];
+const whole = (signature: string) => ({
+  ...ONE_WHOLE,
+  blocks: [
+    { type: 'thinking', thinking: 'a fox', signature },
+    { type: 'text', text: TEXT },
+  ],
 });
+
+test.each([
+  ['that has its end', [...thought, ...signed, ...begunText], whole('s')],
+  // llama.cpp ends all blocks at the end.
+  ['that has none yet', [...thought, ...begunText], whole('unsigned')],
+])(
+  'reasoning before the text %s is sent along, and the block of the text continues',
+  async (_name, first, expected) => {
+    const { b, gateway } = await startWith(cut(...first), goesOn, 'llamacpp');
+    expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(expected);
+    expect(lastOf(await b.call(1))).toMatchObject({
+      content: 'The quick',
+      reasoning_content: 'a fox',
+    });
+  },
+);
 
 test('the usage of a continued message is what the continuation read and wrote, with what was sent before', async () => {
   const usage = { prompt_tokens: 12, completion_tokens: 6, total_tokens: 18 };

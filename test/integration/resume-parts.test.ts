@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { endedInError } from '../support/protocols.ts';
 import { chatStream } from '../support/client.ts';
 import { begun, startListed, told } from '../support/handover.ts';
@@ -28,37 +28,35 @@ const CALLED = [
 
 const ROLE = chunkOf('a', { role: 'assistant', content: null });
 
-describe('a stream that breaks off in its reasoning', () => {
-  const first = [ROLE, ...thinks('a', 'a fox', ', then')];
-  const rest = [...thinks('b', ' a dog'), ...told('b').slice(1)];
+const thinking = [ROLE, ...thinks('a', 'a fox', ', then')];
+const goesOn = [...thinks('b', ' a dog'), ...told('b').slice(1)];
 
-  test('reasoning is continued by llama.cpp, which gets it as it was sent', async () => {
-    const { b, gateway } = await startWith(cut(...first), sse(...rest), 'llamacpp');
-    const { text } = await chatStream(gateway.url, { max_tokens: 50 });
-    const { content } = heard(told('b').join(''));
-    expect(heard(text)).toMatchObject({
-      reasoning: 'a fox, then a dog',
-      content,
-      roles: 1,
-      dones: 1,
-      ids: new Set(['a']),
-    });
-    const { messages, max_tokens: limit } = (await b.call(1)).json;
-    expect((messages as object[]).at(-1)).toEqual({
-      role: 'assistant',
-      content: '',
-      reasoning_content: 'a fox, then',
-    });
-    // Two pieces, and the tag before them with its line break.
-    expect(limit).toBe(46);
+test('reasoning is continued by llama.cpp, which gets it as it was sent', async () => {
+  const { b, gateway } = await startWith(cut(...thinking), sse(...goesOn), 'llamacpp');
+  const { text } = await chatStream(gateway.url, { max_tokens: 50 });
+  const { content } = heard(told('b').join(''));
+  expect(heard(text)).toMatchObject({
+    reasoning: 'a fox, then a dog',
+    content,
+    roles: 1,
+    dones: 1,
+    ids: new Set(['a']),
   });
+  const { messages, max_tokens: limit } = (await b.call(1)).json;
+  expect((messages as object[]).at(-1)).toEqual({
+    role: 'assistant',
+    content: '',
+    reasoning_content: 'a fox, then',
+  });
+  // Two pieces, and the tag before them with its line break.
+  expect(limit).toBe(46);
+});
 
-  test('reasoning is not continued by other engines, which would begin it again', async () => {
-    const { b, gateway } = await startWith(cut(...first), sse(...rest), 'vllm');
-    const { text } = await chatStream(gateway.url);
-    expect(endedInError(text).before).toBe(first.join(''));
-    expect(b.calls).toHaveLength(0);
-  });
+test('reasoning is not continued by other engines, which would begin it again', async () => {
+  const { b, gateway } = await startWith(cut(...thinking), sse(...goesOn), 'vllm');
+  const { text } = await chatStream(gateway.url);
+  expect(endedInError(text).before).toBe(thinking.join(''));
+  expect(b.calls).toHaveLength(0);
 });
 
 test('a tool call that was begun is not continued, and no upstream is asked', async () => {

@@ -41,9 +41,7 @@ test('an answer given again that differs is not relayed, and the next upstream i
   const other = stall(...told('b', ['The ', 'slow ', 'brown ', 'fox ']).slice(0, -1));
   const { b, gateway } = await startAnew(cut(...BEGUN), other, sse(...told('c')));
   expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
-  await (
-    await b.call(1)
-  ).gone;
+  await b.gone(1);
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
   expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
   expect(inFlight(gateway)).toBe(0);

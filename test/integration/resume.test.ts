@@ -66,9 +66,7 @@ test('another upstream continues a stream that falls silent, and the silent call
   await pending.received('brown');
   clock.advance(5000);
   expect(seenOf(await pending.answer)).toEqual(ORDINARY);
-  await (
-    await a.call(1)
-  ).gone;
+  await a.gone(1);
 });
 
 test('a third upstream continues after a second cut, from all that was sent', async () => {

@@ -1,5 +1,5 @@
 import * as format from '../../renderer/text/format.ts';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { firstTokenMsOfRequest, type RequestRow } from '#shared/live.ts';
 import { parseFallbackReason } from '#shared/reasons.ts';
 import {
@@ -141,39 +141,42 @@ test('a request is shown with the name of its key, and with the model that answe
   expect(whatOf(row)).toEqual({ model: 'qwen3', app: 'Open WebUI' });
 });
 
-describe('the tokens of a call', () => {
-  const tokens = { input: 12, output: 51, cached: 0, estimated: false };
+const TOKENS = { input: 12, output: 51, cached: 0, estimated: false };
 
-  test('the tokens of a call are shown with their rate from the first to the last', () => {
-    const streamed = attempt({ tokens, firstContentMs: 500, lastContentMs: 2500, endMs: 2600 });
-    expect(usageText(streamed)).toBe('12 tokens in, 51 out · 25 tokens/s');
+test('the tokens of a call are shown with their rate from the first to the last', () => {
+  const streamed = attempt({
+    tokens: TOKENS,
+    firstContentMs: 500,
+    lastContentMs: 2500,
+    endMs: 2600,
   });
+  expect(usageText(streamed)).toBe('12 tokens in, 51 out · 25 tokens/s');
+});
 
-  test('the tokens of a call have no rate if the answer came whole, and are marked if estimated', () => {
-    const whole = attempt({ tokens: { ...tokens, estimated: true }, endMs: 2600 });
-    expect(usageText(whole)).toBe('≈ 12 tokens in, 51 out');
-    expect(usageText(attempt())).toBe(null);
-  });
+test('the tokens of a call have no rate if the answer came whole, and are marked if estimated', () => {
+  const whole = attempt({ tokens: { ...TOKENS, estimated: true }, endMs: 2600 });
+  expect(usageText(whole)).toBe('≈ 12 tokens in, 51 out');
+  expect(usageText(attempt())).toBe(null);
+});
 
-  test('the tokens of a call include those that were read again, and why, and so does the list', () => {
-    const reading = { why: 'reminder', again: 38_000, message: 3 } as const;
-    const read = attempt({ tokens: { ...tokens, input: 42_000 }, endMs: 2600, reading });
-    const text = '38,000 tokens read again: system reminder changed (message 3)';
-    expect(usageText(read)).toBe(`42,000 tokens in, 51 out · ${text}`);
-    expect(whyOf(request('a', { attempts: [read] }), labels)).toBe(text);
-    const first = attempt({ ...read, reading: { why: 'first_turn', again: 0, message: null } });
-    expect(usageText(first)).toBe('42,000 tokens in, 51 out · first turn');
-    expect(whyOf(request('a', { attempts: [first] }), labels)).toBeNull();
-  });
+test('the tokens of a call include those that were read again, and why, and so does the list', () => {
+  const reading = { why: 'reminder', again: 38_000, message: 3 } as const;
+  const read = attempt({ tokens: { ...TOKENS, input: 42_000 }, endMs: 2600, reading });
+  const text = '38,000 tokens read again: system reminder changed (message 3)';
+  expect(usageText(read)).toBe(`42,000 tokens in, 51 out · ${text}`);
+  expect(whyOf(request('a', { attempts: [read] }), labels)).toBe(text);
+  const first = attempt({ ...read, reading: { why: 'first_turn', again: 0, message: null } });
+  expect(usageText(first)).toBe('42,000 tokens in, 51 out · first turn');
+  expect(whyOf(request('a', { attempts: [first] }), labels)).toBeNull();
+});
 
-  test('the tokens of a call include those found in a cache', () => {
-    const found = { ...tokens, input: 41_900, cached: 41_200 };
-    const whole = { tokens: found, endMs: 2600 };
-    expect(usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }))).toBe(
-      '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache',
-    );
-    expect(usageText(attempt({ ...whole, fixedParts: ['cch'], repairedCalls: 2 }))).toBe(
-      '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant · 2 tool calls repaired',
-    );
-  });
+test('the tokens of a call include those found in a cache', () => {
+  const found = { ...TOKENS, input: 41_900, cached: 41_200 };
+  const whole = { tokens: found, endMs: 2600 };
+  expect(usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }))).toBe(
+    '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache',
+  );
+  expect(usageText(attempt({ ...whole, fixedParts: ['cch'], repairedCalls: 2 }))).toBe(
+    '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant · 2 tool calls repaired',
+  );
 });

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   isDirty,
   isHidden,
@@ -113,21 +113,19 @@ test('a hidden value is never shown as editable, as saving it would save the mas
   expect(isHidden(saved(address, 'https://api.test/v1'))).toBe(false);
 });
 
-describe('lists', () => {
-  const ports = fieldAt('agent.ports');
-  const keys = fieldAt('gateway.apiKeys');
+const ports = fieldAt('agent.ports');
+const listOfKeys = fieldAt('gateway.apiKeys');
 
-  test('a list is shown and sent item by item', () => {
-    expect(textOf(saved(ports, [3001, 47_901]), undefined)).toBe('3001, 47901');
-    expect(valueOf(ports, ' 3001,3002 , soon')).toEqual([3001, 3002, 'soon']);
-    expect(valueOf(keys, 'one, two,')).toEqual(['one', 'two']);
-    expect(placeholderOf(saved(ports, [1]), null)).toBe('default: 3001, 47901');
-  });
+test('a list is shown and sent item by item', () => {
+  expect(textOf(saved(ports, [3001, 47_901]), undefined)).toBe('3001, 47901');
+  expect(valueOf(ports, ' 3001,3002 , soon')).toEqual([3001, 3002, 'soon']);
+  expect(valueOf(listOfKeys, 'one, two,')).toEqual(['one', 'two']);
+  expect(placeholderOf(saved(ports, [1]), null)).toBe('default: 3001, 47901');
+});
 
-  test('a list of secrets is never shown as editable', () => {
-    expect(textOf(saved(keys, ['sk-…wxyz']), undefined)).toBe('');
-    expect(placeholderOf(saved(keys, ['sk-…wxyz', '…']), undefined)).toBe('sk-…wxyz, …');
-  });
+test('a list of secrets is never shown as editable', () => {
+  expect(textOf(saved(listOfKeys, ['sk-…wxyz']), undefined)).toBe('');
+  expect(placeholderOf(saved(listOfKeys, ['sk-…wxyz', '…']), undefined)).toBe('sk-…wxyz, …');
 });
 
 test('only a change to a setting that is read at the start waits for a restart', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
 import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
 import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
@@ -48,39 +48,37 @@ test('an upstream is named after its service, and any other after its address', 
   expect(program && labelFor(program, 'https://api.example.com/v1')).toBe('api.example.com');
 });
 
-describe('the words for a test of an upstream', () => {
-  const passed: UpstreamTest = {
-    ok: true,
-    model: 'qwen3',
-    provider: null,
-    ttftMs: 120,
-    totalMs: 412,
-    promptTokens: 12,
-    completionTokens: 8,
-  };
+const passed: UpstreamTest = {
+  ok: true,
+  model: 'qwen3',
+  provider: null,
+  ttftMs: 120,
+  totalMs: 412,
+  promptTokens: 12,
+  completionTokens: 8,
+};
 
-  test('a passed test of an upstream shows model, times and tokens, and leaves out what is not known', () => {
-    const words = (over: object = {}) =>
-      testWords({ kind: 'ended', result: { ...passed, ...over } }).detail;
-    expect(words()).toBe('qwen3 answered in 412 ms · first token 120 ms · 20 tokens');
-    expect(words({ ttftMs: null, promptTokens: null })).toBe('qwen3 answered in 412 ms');
-    expect(words({ model: null })).toMatch(/No model is set/);
-  });
+test('a passed test of an upstream shows model, times and tokens, and leaves out what is not known', () => {
+  const words = (over: object = {}) =>
+    testWords({ kind: 'ended', result: { ...passed, ...over } }).detail;
+  expect(words()).toBe('qwen3 answered in 412 ms · first token 120 ms · 20 tokens');
+  expect(words({ ttftMs: null, promptTokens: null })).toBe('qwen3 answered in 412 ms');
+  expect(words({ model: null })).toMatch(/No model is set/);
+});
 
-  test('a failed test of an upstream shows the upstream’s own words', () => {
-    const result = { ok: false, reason: 'credentials', message: 'Bad key', totalMs: 9 } as const;
-    expect(testWords({ kind: 'ended', result })).toMatchObject({
-      tone: 'red',
-      word: 'Failed: key rejected.',
-      detail: 'Bad key',
-    });
+test('a failed test of an upstream shows the upstream’s own words', () => {
+  const result = { ok: false, reason: 'credentials', message: 'Bad key', totalMs: 9 } as const;
+  expect(testWords({ kind: 'ended', result })).toMatchObject({
+    tone: 'red',
+    word: 'Failed: key rejected.',
+    detail: 'Bad key',
   });
+});
 
-  test('a test that meets an engine which still loads its model says so, and what to expect', () => {
-    const message = 'Loading model';
-    const result = { ok: false, reason: 'starting', message, totalMs: 9 } as const;
-    const { tone, word, detail, brief } = testWords({ kind: 'ended', result });
-    expect([tone, word]).toEqual(['amber', 'Starting up.']);
-    for (const text of [detail, brief]) expect(text).toMatch(/minutes.*[Tt]est again/);
-  });
+test('a test that meets an engine which still loads its model says so, and what to expect', () => {
+  const message = 'Loading model';
+  const result = { ok: false, reason: 'starting', message, totalMs: 9 } as const;
+  const { tone, word, detail, brief } = testWords({ kind: 'ended', result });
+  expect([tone, word]).toEqual(['amber', 'Starting up.']);
+  for (const text of [detail, brief]) expect(text).toMatch(/minutes.*[Tt]est again/);
 });

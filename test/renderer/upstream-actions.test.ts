@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline.tsx';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
@@ -34,22 +34,20 @@ test('a start is offered at ondemand alone, while that neither runs nor starts',
   }
 });
 
-describe('never spending money', () => {
-  const given = [upstream('local'), upstream('hosted_a'), upstream('ondemand')];
+const ALL = [upstream('local'), upstream('hosted_a'), upstream('ondemand')];
 
-  test('every upstream that costs money is shown as switched off while none may be spent', () => {
-    const words = lineWith(given, { zero: true }).upstreams.map(upstreamWords);
-    expect(words.map(({ word }) => word)).toEqual([
-      'serving',
-      'switched off',
-      'not set up',
-      'not set up',
-      'switched off',
-    ]);
-  });
+test('every upstream that costs money is shown as switched off while none may be spent', () => {
+  const words = lineWith(ALL, { zero: true }).upstreams.map(upstreamWords);
+  expect(words.map(({ word }) => word)).toEqual([
+    'serving',
+    'switched off',
+    'not set up',
+    'not set up',
+    'switched off',
+  ]);
+});
 
-  test('the way out is named if only what costs money could answer', () => {
-    const out = lineWith([tripped('local', 9_000), upstream('hosted_a')], { zero: true });
-    expect(headlineOf(out, true).problems.at(-1)?.what).toMatch(/Never spend money/);
-  });
+test('the way out is named if only what costs money could answer', () => {
+  const out = lineWith([tripped('local', 9_000), upstream('hosted_a')], { zero: true });
+  expect(headlineOf(out, true).problems.at(-1)?.what).toMatch(/Never spend money/);
 });

@@ -86,35 +86,33 @@ test('your GPU, while it is paused for slowness, offers to wait as long as it to
   ]);
 });
 
-describe('money budgets', () => {
-  const problemsOf = (report: ReturnType<typeof upstream>) =>
-    headlineOf(line([report]), false).problems.map(({ what }) => what);
-  const budget = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
+const problemsOf = (report: ReturnType<typeof upstream>) =>
+  headlineOf(line([report]), false).problems.map(({ what }) => what);
+const budgetOf = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
 
-  test('a money budget causes a warning from 80 % on', () => {
-    expect(problemsOf(upstream('hosted_a', { budget: budget(7.9) }))).toEqual([]);
-    expect(problemsOf(upstream('hosted_a', { budget: budget(8) }))).toEqual([
-      'Groq has spent over 80% of its budget for the day.',
-    ]);
-  });
+test('a money budget causes a warning from 80 % on', () => {
+  expect(problemsOf(upstream('hosted_a', { budget: budgetOf(7.9) }))).toEqual([]);
+  expect(problemsOf(upstream('hosted_a', { budget: budgetOf(8) }))).toEqual([
+    'Groq has spent over 80% of its budget for the day.',
+  ]);
+});
 
-  test('a used-up money budget skips its upstream until it begins again, and leads to the setting', () => {
-    const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budget(10) };
-    const drawn = line([out, upstream('hosted_b')]);
-    const [, view] = drawn.upstreams;
-    expect(view && upstreamWords(view)).toMatchObject({
-      tone: 'amber',
-      word: 'budget spent',
-      detail: 'back in 1 h 00 min',
-    });
-    expect(headlineOf(drawn, false).problems).toEqual([
-      {
-        what: 'Groq has spent its budget for the day.',
-        todo: '',
-        remedy: { hash: '#/settings/hosted_a/budgetDay', word: 'Raise budget' },
-      },
-    ]);
+test('a used-up money budget skips its upstream until it begins again, and leads to the setting', () => {
+  const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budgetOf(10) };
+  const drawn = line([out, upstream('hosted_b')]);
+  const [, view] = drawn.upstreams;
+  expect(view && upstreamWords(view)).toMatchObject({
+    tone: 'amber',
+    word: 'budget spent',
+    detail: 'back in 1 h 00 min',
   });
+  expect(headlineOf(drawn, false).problems).toEqual([
+    {
+      what: 'Groq has spent its budget for the day.',
+      todo: '',
+      remedy: { hash: '#/settings/hosted_a/budgetDay', word: 'Raise budget' },
+    },
+  ]);
 });
 
 test.each([

@@ -44,6 +44,8 @@ export interface Upstream {
   script: Script;
   /** The next call to come, or the n-th (from 1) if it came already. */
   call(n: number): Promise<UpstreamCall>;
+  /** Resolves when the connection of the n-th call is closed. */
+  gone(n: number): Promise<void>;
   /** GET requests, in order; `script` and `calls` are about chat only. */
   readonly gets: UpstreamGet[];
   /** Answers those; 404 unless a test sets another. */
@@ -106,6 +108,7 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
     calls,
     script: scripts.at(-1) ?? hang,
     call: (n) => until(() => calls[n - 1]),
+    gone: async (n) => (await upstream.call(n)).gone,
     gets,
     answerGet: ({ res }) =>
       void res.writeHead(404, { 'content-type': 'application/json' }).end('{}'),

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   createHostActivity,
   idleOfSessions,
@@ -64,46 +64,44 @@ test.each([
   expect(await machine('linux', {}, fileTree(files)).isOnBattery()).toBe(isOnBattery);
 });
 
-describe('sessions of logind', () => {
-  const show = (part: Readonly<Record<string, string>>) =>
-    Object.entries({
-      Type: 'tty',
-      Class: 'user',
-      State: 'active',
-      IdleHint: 'no',
-      IdleSinceHint: '0',
-      ...part,
-    })
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n');
-  const idle = (...parts: Readonly<Record<string, string>>[]) =>
-    idleOfSessions(parseSessions(parts.map(show).join('\n\n')), NOW_MS);
-  const ago = (ms: number) => ({ IdleSinceHint: `${(NOW_MS - ms) * 1000}` });
-  const DESKTOP = { Type: 'wayland' };
+const shown = (part: Readonly<Record<string, string>>) =>
+  Object.entries({
+    Type: 'tty',
+    Class: 'user',
+    State: 'active',
+    IdleHint: 'no',
+    IdleSinceHint: '0',
+    ...part,
+  })
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+const idle = (...parts: Readonly<Record<string, string>>[]) =>
+  idleOfSessions(parseSessions(parts.map(shown).join('\n\n')), NOW_MS);
+const ago = (ms: number) => ({ IdleSinceHint: `${(NOW_MS - ms) * 1000}` });
+const DESKTOP = { Type: 'wayland' };
 
-  test.each([
-    ['a terminal is idle since its last key', [ago(9000)], 9000],
-    ['the terminal used last counts', [ago(9000), ago(400)], 400],
-    ['a terminal last used in the future counts as used now', [ago(-5000)], 0],
-    ['a session in which nobody can type is no person', [{}], Infinity],
-    ['an idle desktop is idle since it said so', [{ ...DESKTOP, ...ago(7), IdleHint: 'yes' }], 7],
-    ['a desktop that is no longer idle is in use', [{ ...DESKTOP, ...ago(900_000) }], 0],
-    ['a desktop that has never reported its idle time is unknown', [DESKTOP], null],
-    [
-      'a desktop that has never reported makes the idle time unknown next to a known terminal',
-      [DESKTOP, ago(7)],
-      null,
-    ],
-    ['a login screen is no person', [{ ...DESKTOP, Class: 'greeter' }], Infinity],
-    [
-      'the manager that starts before a login is no person',
-      [{ ...ago(7), Class: 'manager-early' }],
-      Infinity,
-    ],
-    ['a session that is closing is over', [{ ...ago(7), State: 'closing' }], Infinity],
-  ])('%s', (_title, sessions, ms) => {
-    expect(idle(...sessions)).toBe(ms);
-  });
+test.each([
+  ['a terminal is idle since its last key', [ago(9000)], 9000],
+  ['the terminal used last counts', [ago(9000), ago(400)], 400],
+  ['a terminal last used in the future counts as used now', [ago(-5000)], 0],
+  ['a session in which nobody can type is no person', [{}], Infinity],
+  ['an idle desktop is idle since it said so', [{ ...DESKTOP, ...ago(7), IdleHint: 'yes' }], 7],
+  ['a desktop that is no longer idle is in use', [{ ...DESKTOP, ...ago(900_000) }], 0],
+  ['a desktop that has never reported its idle time is unknown', [DESKTOP], null],
+  [
+    'a desktop that has never reported makes the idle time unknown next to a known terminal',
+    [DESKTOP, ago(7)],
+    null,
+  ],
+  ['a login screen is no person', [{ ...DESKTOP, Class: 'greeter' }], Infinity],
+  [
+    'the manager that starts before a login is no person',
+    [{ ...ago(7), Class: 'manager-early' }],
+    Infinity,
+  ],
+  ['a session that is closing is over', [{ ...ago(7), State: 'closing' }], Infinity],
+])('%s', (_title, sessions, ms) => {
+  expect(idle(...sessions)).toBe(ms);
 });
 
 test('the idle time on Linux is what logind says of the people who are logged in', async () => {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import {
   type BodyReader,
@@ -121,19 +121,17 @@ test.each([
   expect(seen.chars).toBeLessThanOrEqual(MAX_CHARS);
 });
 
-describe('a large request', () => {
-  const body = (unit: string, bytes: number) =>
-    Buffer.from(`{"messages":[{}],"x":[${unit.repeat(bytes / unit.length)}0]}`);
+const largeBody = (unit: string, bytes: number) =>
+  Buffer.from(`{"messages":[{}],"x":[${unit.repeat(bytes / unit.length)}0]}`);
 
-  test('a large request leaves the event loop to others after each slice', async () => {
-    const bytes = body('{},', 8 * MEBIBYTE);
-    let turns = 0;
-    const reading = parseInTurns(bytes);
-    const isOver = reading.then(() => true);
-    while (!(await Promise.race([isOver, setImmediate(false)]))) turns += 1;
-    expect(isBadRequest(await reading)).toBe(false);
-    expect(turns).toBeGreaterThanOrEqual(Math.floor(bytes.length / MAX_BYTES_AT_ONCE) - 1);
-  });
+test('a large request leaves the event loop to others after each slice', async () => {
+  const bytes = largeBody('{},', 8 * MEBIBYTE);
+  let turns = 0;
+  const reading = parseInTurns(bytes);
+  const isOver = reading.then(() => true);
+  while (!(await Promise.race([isOver, setImmediate(false)]))) turns += 1;
+  expect(isBadRequest(await reading)).toBe(false);
+  expect(turns).toBeGreaterThanOrEqual(Math.floor(bytes.length / MAX_BYTES_AT_ONCE) - 1);
 });
 
 /** What was given to `JSON.parse` and `JSON.stringify`, at the most in one call. */
