@@ -5,7 +5,7 @@ import type {
   TranslatedExchange,
 } from '../../main/gateway/protocols/translation/translation.ts';
 
-export const EXCHANGE: TranslatedExchange = {
+const EXCHANGE: TranslatedExchange = {
   request: {},
   id: 'x',
   createdAt: 1_700_000_000,
@@ -14,7 +14,7 @@ export const EXCHANGE: TranslatedExchange = {
   items: null,
 };
 
-export const translatorOf = (
+const translatorOf = (
   translation: ProtocolTranslation,
   exchange: Partial<TranslatedExchange> = {},
 ) => createAnswerTranslator(translation, { ...EXCHANGE, ...exchange }, { named: [], others: 0 });

@@ -158,21 +158,19 @@ function createStream(answer: AnswerEvents): StreamTranslator {
     return textOf(answer.taken());
   }
 
+  function after(step: () => void): Buffer {
+    step();
+    return Buffer.from(textOf(answer.taken()));
+  }
+
   return {
     push(frames) {
       bytes += frames.bytes.length;
-      if (bytes <= MAX_STREAM_BYTES) return Buffer.from(eventsOf(frames).map(told).join(''));
-      answer.break(TOO_LONG);
-      return Buffer.from(textOf(answer.taken()));
+      if (bytes > MAX_STREAM_BYTES) return after(() => answer.break(TOO_LONG));
+      return Buffer.from(eventsOf(frames).map(told).join(''));
     },
-    end() {
-      answer.end();
-      return Buffer.from(textOf(answer.taken()));
-    },
-    fail(error) {
-      answer.fail(error);
-      return Buffer.from(textOf(answer.taken()));
-    },
+    end: () => after(() => answer.end()),
+    fail: (error) => after(() => answer.fail(error)),
     ended: () => answer.ended,
   };
 }
