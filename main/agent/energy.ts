@@ -170,7 +170,7 @@ export function createPowerWatch({ telemetry, meter, clock }: PowerWatchDeps) {
 }
 
 /** The power of all GPUs; null if one is faulty or does not say, or readings fail. */
-export function wattsIn({ gpus }: Pick<Telemetry, 'gpus'>): number | null {
+function wattsIn({ gpus }: Pick<Telemetry, 'gpus'>): number | null {
   if (gpus.state !== 'reading' || gpus.devices.length === 0) return null;
   const watts = gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null));
   return watts.reduce((sum, each) => (sum === null || each === null ? null : sum + each), 0);

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { createEnergyMeter } from '../../../main/agent/energy.ts';
+import { createEnergyMeter, createPowerWatch } from '../../main/agent/energy.ts';
+import { CARD, setTelemetry, startModelServer, startServing, until } from '../support/agent.ts';
+import { createManualClock } from '../support/clock.ts';
+import { postJson } from '../support/http.ts';
+import { json } from '../support/upstream.ts';
 
 type Curve = (ms: number) => number;
 
@@ -104,4 +108,50 @@ test('idle power is the lowest of the last hour while nothing was served', () =>
   expect(meter.view().idleWatts).toBe(25);
   for (let n = 4; n < 62; n += 1) meter.sample(n * minute, 40);
   expect(meter.view().idleWatts).toBe(40);
+});
+
+test('the power of all cards is read every five seconds while requests run', () => {
+  const clock = createManualClock();
+  const telemetry = setTelemetry();
+  const devices = [60, 30].map((powerW) => ({ ...CARD, powerW }));
+  telemetry.now = { ...telemetry.now, gpus: { state: 'reading', devices, problems: [] } };
+  const meter = createEnergyMeter();
+  const watch = createPowerWatch({ telemetry, meter, clock });
+  meter.sample(clock.ticks(), 30);
+  clock.advance(1);
+  const ended = meter.began('qwen3', clock.ticks());
+  watch.look();
+  clock.advance(20_000);
+  expect([telemetry.looks, meter.view().watts]).toEqual([5, 90]);
+  const [model] = meter.view().models;
+  expect([model?.model, Math.round(model?.joules ?? 0)]).toEqual(['qwen3', 20 * (90 - 30)]);
+  ended(clock.ticks(), 1);
+  clock.advance(20_000);
+  expect(telemetry.looks).toBe(5);
+});
+
+test('the energy of answers that an agent passes on is measured, and its heartbeats report it', async () => {
+  const { promise: read, resolve: answer } = Promise.withResolvers<void>();
+  const engine = await startModelServer(async (call) => {
+    await read;
+    return json(200, { usage: { completion_tokens: 200 } })(call);
+  });
+  const { agent, clock, telemetry, url } = await startServing(engine);
+  telemetry.card({ powerW: 30 });
+  clock.advance(5000);
+  const asked = postJson(`${url}/v1/chat/completions`, { model: 'm', messages: [] });
+  await engine.call(1);
+  telemetry.card({ powerW: 230 });
+  clock.advance(10_000);
+  answer();
+  expect((await asked).status).toBe(200);
+  await until(() => agent.view().inFlight === 0);
+  const { energy, record } = agent.view();
+  expect(energy).toMatchObject({ watts: 230, idleWatts: 30, isNet: true });
+  // One second of a rise by 200 W, and nine at 200 W above idle.
+  expect(energy.models).toEqual([{ model: 'm', joules: 1900, tokens: 200 }]);
+  expect(record.energy).toEqual({
+    idle_w: 30,
+    models: [{ model: 'm', joules: 1900, tokens: 200 }],
+  });
 });
