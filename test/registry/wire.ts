@@ -7,25 +7,19 @@ import type { AgentMessage } from '../../main/registry/responses.ts';
 import { bearer, send } from '../support/http.ts';
 import { configOf } from '../support/config.ts';
 import { listening } from '../support/listening.ts';
-import { startRegistry, type World } from './world.ts';
+import { startRegistry } from './world.ts';
 
 const CONTROL_TOKEN = 'c'.repeat(64);
 
 /** What the owner of the gateway sends along. */
 export const CONTROL = bearer(CONTROL_TOKEN);
 
-/** A registry behind its routes, on a free loopback port. */
-export interface WireWorld extends World {
-  readonly url: string;
-  /** Errors that nobody expected. */
-  readonly bugs: unknown[];
-  readonly post: (message: Omit<AgentMessage, 'ip'>) => ReturnType<typeof send>;
-}
+export type WireWorld = Awaited<ReturnType<typeof startWire>>;
 
-/** Serves the routes without the gateway's guard; stopped with the test. */
+/** Serves a registry behind its routes, without the gateway's guard, on a free loopback port; stopped with the test. */
 export async function startWire(
   given: Parameters<typeof startRegistry>[0] & { readonly apiKeys?: readonly string[] } = {},
-): Promise<WireWorld> {
+) {
   const world = startRegistry(given);
   const bugs: unknown[] = [];
   const config = configOf({ INGLENOOK_API_KEYS: given.apiKeys?.join(',') ?? '' });
@@ -52,8 +46,9 @@ export async function startWire(
   return {
     ...world,
     url,
+    /** Errors that nobody expected. */
     bugs,
-    post: ({ path, headers, body }) =>
+    post: ({ path, headers, body }: Omit<AgentMessage, 'ip'>) =>
       send(url + path, {
         method: 'POST',
         headers: headers as Record<string, string>,

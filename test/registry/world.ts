@@ -56,7 +56,7 @@ export function createTestStore() {
 
 export type TestAgent = ReturnType<typeof createAgent>;
 
-interface SignedAs {
+export interface SignedAs {
   readonly sequence: number;
   readonly createdS: number;
   readonly keyId: string;

@@ -12,15 +12,6 @@ import { listening } from './listening.ts';
 /** What a byte server does with the n-th whole request head of a connection, from 1. */
 export type Answering = (socket: Socket, n: number, head: string) => void;
 
-/** A server that speaks bytes, plain or over TLS. */
-interface ByteServer {
-  readonly origin: string;
-  /** Every connection so far. */
-  readonly connections: readonly Socket[];
-  /** What came behind the head that is being answered, together with it. */
-  rest(socket: Socket): Buffer;
-}
-
 export const tlsFile = (name: string) => readFileSync(join(import.meta.dirname, 'tls', name));
 
 /** Makes the tests of a file trust the servers' certificate. */
@@ -30,12 +21,12 @@ export function trustOwnCertificate(): void {
   afterAll(() => setDefaultCACertificates(before));
 }
 
-/** Starts one; it goes with the test. */
+/** Starts a server that speaks bytes, plain or over TLS; it goes with the test. */
 export async function startByteServer(
   protocol: 'http' | 'https',
   answering: Answering,
   certificate = 'agent.cert.pem',
-): Promise<ByteServer> {
+) {
   const connections: Socket[] = [];
   const rests = new WeakMap<Socket, Buffer>();
   const onConnection = (socket: Socket) => {
@@ -64,7 +55,9 @@ export async function startByteServer(
   const port = await listening(server);
   return {
     origin: `${protocol}://127.0.0.1:${port}`,
+    /** Every connection so far. */
     connections,
-    rest: (socket) => rests.get(socket) ?? Buffer.alloc(0),
+    /** What came behind the head that is being answered, together with it. */
+    rest: (socket: Socket): Buffer => rests.get(socket) ?? Buffer.alloc(0),
   };
 }

@@ -1,17 +1,6 @@
 import type { Clock } from '../../main/platform/clock.ts';
 
-/** A clock that stands still until a test moves it. */
-export interface ManualClock extends Clock {
-  /** Moves time on, firing what falls due on the way, in order. */
-  advance(ms: number): void;
-  /** How many timers wait; with `ms`, of this length. */
-  pending(ms?: number): number;
-  /**
-   * Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. `calls` is the name of the
-   * function that it calls, where length alone does not tell.
-   */
-  timer(minMs: number, maxMs: number, calls?: string): Promise<number>;
-}
+export type ManualClock = ReturnType<typeof createManualClock>;
 
 interface Timer {
   readonly at: number;
@@ -19,8 +8,8 @@ interface Timer {
   readonly fn: () => void;
 }
 
-/** Starts at 2026-01-01T00:00:00Z. */
-export function createManualClock(): ManualClock {
+/** A clock that stands still until a test moves it; starts at 2026-01-01T00:00:00Z. */
+export function createManualClock() {
   const epoch = Date.UTC(2026, 0, 1);
   let ticks = 0;
   const timers = new Set<Timer>();
@@ -31,7 +20,7 @@ export function createManualClock(): ManualClock {
     for (const timer of timers) if (first === null || timer.at < first.at) first = timer;
     return first;
   };
-  return {
+  const clock: Clock = {
     now: () => epoch + ticks,
     ticks: () => ticks,
     after(ms, fn) {
@@ -40,7 +29,11 @@ export function createManualClock(): ManualClock {
       for (const watch of watchers) watch(timer);
       return () => timers.delete(timer);
     },
-    advance(ms) {
+  };
+  return {
+    ...clock,
+    /** Moves time on, firing what falls due on the way, in order. */
+    advance(ms: number): void {
       const end = ticks + ms;
       for (;;) {
         const due = next();
@@ -51,10 +44,15 @@ export function createManualClock(): ManualClock {
       }
       ticks = end;
     },
-    pending: (ms) =>
+    /** How many timers wait; with `ms`, of this length. */
+    pending: (ms?: number) =>
       ms === undefined ? timers.size : [...timers].filter((timer) => timer.ms === ms).length,
-    timer: (minMs, maxMs, calls) =>
-      new Promise((resolve) => {
+    /**
+     * Resolves with the length of a timer of `minMs` to `maxMs`, as soon as one waits. `calls` is the name of the
+     * function that it calls, where length alone does not tell.
+     */
+    timer: (minMs: number, maxMs: number, calls?: string) =>
+      new Promise<number>((resolve) => {
         const watch = (timer: Timer) => {
           if (timer.ms < minMs || timer.ms > maxMs) return;
           if (calls !== undefined && timer.fn.name !== calls) return;

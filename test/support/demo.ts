@@ -11,30 +11,24 @@ import { temporaryDirectory } from './gateway.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-export interface RunningDemo {
-  /** The window's address with a one-time code. */
-  readonly link: string;
-  readonly baseUrl: string;
-  break(id: UpstreamId, fault?: DemoFault): Promise<void>;
-  heal(id: UpstreamId): Promise<void>;
-  stopTraffic(): void;
-}
+export type RunningDemo = Awaited<ReturnType<typeof startDemo>>;
 
 /** Nobody watches the words come. */
 const QUICK: DemoPace = { ...PACE, wordMs: 4 };
 
 /** Starts it in this process, on a free port; it is stopped with the test. */
-export async function startDemo(pace = QUICK): Promise<RunningDemo> {
+export async function startDemo(pace = QUICK) {
   // A thread for the database would cost more than all the rest.
   const edges = { openDatabase: openDatabaseHere };
   const demo = await start({ port: '0', dataDirectory: temporaryDirectory() }, pace, edges);
   onTestFinished(() => demo.stop());
   const { link, baseUrl, faults, traffic } = demo;
   return {
+    /** The window's address with a one-time code. */
     link,
     baseUrl,
-    break: (id, fault = 'refuse') => faults.set(id, fault),
-    heal: (id) => faults.set(id, 'none'),
+    break: (id: UpstreamId, fault: DemoFault = 'refuse') => faults.set(id, fault),
+    heal: (id: UpstreamId) => faults.set(id, 'none'),
     stopTraffic: () => traffic.set(false),
   };
 }

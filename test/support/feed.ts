@@ -3,29 +3,8 @@ import type { LiveDelta, LiveEvent, LiveSnapshot } from '#shared/live.ts';
 import { onTestFinished } from 'vitest';
 import { createLooks, untilSo } from './looks.ts';
 
-/** A reader of the live feed, as the window is one. */
-interface FeedReader {
-  /** Resolves with the n-th event, from 1. */
-  event(n: number): Promise<LiveEvent>;
-  readonly events: readonly LiveEvent[];
-  /** Comments, which keep the connection alive. */
-  readonly comments: readonly string[];
-  /** Resolves when the body so far holds `text`. */
-  received(text: string): Promise<void>;
-  /** Stops reading: what the gateway writes piles up. */
-  pause(): void;
-  resume(): void;
-  readonly head: IncomingMessage;
-  /** Resolves when the gateway ends the stream. */
-  readonly ended: Promise<void>;
-  leave(): void;
-}
-
-/** Opens the feed; it is left with the test. */
-export async function readFeed(
-  url: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<FeedReader> {
+/** Reads the live feed as the window does; it is left with the test. */
+export async function readFeed(url: string, headers: Readonly<Record<string, string>> = {}) {
   const events: LiveEvent[] = [];
   const comments: string[] = [];
   const req = request(`${url}/api/v1/events`, { agent: false, headers });
@@ -49,13 +28,18 @@ export async function readFeed(
   const ended = new Promise<void>((resolve) => head.on('close', () => resolve()));
   head.on('error', () => {});
   return {
-    event: (n) => looks.until(() => events[n - 1]),
+    /** Resolves with the n-th event, from 1. */
+    event: (n: number) => looks.until(() => events[n - 1]),
     events,
+    /** They keep the connection alive. */
     comments,
-    received: (text) => untilSo(looks, () => all.includes(text)),
+    /** Resolves when the body so far holds `text`. */
+    received: (text: string) => untilSo(looks, () => all.includes(text)),
+    /** Stops reading: what the gateway writes piles up. */
     pause: () => void head.pause(),
     resume: () => void head.resume(),
     head,
+    /** Resolves when the gateway ends the stream. */
     ended,
     leave: () => void req.destroy(),
   };

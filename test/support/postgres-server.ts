@@ -37,33 +37,11 @@ function nativeDirectory(): string | null {
 
 export const PASSWORD = 'hunter2-of-the-database';
 
-/** A server of its own. */
-export interface TestPostgres {
-  /** The address of a new, empty database; through another port where one is given. */
-  database(): Promise<string>;
-  /** Runs a statement in the database at `url`. */
-  query<Row>(url: string, text: string): Promise<readonly Row[]>;
-  readonly port: number;
-  /** The server and the processes of its connections. */
-  pids(): readonly number[];
-  /** Of the server and the processes of its connections. */
-  pause(): void;
-  resume(): void;
-  /** Kills it with no warning. */
-  kill(): Promise<void>;
-  start(): Promise<void>;
-}
-
-/** One that is not there before `begin` and leaves nothing after `end`. */
-interface PostgresServer extends TestPostgres {
-  begin(): Promise<void>;
-  end(): Promise<void>;
-}
-
 /** What a crash of the machine would lose is not at stake in a test. */
 const QUICK = ['fsync=off', 'max_connections=200', 'shared_buffers=32MB'];
 
-export function createPostgres(more: readonly string[] = QUICK): PostgresServer {
+/** A server of its own, which is not there before `begin` and leaves nothing after `end`. */
+export function createPostgres(more: readonly string[] = QUICK) {
   const directory = mkdtempSync(join(tmpdir(), 'inglenook-postgres-'));
   let server: ChildProcess | null = null;
   let native = '';
@@ -160,19 +138,23 @@ export function createPostgres(more: readonly string[] = QUICK): PostgresServer 
   return {
     begin,
     end,
+    /** The address of a new, empty database. */
     async database() {
       databases += 1;
       const name = `pool_${databases}`;
       await query(urlOf('postgres'), `CREATE DATABASE ${name}`);
       return urlOf(name);
     },
+    /** Runs a statement in the database at `url`. */
     query,
     get port() {
       return port;
     },
+    /** Of the server and the processes of its connections, as are the next two. */
     pids: family,
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
+    /** Kills it with no warning. */
     kill,
     start,
   };

@@ -2,19 +2,13 @@ import { createServer, type Socket } from 'node:net';
 import { listening } from './listening.ts';
 import { createLooks } from './looks.ts';
 
-/** An upstream that speaks bytes, not HTTP: for framing and for answers no HTTP server would give. */
-interface RawUpstream {
-  readonly url: string;
-  /** Requests that came whole, as text. */
-  readonly requests: string[];
-  /** Resolves with the n-th connection, from 1. */
-  connection(n: number): Promise<Socket>;
-}
-
-/** Starts one; `answer` is called when a whole request is there. */
+/**
+ * Starts an upstream that speaks bytes, not HTTP: for framing and for answers no HTTP server would give. `answer` is called
+ * when a whole request is there.
+ */
 export async function startRawUpstream(
   answer: (socket: Socket, n: number) => void | Promise<void> = () => {},
-): Promise<RawUpstream> {
+) {
   const requests: string[] = [];
   const sockets: Socket[] = [];
   const { look, until } = createLooks();
@@ -38,8 +32,10 @@ export async function startRawUpstream(
   const port = await listening(server);
   return {
     url: `http://127.0.0.1:${port}`,
+    /** Those that came whole, as text. */
     requests,
-    connection: (n) => until(() => sockets[n - 1]),
+    /** Resolves with the n-th connection, from 1. */
+    connection: (n: number) => until(() => sockets[n - 1]),
   };
 }
 
