@@ -9,7 +9,7 @@ import type { AttemptObserver, AttemptStart, RequestObserver } from '../routing/
 import { sourceName } from '../routing/outcomes.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 
-export interface EarlyAnswerPlan {
+interface EarlyAnswerPlan {
   readonly id: string;
   readonly request: ChatRequest;
   /** Headers of every response to this request. */
@@ -18,144 +18,133 @@ export interface EarlyAnswerPlan {
   readonly clock: Clock;
 }
 
+export type EarlyAnswer = ReturnType<typeof createEarlyAnswer>;
+
 /**
  * The response to a request, which begins before its answer if an engine of one's own reads for long: apps and the
  * proxies in between give up after a minute or five without a byte. It learns whom the request waits for as monitoring
  * does, and decides nothing.
  */
-export class EarlyAnswer implements RequestObserver {
-  readonly #res: ServerResponse;
-  readonly #plan: EarlyAnswerPlan;
-  readonly #observer: RequestObserver;
-  /** Null if the last call went to an upstream that does not take long to read. */
-  #awaited: UpstreamCall | null = null;
-  /** Calls that came to nothing, as in `X-Gateway-Fallback-Reason`. */
-  readonly #left: string[] = [];
-  #cancelTimer: (() => void) | null = null;
-  #signs = 0;
-  hasBegun = false;
-
-  constructor(res: ServerResponse, plan: EarlyAnswerPlan, observer: RequestObserver) {
-    this.#res = res;
-    this.#plan = plan;
-    this.#observer = observer;
-  }
-
-  /** Of a stream; behind an early one it is a comment. */
-  head(headers: OutgoingHttpHeaders): void {
-    if (this.hasBegun) this.#res.write(answeredBy(headers));
-    else this.#res.writeHead(200, { ...headers, ...headOf(EVENT_STREAM) });
-  }
-
-  /** A whole answer, or all events of a stream. */
-  send(body: Buffer, headers: OutgoingHttpHeaders): void {
-    if (!this.hasBegun) sendBody(this.#res, 200, body, headers);
-    else if (this.#stream === null) this.#end(body, headers);
-    else this.#res.end(Buffer.concat([answeredBy(headers), this.#joined(body)]));
-  }
-
-  /** An error behind an early head, which says 200. */
-  fail(error: HttpError, headers: OutgoingHttpHeaders): void {
-    const shape = errorShapeFor(this.#res.req);
-    if (this.#stream === null)
-      this.#end(JSON.stringify(errorBody(error, shape, this.#plan.id)), headers);
-    else this.#res.end(`${answeredBy(headers).toString()}${this.#stream.errorEvent(error)}`);
-  }
-
-  /** A stream's translator, which also makes the events follow the signs of life. */
-  translator(inner: StreamTranslator | null): StreamTranslator | null {
-    const stream = this.#stream;
-    if (!this.hasBegun || stream?.afterSigns === undefined) return inner;
-    return {
-      push: (frames) => this.#joined(inner === null ? frames.bytes : inner.push(frames)),
-      end: () => this.#joined(inner?.end() ?? Buffer.alloc(0)),
-      fail: (error) => this.#joined(inner?.fail(error) ?? Buffer.from(stream.errorEvent(error))),
-      ended: () => inner?.ended() ?? 'complete',
-    };
-  }
-
-  attemptStarted(start: AttemptStart): AttemptObserver {
-    const { target } = start;
-    const { upstream } = target;
-    this.#awaited = upstream === 'local' || upstream === 'ondemand' ? target : null;
-    this.#await();
-    const observed = this.#observer.attemptStarted(start);
-    return {
-      polled: () => observed.polled(),
-      relayed: (events, cameAt) => observed.relayed(events, cameAt),
-      answering: (contentAt) => {
-        this.#rest();
-        observed.answering(contentAt);
-      },
-      ended: (end) => {
-        if (end.reason !== null) this.#left.push(`${sourceName(target)}=${end.reason}`);
-        observed.ended(end);
-      },
-    };
-  }
-
-  answering(head: Parameters<RequestObserver['answering']>[0]): void {
-    this.#rest();
-    this.#observer.answering(head);
-  }
-
-  ended(state: Parameters<RequestObserver['ended']>[0]): void {
-    this.#rest();
-    this.#observer.ended(state);
-  }
-
+export function createEarlyAnswer(
+  res: ServerResponse,
+  { id, request, base, keepAliveMs, clock }: EarlyAnswerPlan,
+  observer: RequestObserver,
+) {
+  const { answer } = request.endpoint;
   /** Null if the answer is one JSON value. */
-  get #stream() {
-    const { stream, endpoint } = this.#plan.request;
-    return stream ? endpoint.answer.stream : null;
+  const stream = request.stream ? answer.stream : null;
+  /** Null if the last call went to an upstream that does not take long to read. */
+  let awaited: UpstreamCall | null = null;
+  /** Calls that came to nothing, as in `X-Gateway-Fallback-Reason`. */
+  const left: string[] = [];
+  let cancelTimer: (() => void) | null = null;
+  let signs = 0;
+  let hasBegun = false;
+
+  function wait(): void {
+    if (keepAliveMs === 0 || answer.takesBytes) return;
+    cancelTimer ??= clock.after(keepAliveMs, sign);
   }
 
-  #await(): void {
-    const { keepAliveMs, clock, request } = this.#plan;
-    if (keepAliveMs === 0 || request.endpoint.answer.takesBytes === true) return;
-    this.#cancelTimer ??= clock.after(keepAliveMs, this.#sign);
+  function rest(): void {
+    cancelTimer?.();
+    cancelTimer = null;
   }
 
-  #rest(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
-  }
-
-  readonly #sign = (): void => {
-    this.#cancelTimer = null;
-    if (this.#res.destroyed || this.#res.writableEnded) return;
-    this.#await();
+  function sign(): void {
+    cancelTimer = null;
+    if (res.destroyed || res.writableEnded) return;
+    wait();
     // An answer that is being carried on has its head.
-    if (!this.#res.headersSent) {
-      if (this.#awaited === null) return;
-      this.#begin(this.#awaited);
+    if (!res.headersSent) {
+      if (awaited === null) return;
+      begin(awaited);
     }
-    const { id, request } = this.#plan;
-    const answer = { id, model: this.#awaited?.model ?? request.model ?? '' };
-    this.#res.write(this.#stream?.sign(this.#signs, answer) ?? ' ');
-    this.#signs += 1;
+    const about = { id, model: awaited?.model ?? request.model ?? '' };
+    res.write(stream?.sign(signs, about) ?? ' ');
+    signs += 1;
+  }
+
+  function begin({ upstream, provider }: UpstreamCall): void {
+    hasBegun = true;
+    const own = { ...base, ...gatewayHeaders(upstream, left.join('; ') || 'none', provider) };
+    const type = stream === null ? 'application/json' : EVENT_STREAM;
+    // nginx asks in HTTP/1.0, which has none, unless it is told otherwise.
+    const hasTrailers = stream === null && res.req.httpVersion !== '1.0';
+    const trailer = hasTrailers ? { trailer: TRAILERS.join(', ') } : {};
+    res.writeHead(200, { ...own, ...headOf(type), ...trailer });
+  }
+
+  function end(body: Buffer | string, headers: OutgoingHttpHeaders): void {
+    const told = TRAILERS.filter((name) => headers[name] !== undefined);
+    res.addTrailers(Object.fromEntries(told.map((name) => [name, headers[name]])));
+    res.end(body);
+  }
+
+  const joined = (events: Buffer): Buffer => stream?.afterSigns?.(events, id) ?? events;
+
+  /** Of the calls, and of what becomes of the answer. */
+  const own: RequestObserver = {
+    attemptStarted(start: AttemptStart): AttemptObserver {
+      const { target } = start;
+      const { upstream } = target;
+      awaited = upstream === 'local' || upstream === 'ondemand' ? target : null;
+      wait();
+      const observed = observer.attemptStarted(start);
+      return {
+        polled: () => observed.polled(),
+        relayed: (events, cameAt) => observed.relayed(events, cameAt),
+        answering(contentAt) {
+          rest();
+          observed.answering(contentAt);
+        },
+        ended(how) {
+          if (how.reason !== null) left.push(`${sourceName(target)}=${how.reason}`);
+          observed.ended(how);
+        },
+      };
+    },
+    answering(head) {
+      rest();
+      observer.answering(head);
+    },
+    ended(state) {
+      rest();
+      observer.ended(state);
+    },
   };
 
-  #begin({ upstream, provider }: UpstreamCall): void {
-    this.hasBegun = true;
-    const reason = this.#left.join('; ') || 'none';
-    const own = { ...this.#plan.base, ...gatewayHeaders(upstream, reason, provider) };
-    const type = this.#stream === null ? 'application/json' : EVENT_STREAM;
-    // nginx asks in HTTP/1.0, which has none, unless it is told otherwise.
-    const hasTrailers = this.#stream === null && this.#res.req.httpVersion !== '1.0';
-    const trailer = hasTrailers ? { trailer: TRAILERS.join(', ') } : {};
-    this.#res.writeHead(200, { ...own, ...headOf(type), ...trailer });
-  }
-
-  #end(body: Buffer | string, headers: OutgoingHttpHeaders): void {
-    const told = TRAILERS.filter((name) => headers[name] !== undefined);
-    this.#res.addTrailers(Object.fromEntries(told.map((name) => [name, headers[name]])));
-    this.#res.end(body);
-  }
-
-  #joined(events: Buffer): Buffer {
-    return this.#stream?.afterSigns?.(events, this.#plan.id) ?? events;
-  }
+  return {
+    observer: own,
+    hasBegun: () => hasBegun,
+    /** Of a stream; behind an early one it is a comment. */
+    head(headers: OutgoingHttpHeaders) {
+      if (hasBegun) res.write(answeredBy(headers));
+      else res.writeHead(200, { ...headers, ...headOf(EVENT_STREAM) });
+    },
+    /** A whole answer, or all events of a stream. */
+    send(body: Buffer, headers: OutgoingHttpHeaders) {
+      if (!hasBegun) sendBody(res, 200, body, headers);
+      else if (stream === null) end(body, headers);
+      else res.end(Buffer.concat([answeredBy(headers), joined(body)]));
+    },
+    /** An error behind an early head, which says 200. */
+    fail(error: HttpError, headers: OutgoingHttpHeaders) {
+      const shape = errorShapeFor(res.req);
+      if (stream === null) end(JSON.stringify(errorBody(error, shape, id)), headers);
+      else res.end(`${answeredBy(headers).toString()}${stream.errorEvent(error)}`);
+    },
+    /** A stream's translator, which also makes the events follow the signs of life. */
+    translator(inner: StreamTranslator | null): StreamTranslator | null {
+      if (!hasBegun || stream?.afterSigns === undefined) return inner;
+      return {
+        push: (frames) => joined(inner === null ? frames.bytes : inner.push(frames)),
+        end: () => joined(inner?.end() ?? Buffer.alloc(0)),
+        fail: (error) => joined(inner?.fail(error) ?? Buffer.from(stream.errorEvent(error))),
+        ended: () => inner?.ended() ?? 'complete',
+      };
+    },
+  };
 }
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';

@@ -35,7 +35,7 @@ import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-edit.ts';
 import { pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
-import { EarlyAnswer } from './early-answer.ts';
+import { createEarlyAnswer } from './early-answer.ts';
 import { answerChat, NOT_ROUTED, type DropLogger } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
 export interface ChatDeps extends RouterDeps {
@@ -142,12 +142,12 @@ async function answer(
   const asked = { request, picked, headers, authorization, chatForm, volatileParts };
   const call = callOf(asked, config, items);
   const { keepAliveMs } = config.routing;
-  const early = new EarlyAnswer(
+  const early = createEarlyAnswer(
     res,
     { id, request, base, keepAliveMs, clock: deps.clock },
     observer,
   );
-  const context = { call, config, remotes, epoch, signal: gone, observer: early };
+  const context = { call, config, remotes, epoch, signal: gone, observer: early.observer };
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, { res, base, context, early, items, deps });

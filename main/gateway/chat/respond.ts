@@ -61,7 +61,7 @@ function sendFinalResponse(
   switch (final.kind) {
     case 'error':
       answering(final.error.status);
-      if (early.hasBegun) early.fail(final.error, headers);
+      if (early.hasBegun()) early.fail(final.error, headers);
       else sendError(res, final.error, headers);
       break;
     case 'answer':
@@ -70,7 +70,7 @@ function sendFinalResponse(
       break;
     case 'passed':
       answering(final.response.status);
-      if (early.hasBegun) early.fail(errorIn(final), headers);
+      if (early.hasBegun()) early.fail(errorIn(final), headers);
       else sendPassed(final, res, headers, context.call.request.endpoint);
   }
   context.observer.ended(final.kind === 'answer' ? 'done' : 'failed');
