@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { chat, HELLO, startChat } from '../support/client.ts';
-import type { TestGateway } from '../support/gateway.ts';
 import { answers, chunk, DONE, error, hang, ROLE, stall, STOP } from '../support/upstream.ts';
 import { startStill } from '../support/scene.ts';
+import { circuitOf } from '../support/report.ts';
 
 const DEAD = error(503, 'out of order');
 
@@ -19,9 +19,6 @@ test('requests for a hundred seconds spend on a dead local its threshold and one
 
 const MINUTE_MS = 60_000;
 
-const circuitOf = (gateway: TestGateway) =>
-  gateway.host.snapshot().status.circuits['hosted_a'] ?? { open: null, cooldownRemainingMs: null };
-
 /** A gateway whose first upstream has failed once, which opened its circuit. */
 async function startOpened(settings: Readonly<Record<string, string>> = {}) {
   const { gateway, a, b, clock } = await startStill(
@@ -29,7 +26,10 @@ async function startOpened(settings: Readonly<Record<string, string>> = {}) {
     { FAIL_THRESHOLD: '1', ...settings },
   );
   await chat(gateway.url);
-  expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: MINUTE_MS });
+  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({
+    open: true,
+    cooldownRemainingMs: MINUTE_MS,
+  });
   return { clock, a, b, gateway };
 }
 
@@ -59,10 +59,10 @@ test('a probe that streams closes the circuit at its end, not at its beginning',
   a.script = stall(ROLE, chunk({ content: 'a' }));
   const probe = startChat(gateway.url, { ...HELLO, stream: true });
   await probe.received('"a"');
-  expect(circuitOf(gateway)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true, cooldownRemainingMs: 0 });
   expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
   const { res } = await a.call(2);
   res.end(STOP + DONE);
   await probe.answer;
-  expect(circuitOf(gateway)).toMatchObject({ open: false });
+  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
 });

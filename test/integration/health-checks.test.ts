@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { chat, chatStream, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import type { TestGateway } from '../support/gateway.ts';
-import { turns } from '../support/report.ts';
+import { turns, circuitOf } from '../support/report.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import {
   answers,
@@ -24,8 +24,6 @@ const PACE_MS = 5000;
 
 const well = json(200, { status: 'ok' });
 const ill = error(503);
-
-const circuitOf = ({ host }: TestGateway, id: string) => host.snapshot().status.circuits[id];
 
 /** A gateway whose `id` has failed once, which opened its circuit; another one serves meanwhile. */
 async function startOpened(

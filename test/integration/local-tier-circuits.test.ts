@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
 import { chat, HELLO, startChat } from '../support/client.ts';
-import { startMachine, startTier, type Machine } from '../support/tier.ts';
+import { startMachine, startTier, callCounts } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { turns } from '../support/report.ts';
-
-const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
-  machines.map(({ calls }) => calls.length);
 
 test('the circuit of a machine opens by itself, and that of the local pool stays closed while any machine serves', async () => {
   const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
@@ -21,7 +18,7 @@ test('the circuit of a machine opens by itself, and that of the local pool stays
     [dead.id]: { open: true, fails: 5, consecutiveFails: 5, cooldownRemainingMs: 60_000 },
     [alive.id]: { open: false, fails: 0, successes: 6 },
   });
-  expect(callsOf([dead, alive])).toEqual([5, 6]);
+  expect(callCounts([dead, alive])).toEqual([5, 6]);
 });
 
 test('the circuit of a machine is closed by its owner, and only by its id', async () => {
@@ -35,7 +32,7 @@ test('the circuit of a machine is closed by its owner, and only by its id', asyn
   expect((await tier.status()).circuits[sick.id]).toMatchObject({ open: false, fails: 1 });
   sick.script = answers('well again');
   await chat(tier.url);
-  expect(callsOf([sick, alive])).toEqual([2, 1]);
+  expect(callCounts([sick, alive])).toEqual([2, 1]);
 });
 
 test('the circuit of the local pool stays closed if three machines have failed and a fourth could serve', async () => {
@@ -102,7 +99,7 @@ test('a local pool whose machines are all out is skipped as circuit_open, and th
     upstream: 'hosted_a',
     reason: 'local=circuit_open',
   });
-  expect(callsOf([first, second])).toEqual([1, 1]);
+  expect(callCounts([first, second])).toEqual([1, 1]);
   expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
 });
 
@@ -110,7 +107,7 @@ test('the machine that comes back first is called if no other upstream is left, 
   const { tier, first, second } = await startOut();
   first.script = answers('well again');
   expect(await chat(tier.url)).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
-  expect(callsOf([first, second])).toEqual([2, 1]);
+  expect(callCounts([first, second])).toEqual([2, 1]);
   expect((await tier.status()).circuits).toMatchObject({
     local: { open: false },
     [first.id]: { open: false },

@@ -7,12 +7,10 @@ import {
   startTier,
   type Machine,
   type Tier,
+  callCounts,
 } from '../support/tier.ts';
 import { answers, error, startUpstream, type Script } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-
-const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
-  machines.map(({ calls }) => calls.length);
 
 /** The agent does not know the gateway's token. */
 const unauthorized = (status: number): Script =>
@@ -34,7 +32,7 @@ test.each([401, 403])(
     expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
     tier.clock.advance(599_000);
     expect(await chat(tier.url)).toMatchObject({ status: 503 });
-    expect(callsOf([closed, open])).toEqual([1, 2]);
+    expect(callCounts([closed, open])).toEqual([1, 2]);
   },
 );
 
@@ -61,7 +59,7 @@ test.each([
     expect(JSON.parse(answer.text)).toEqual({
       error: { message, type: 'x', code, param: null },
     });
-    expect(callsOf([other, hosted])).toEqual([0, 0]);
+    expect(callCounts([other, hosted])).toEqual([0, 0]);
     const { circuits, ondemand_warmup: warmup } = await tier.status();
     expect(warmup).toBe('idle');
     for (const id of ['local', strict.id]) {
@@ -128,7 +126,7 @@ test.each(['busy', 'paused', 'draining'])(
     });
     tier.clock.advance(1999);
     expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
-    expect(callsOf([busy, free])).toEqual([1, 2]);
+    expect(callCounts([busy, free])).toEqual([1, 2]);
     tier.clock.advance(1);
     await Promise.all([chat(tier.url), chat(tier.url), chat(tier.url)]);
     expect(busy.calls.length).toBeGreaterThan(1);
@@ -172,7 +170,7 @@ test('a missing model excludes requests for that model at that machine, and no o
     reason: `local/${a.id}=model_not_found`,
   });
   expect(await ask('x')).toMatchObject({ status: 200, reason: 'none' });
-  expect(callsOf([a, b])).toEqual([1, 2]);
+  expect(callCounts([a, b])).toEqual([1, 2]);
   b.script = error(503);
   expect(await ask('y')).toMatchObject({ status: 200, upstream: 'local' });
   expect((await tier.status()).circuits[a.id]).toMatchObject({ fails: 0, successes: 1 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gatewayTokenOf } from '../../main/registry/provider-table.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
-import { type Machine, startMachine, startTier, type Tier } from '../support/tier.ts';
+import { type Machine, startMachine, startTier, type Tier, callCounts } from '../support/tier.ts';
 import {
   answers,
   chunk,
@@ -22,9 +22,6 @@ function tokenFor({ stored }: Machine, { dataDirectory }: Tier): string {
   const secret = readFileSync(join(dataDirectory, 'gateway-secret'), 'utf8').trim();
   return gatewayTokenOf(secret, stored);
 }
-
-const callsOf = (machines: readonly Pick<Machine, 'calls'>[]) =>
-  machines.map(({ calls }) => calls.length);
 
 const AUTHORIZATION = { authorization: 'Bearer of-the-caller' };
 
@@ -95,7 +92,7 @@ test('three machines are called at most, then the hosted upstream answers, and e
   const hosted = await startUpstream(answers('paid for'));
   const tier = await startTier(dead, at({ hosted_a: REFUSED_URL, hosted_b: hosted.url }));
   const answer = await chat(tier.url);
-  expect(callsOf(dead)).toEqual([1, 1, 1, 0]);
+  expect(callCounts(dead)).toEqual([1, 1, 1, 0]);
   const [a, b, c] = dead.map(({ id }) => id);
   expect(answer).toMatchObject({
     status: 200,
@@ -118,7 +115,7 @@ test('a machine’s refusal that a hosted upstream repeats is passed on', async 
   );
   expect(answer.headers['x-gateway-provider']).toBe(strict.id);
   expect(answer.text).toContain('no!');
-  expect(callsOf([never])).toEqual([0]);
+  expect(callCounts([never])).toEqual([0]);
 });
 
 test('a machine that fails after its first content is not followed by another, and counts at itself and the pool', async () => {
@@ -131,7 +128,7 @@ test('a machine that fails after its first content is not followed by another, a
   expect(answer.text).toContain('half');
   expect(answer.text).toContain('"error"');
   expect(answer.text).not.toContain('[DONE]');
-  expect(callsOf([other, hosted])).toEqual([0, 0]);
+  expect(callCounts([other, hosted])).toEqual([0, 0]);
   const { circuits } = await tier.status();
   for (const id of ['local', broken.id]) {
     expect(circuits[id]).toMatchObject({ fails: 1, successes: 0, consecutiveFails: 1 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
-import type { TestGateway } from '../support/gateway.ts';
 import { nextPause, pollUntil } from '../support/polling.ts';
 import { answers, error, json, type Script } from '../support/upstream.ts';
 import { worded, wordOf } from '../support/words.ts';
 import { startStill } from '../support/scene.ts';
+import { counted } from '../support/report.ts';
 
 /** Answers with which a machine that is starting puts one off. */
 const STARTING: readonly (readonly [says: string, Script])[] = [
@@ -17,11 +17,6 @@ const STARTING: readonly (readonly [says: string, Script])[] = [
 ];
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-
-function circuitOf(gateway: TestGateway) {
-  const { fails, successes } = gateway.host.snapshot().status.circuits['ondemand'] ?? {};
-  return { fails, successes };
-}
 
 test.each(STARTING)(
   'an ondemand that is starting (%s) is polled until it serves, without a fallback reason',
@@ -36,7 +31,7 @@ test.each(STARTING)(
     expect(ondemand.calls).toHaveLength(4);
     const [first, ...others] = ondemand.calls;
     for (const call of others) expect(call.body).toEqual(first?.body);
-    expect(circuitOf(gateway)).toEqual({ fails: 0, successes: 1 });
+    expect(await counted(gateway, 'ondemand')).toEqual({ fails: 0, successes: 1 });
   },
 );
 
@@ -63,7 +58,7 @@ test.each(STARTING)(
     const { status, requests } = gateway.host.snapshot();
     expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
     expect(requests[0]).toMatchObject({ attemptCount: 1, attempts: [{ polls: pauses.length }] });
-    expect(circuitOf(gateway)).toEqual({ fails: 1, successes: 0 });
+    expect(await counted(gateway, 'ondemand')).toEqual({ fails: 1, successes: 0 });
   },
 );
 

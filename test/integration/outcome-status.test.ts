@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
+import { counted } from '../support/report.ts';
 
 /** Who is asked after an upstream that is not the last; `ondemand` is. */
 const NEXT: Readonly<Partial<Record<UpstreamId, UpstreamId>>> = {
@@ -144,12 +145,6 @@ const withNext = <Case extends { readonly next?: UpstreamId | undefined }>(
   cases: readonly Case[],
 ) => cases.flatMap(({ next, ...one }) => (next === undefined ? [] : [{ ...one, next }]));
 
-/** Failures and successes that count in the circuit of an upstream. */
-function marksOf({ host }: TestGateway, upstream: UpstreamId) {
-  const { fails, successes } = host.snapshot().status.circuits[upstream] ?? {};
-  return [fails, successes];
-}
-
 test.each(withNext(each(ROWS, NOT_ONDEMAND)))(
   'a $says from $upstream falls back to $next, and the caller gets the reason',
   async ({ upstream, next, script, reason, calls = 1 }) => {
@@ -181,7 +176,8 @@ test.each(each(ROWS))(
       }),
     );
     expect(only.calls).toHaveLength(calls);
-    expect(marksOf(gateway, upstream)).toEqual(NEUTRAL.test(reason) ? [0, 0] : [calls, 0]);
+    const fails = NEUTRAL.test(reason) ? 0 : calls;
+    expect(await counted(gateway, upstream)).toEqual({ fails, successes: 0 });
   },
 );
 
@@ -264,7 +260,7 @@ test.each(each([...UNEXPLAINED, TOO_LONG, ...OWN_CREDENTIAL]))(
       'x-ratelimit-remaining': '3',
     });
     expect(only.calls).toHaveLength(1);
-    expect(marksOf(gateway, upstream)).toEqual([0, 0]);
+    expect(await counted(gateway, upstream)).toEqual({ fails: 0, successes: 0 });
   },
 );
 

@@ -1,17 +1,15 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import type { TestGateway } from '../support/gateway.ts';
 import { begun, goesOn, outcomeOf, startHandover, TEXT } from '../support/handover.ts';
 import { startMachine, startTier, type Tier, startReporting } from '../support/tier.ts';
 import { answers, cut, error, json, REFUSED_URL } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore, startStill } from '../support/scene.ts';
+import { circuitOf } from '../support/report.ts';
 
 const DEAD = error(503, 'out of order');
 const NEXT_FAILS = { FAIL_THRESHOLD: '1' };
-
-const circuitOf = ({ host }: TestGateway, id: string) => host.snapshot().status.circuits[id];
 
 /** Two machines of which the first has failed, which opened its circuit, and could serve again. */
 async function startRecovered(settings: Record<string, string> = {}) {

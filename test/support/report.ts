@@ -15,6 +15,9 @@ export async function counted(
   return { fails, successes };
 }
 
+/** The circuit of an upstream or a machine as it is now. */
+export const circuitOf = ({ host }: TestGateway, id: string) => host.snapshot().status.circuits[id];
+
 /**
  * Resolves when the gateway has read what was on its sockets before the call: its event loop takes
  * a request in and brings an answer out, several turns each.

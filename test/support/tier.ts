@@ -88,6 +88,10 @@ export function storedMachine(
   });
 }
 
+/** How many calls each of these has had. */
+export const callCounts = (upstreams: readonly Pick<Upstream, 'calls'>[]) =>
+  upstreams.map(({ calls }) => calls.length);
+
 /** Where the manual clock begins. */
 const START = Date.UTC(2026, 0, 1);
 
