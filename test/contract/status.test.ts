@@ -1,29 +1,19 @@
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import { type StatusReport, statusReportSchema } from '#shared/status.ts';
+import { statusReportSchema } from '#shared/status.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { chat, chatStream } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { answers, cut, error, REFUSED_URL, ROLE } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
-
-/** The report as a reader gets it, held against the strict schema. */
-async function statusOf(
-  gateway: TestGateway,
-  headers: Record<string, string> = {},
-): Promise<StatusReport> {
-  const answer = await send(`${gateway.url}/api/v1/status`, { headers });
-  expect(answer.status).toBe(200);
-  return statusReportSchema.parse(JSON.parse(answer.text));
-}
+import { startControlled } from '../support/control.ts';
 
 const NOWHERE = 'http://127.0.0.1:9';
 
 test('the status report has every field with its default when nothing is configured', async () => {
-  const gateway = await startGateway({}, createManualClock());
-  const report = await statusOf(gateway);
+  const gateway = await startControlled({}, createManualClock());
+  const report = await gateway.status();
   expect(report).toMatchObject({
     ok: false,
     timestamp: '2026-01-01T00:00:00.000Z',
@@ -73,13 +63,13 @@ test('the status report has every value as it was set when everything is configu
     [`${name}_LABEL`, `label of ${name}`],
     [`${name}_TIMEOUT_MS`, '1234'],
   ]);
-  const gateway = await startGateway({
+  const gateway = await startControlled({
     LOCAL_ENGINE_URL: NOWHERE,
     LOCAL_TIMEOUT_MS: '4321',
     FAIL_THRESHOLD: '2',
     ...(Object.fromEntries(remotes) as Record<string, string>),
   });
-  const report = await statusOf(gateway);
+  const report = await gateway.status();
   expect([report.ok, report.local.health]).toEqual([true, 'ok']);
   expect(report.upstreams.every(({ healthy }) => healthy)).toBe(true);
   expect(report.upstreams.slice(1).map((each) => [each.label, each.model, each.baseUrl])).toEqual([
@@ -99,7 +89,7 @@ test('the status report has every value as it was set when everything is configu
 });
 
 test('the hints name real variables: those of each upstream and of the thresholds', async () => {
-  const { config, upstreams } = await statusOf(await startGateway({}));
+  const { config, upstreams } = await (await startControlled({})).status();
   const known = new Set(ENTRIES.map(({ variable }) => variable));
   const hinted = Object.entries(config.env_hint);
   expect(hinted.map(([id]) => id)).toEqual([...UPSTREAM_IDS, 'thresholds']);
@@ -130,7 +120,7 @@ test('successes, failures and fallbacks are counted where they happened', async 
   ];
   expect(used.map(({ upstream }) => upstream)).toEqual(['hosted_b', 'hosted_a', 'hosted_b']);
   await chat(gateway.url, { messages: [] });
-  const report = await statusOf(gateway);
+  const report = await gateway.status();
   expect(report.stats).toMatchObject({ totalRequests: 3, fallbackCount: 3 });
   expect(report.stats.perUpstream).toEqual({
     local: { requests: 3, fails: 3, successes: 0 },
@@ -169,10 +159,11 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
 ])(
   'the report with FORCE_ZERO %s and the header %s shows %s, and zero is %s',
   async (setting, header, shown, zero) => {
-    const gateway = await startGateway({ FORCE_ZERO: setting, HOSTED_A_BASE_URL: NOWHERE });
+    const gateway = await startControlled({ FORCE_ZERO: setting, HOSTED_A_BASE_URL: NOWHERE });
     const headers: Record<string, string> =
       header === null ? {} : { 'x-gateway-force-zero': header };
-    expect(await statusOf(gateway, headers)).toMatchObject({
+    const { text } = await send(`${gateway.url}/api/v1/status`, { headers });
+    expect(statusReportSchema.parse(JSON.parse(text))).toMatchObject({
       forceZero: setting === 'true',
       zero,
       gateway_forceZero_header: shown,
@@ -187,15 +178,15 @@ test.each([
   [`abc${'k'.repeat(13)}wxyz`, 'abc…wxyz'],
   [`sk-proj-${'k'.repeat(150)}wxyz`, 'sk-…wxyz'],
 ])('the key %s is previewed as %s', async (key, preview) => {
-  const gateway = await startGateway({ HOSTED_A_BASE_URL: NOWHERE, HOSTED_A_API_KEY: key });
-  const [, hosted, other] = (await statusOf(gateway)).upstreams;
+  const gateway = await startControlled({ HOSTED_A_BASE_URL: NOWHERE, HOSTED_A_API_KEY: key });
+  const [, hosted, other] = (await gateway.status()).upstreams;
   expect([hosted?.hasKey, hosted?.apiKeyPreview]).toEqual([true, preview]);
   expect([other?.hasKey, other?.apiKeyPreview]).toEqual([false, null]);
 });
 
 test('headers are listed by name with their values masked, and left out if there are none', async () => {
-  const gateway = await startGateway({ HOSTED_A_HEADERS: '{"X-Org":"blue","X-Api":"hunter2"}' });
-  const [, a, b] = (await statusOf(gateway)).upstreams;
+  const gateway = await startControlled({ HOSTED_A_HEADERS: '{"X-Org":"blue","X-Api":"hunter2"}' });
+  const [, a, b] = (await gateway.status()).upstreams;
   expect(a?.headers).toEqual({ 'X-Org': '…', 'X-Api': '…' });
   expect(b).not.toHaveProperty('headers');
 });
@@ -205,11 +196,11 @@ test.each([
   ['https://token@api.example.com/', 'https://…@api.example.com'],
   ['https://api.example.com:8443/v1/?key=hunter2', 'https://api.example.com:8443/v1?…'],
 ])('the address %s is shown as %s', async (baseUrl, shown) => {
-  const gateway = await startGateway({
+  const gateway = await startControlled({
     LOCAL_ENGINE_URL: baseUrl.replace(/api\.example\.com(:\d+)?/, '127.0.0.1:9'),
     HOSTED_A_BASE_URL: baseUrl,
   });
-  const [local, hosted] = (await statusOf(gateway)).upstreams;
+  const [local, hosted] = (await gateway.status()).upstreams;
   expect(hosted?.baseUrl).toBe(shown);
   expect(local?.baseUrl).toBe(shown.replace(/api\.example\.com(:\d+)?/, '127.0.0.1:9'));
 });
