@@ -134,7 +134,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     ...common,
     keys,
     settings: config,
-    ...localOf(engine, () => providers.pick(), machine),
+    ...localOf(engine, () => providers.pick(), machine, memoryAt),
     providers: providers.forGateway,
     gpus,
     ...gatewayFiles(dataDirectory, { clock, log }),
@@ -242,16 +242,13 @@ function localOf(
   engine: FixedEngine,
   pick: () => LocalChoice,
   { agent }: ThisMachine,
+  memoryAt: (baseUrl: string) => number | null,
 ): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed' | 'engineAt' | 'enginesChanged'> {
   return {
     engineAt(provider) {
       const found =
         provider === null ? (engine.current()?.at() ?? null) : (agent?.engineOf(provider) ?? null);
-      if (found === null) return null;
-      const memoryBytes = isOnThisMachine(found.address.origin)
-        ? gpuMemory(agent?.gpus() ?? [])
-        : null;
-      return { ...found, memoryBytes };
+      return found && { ...found, memoryBytes: memoryAt(found.address.origin) };
     },
     async enginesChanged() {
       await Promise.all([engine.current()?.refresh(), agent?.readEngines()]);

@@ -25,7 +25,9 @@ export function createEngineTable() {
     const engine = served();
     return engine !== null && engine.lateRounds >= STUCK_ROUNDS && !SERIAL.has(engine.view.kind);
   };
-  const rank = ({ baseUrl }: EngineView) => (baseUrl === serving ? 0 : 1);
+  const rank = ({ view }: KnownEngine) => (view.baseUrl === serving ? 0 : 1);
+  /** The served one first. */
+  const ordered = () => [...known.values()].toSorted((a, b) => rank(a) - rank(b));
 
   return {
     knows: (addresses: readonly EngineAddress[]) =>
@@ -65,9 +67,8 @@ export function createEngineTable() {
     /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
     isStuck,
     /** All known engines, the served one first. */
-    views: () => all().toSorted((a, b) => rank(a) - rank(b)),
-    reachable: (): readonly ReachableEngine[] =>
-      [...known.values()].toSorted((a, b) => rank(a.view) - rank(b.view)),
+    views: () => ordered().map(({ view }) => view),
+    reachable: (): readonly ReachableEngine[] => ordered(),
   };
 }
 

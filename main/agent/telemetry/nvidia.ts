@@ -91,10 +91,7 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
     }
     // The tool also fails if one of several cards is lost, after printing the rows of the others.
     const text = result.kind === 'output' || result.kind === 'failed' ? result.text : '';
-    const rows = text.split('\n').flatMap((line) => {
-      const row = parseNvidiaRow(line, fields, missing);
-      return row === null ? [] : [row];
-    });
+    const rows = text.split('\n').flatMap((line) => parseNvidiaRow(line, fields, missing) ?? []);
     if (rows.length === 0) {
       const failed = toolProblem([TOOL, ...args], result, remedyFor);
       const all = [...failures, failed.problem];
