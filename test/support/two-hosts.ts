@@ -1,23 +1,14 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { type Provider, providerSchema } from '#shared/provider.ts';
+import { providerSchema } from '#shared/provider.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { bearer, type HttpAnswer, postJson, send } from './http.ts';
-import { type RunningCli, startCli } from './process.ts';
+import { bearer, postJson, send } from './http.ts';
+import { startCli } from './process.ts';
 import { IDLE_CARD, smi } from './stub-tool.ts';
 
-/** An Inglenook that runs as a process of its own. */
-export interface HostProcess {
-  readonly url: string;
-  readonly cli: RunningCli;
-  get(path: string): Promise<HttpAnswer>;
-  /** As its owner, under `/api/v1/`. */
-  post(path: string, json?: unknown): Promise<HttpAnswer>;
-  /** The machine as the registry has it; null where it knows none of that id. */
-  provider(id: string): Promise<Provider | null>;
-}
+export type HostProcess = Awaited<ReturnType<typeof startHost>>;
 
 /**
  * An address of loopback that no other test listens at: the ports of an agent are fixed, its address
@@ -44,11 +35,11 @@ export function putCardOnPath(): void {
   onTestFinished(() => void vi.unstubAllEnvs());
 }
 
-/** Starts one on a free port; `path` replaces the search path. */
+/** Starts an Inglenook as a process of its own, on a free port; `path` replaces the search path. */
 export async function startHost(
   settings: Readonly<Record<string, string>> & { readonly DATA_DIR: string },
   path: string | null = null,
-): Promise<HostProcess> {
+) {
   if (path !== null) vi.stubEnv('PATH', path);
   const cli = startCli({ PORT: '0', ...settings });
   vi.unstubAllEnvs();
@@ -57,9 +48,11 @@ export async function startHost(
   return {
     url,
     cli,
-    get: (route) => send(url + route, { headers: control }),
-    post: (route, json = {}) => postJson(`${url}/api/v1/${route}`, json, control),
-    async provider(id) {
+    get: (route: string) => send(url + route, { headers: control }),
+    /** As its owner, under `/api/v1/`. */
+    post: (route: string, json: unknown = {}) => postJson(`${url}/api/v1/${route}`, json, control),
+    /** The machine as the registry has it; null where it knows none of that id. */
+    async provider(id: string) {
       const answer = await send(`${url}/api/v1/providers/${id}`, { headers: control });
       return answer.status === 200 ? providerSchema.parse(JSON.parse(answer.text)) : null;
     },

@@ -3,24 +3,13 @@ import { onTestFinished } from 'vitest';
 import { CHAT } from './client.ts';
 import { createLooks, untilSo } from './looks.ts';
 
-/** A caller on a bare socket: it sends exactly the bytes it is told to, and reads when it wants. */
-export interface Wire {
-  send(bytes: string | Buffer): void;
-  /** Resolves when what came so far holds `text`. */
-  received(text: string): Promise<void>;
-  /** All that came, once the gateway has closed the connection. */
-  readonly closed: Promise<string>;
-  bytesReceived(): number;
-  /** Whether a write has failed, which a paused caller sees of a closed connection. */
-  isBroken(): boolean;
-  pause(): void;
-  resume(): void;
-  /** Goes away without a word. */
-  leave(): void;
-}
+export type Wire = Awaited<ReturnType<typeof openWire>>;
 
-/** Connects to the gateway at `url`; with `keep` false what comes is counted but not kept. */
-export async function openWire(url: string, keep = true): Promise<Wire> {
+/**
+ * Connects a bare socket to the gateway at `url`, which sends exactly the bytes it is told to, and reads when it wants;
+ * with `keep` false what comes is counted but not kept.
+ */
+export async function openWire(url: string, keep = true) {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   onTestFinished(() => void socket.destroy());
@@ -38,13 +27,17 @@ export async function openWire(url: string, keep = true): Promise<Wire> {
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
   return {
-    send: (part) => void socket.write(part),
-    received: (wanted) => untilSo(looks, () => text.includes(wanted)),
+    send: (part: string | Buffer) => void socket.write(part),
+    /** Resolves when what came so far holds `wanted`. */
+    received: (wanted: string) => untilSo(looks, () => text.includes(wanted)),
+    /** All that came, once the gateway has closed the connection. */
     closed,
     bytesReceived: () => bytes,
+    /** Whether a write has failed, which a paused caller sees of a closed connection. */
     isBroken: () => isBroken,
     pause: () => void socket.pause(),
     resume: () => void socket.resume(),
+    /** Goes away without a word. */
     leave: () => void socket.destroy(),
   };
 }
