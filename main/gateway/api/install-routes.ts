@@ -39,7 +39,7 @@ const NOT_SHARED: GatewayError = {
   status: 409,
   code: 'not_shared',
   message:
-    "This gateway listens on this machine only, so no other machine can install from it. Share it in the dashboard (Settings, Share on a network), or set INGLENOOK_HOST to this machine's address in your network and INGLENOOK_API_KEYS to a key of your own, then restart it.",
+    "This gateway listens on this machine only, so no other machine can install from it. Share it in the dashboard (Settings, Share on a network), or run 'inglenook keys add me' and 'inglenook set gateway.host' with this machine's address in your network, then restart it.",
 };
 
 export function installRoutes({ ownPackage, isShared }: InstallDeps): readonly Route[] {
