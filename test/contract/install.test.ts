@@ -18,7 +18,7 @@ test.each(PATHS)(
   async (path) => {
     const { url, control } = await startControlled({});
     const message = expectError(await send(url + path, { headers: control }), 409, 'not_shared');
-    expect(message).toMatch(/INGLENOOK_HOST.*INGLENOOK_API_KEYS.*restart/);
+    expect(message).toMatch(/keys add.*gateway\.host.*restart/);
   },
 );
 
