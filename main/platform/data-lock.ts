@@ -43,8 +43,10 @@ export function claimDataDirectory(directory: string, nowMs: number): Claim {
   const held = lockFile(join(directory, LOCK_FILE));
   if (held.kind === 'busy') return { kind: 'taken', owner: readOwner(directory) };
   const startedAt = isoTime(nowMs);
-  const record = (url: string | null) =>
-    writeOwner(directory, { url, pid: process.pid, startedAt, version: VERSION });
+  const record = (url: string | null) => {
+    const owner: Owner = { url, pid: process.pid, startedAt, version: VERSION };
+    replaceFile(join(directory, OWNER_FILE), `${JSON.stringify(owner)}\n`);
+  };
   record(null);
   const lock: DataLock = {
     listensAt: record,
@@ -126,10 +128,6 @@ function createPrivate(path: string): void {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
-}
-
-function writeOwner(directory: string, owner: Owner): void {
-  replaceFile(join(directory, OWNER_FILE), `${JSON.stringify(owner)}\n`);
 }
 
 function readOwner(directory: string): Owner | null {

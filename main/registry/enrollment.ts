@@ -78,13 +78,8 @@ function readEnrollment(message: AgentMessage, parts: RegistryContext) {
   return { token, publicKey, sequence: check.sequence };
 }
 
-interface NewEntry {
-  readonly entry: TableEntry;
-  readonly undo: () => void;
-}
-
 /** Admits a key, for the first time or again with a new gateway token; the machine keeps its record. */
-export function admit(publicKey: string, sequence: number, parts: RegistryContext): NewEntry {
+export function admit(publicKey: string, sequence: number, parts: RegistryContext) {
   const { table, clock, gatewaySecret } = parts;
   const id = providerIdOf(publicKey);
   const known = table.get(id);
@@ -107,7 +102,7 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
   table.add(entry);
   return {
     entry,
-    undo() {
+    undo: () => {
       // Unless the same key has been admitted again in the meantime.
       if (entry.materialChanges === 0) table.remove(id);
     },
@@ -118,7 +113,7 @@ function admitAgain(
   entry: TableEntry,
   sequence: number,
   { table, gatewaySecret }: RegistryContext,
-): NewEntry {
+) {
   const before = entry.stored;
   const set = (stored: TableEntry['stored']) => {
     entry.stored = stored;
@@ -136,7 +131,7 @@ function admitAgain(
   const given = entry.stored.tokenSalt;
   return {
     entry,
-    undo() {
+    undo: () => {
       const { tokenSalt, verification } = before;
       if (entry.stored.tokenSalt === given) set({ ...entry.stored, tokenSalt, verification });
     },
