@@ -7,7 +7,6 @@ export const SKIP_REASONS = [
   /** Its money budget for the day or the month is used up. */
   'budget',
   'paused',
-  'disabled',
   /** It is set to another model, and embeddings of different models cannot be compared. */
   'model_mismatch',
 ] as const;

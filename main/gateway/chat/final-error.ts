@@ -163,7 +163,6 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   zero_spend: 'skipped because “Never spend money” is on',
   budget: 'skipped because its budget is spent',
   paused: 'paused by its owner',
-  disabled: 'switched off',
   model_mismatch: 'set to another model',
   unreachable: 'unreachable',
   timeout: 'timed out',

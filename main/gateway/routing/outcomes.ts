@@ -116,8 +116,5 @@ export function wasAttempted(outcome: UpstreamOutcome): outcome is FailedCall {
 
 /** Reported only where no upstream was attempted: there it is the reason why. */
 export function isUnconfigured(outcome: UpstreamOutcome): boolean {
-  return (
-    outcome.kind === 'skipped' &&
-    (outcome.reason === 'not_configured' || outcome.reason === 'disabled')
-  );
+  return outcome.kind === 'skipped' && outcome.reason === 'not_configured';
 }

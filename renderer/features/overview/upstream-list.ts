@@ -108,7 +108,7 @@ export function firstBack({ upstreams }: UpstreamList) {
   return waiting.toSorted((a, b) => a.remainingMs - b.remainingMs)[0] ?? null;
 }
 
-const PERMANENT = new Set(['credentials', 'quota', 'model_not_found', 'disabled']);
+const PERMANENT = new Set(['credentials', 'quota', 'model_not_found']);
 
 /** True for an exclusion that only a person can end; the others expire. */
 export const isLasting = (reason: string): boolean => PERMANENT.has(reason);

@@ -9,7 +9,6 @@ export const reasons = {
   zero_spend: 'costs money',
   budget: 'budget spent',
   paused: 'held back by the owner',
-  disabled: 'switched off',
   model_mismatch: 'another model',
   /** Also where TLS fails; Node's own code stands behind it (main/platform/http/tls-and-socket-failures.ts). */
   unreachable: 'unreachable',
@@ -44,7 +43,6 @@ export const predicates = {
   zero_spend: 'was skipped because it costs money',
   budget: 'had spent its budget',
   paused: 'was held back by the owner',
-  disabled: 'was switched off',
   model_mismatch: 'is set to another model',
   unreachable: 'was unreachable',
   timeout: 'timed out',
