@@ -27,16 +27,15 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## As a service
 
-\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it. It works from a clone, too,
-while the clone stays where it is. A service doesn't get the variables of your shell: use \`inglenook set\`. It prints no sign-in link: use
+\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it. A clone has to
+stay where it is. A service doesn't get the variables of your shell: use \`inglenook set\`. It prints no sign-in link: use
 \`inglenook open\`. Under systemd the log is in the journal.
 
 ## In a container
 
-\`deploy/Containerfile\` builds an image, and \`deploy/compose.yaml\` puts Open WebUI in front of it. The image needs \`INGLENOOK_API_KEYS\`,
-because it listens on the network. It writes only to the volume \`/data\`, so it can run as any user, read-only and without
-capabilities. \`--gpus all\` (Docker with the NVIDIA Container Toolkit) lets it read the GPU. Its health check asks \`/readyz\`: while no source
-can serve, the container is called unhealthy but keeps running.
+\`deploy/Containerfile\` builds the image of [Open WebUI with Docker](../get-started/open-webui.md). It needs \`INGLENOOK_API_KEYS\`. It writes only
+to the volume \`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read
+the GPU. While no source can serve, its health check calls it unhealthy, but it keeps running.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }

@@ -85,7 +85,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'machines',
     'List, add, test again or remove the machines that have joined, as in: machines verify prv_1f….',
-    '"add" prints the line that another machine joins by.',
+    '"add" prints the join command.',
     machines,
   )
     .addArgument(choice(MACHINE_ACTIONS).argOptional())
@@ -134,7 +134,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'service',
     'Run the gateway as a service that starts automatically.',
-    'systemd on Linux, launchd on macOS, a scheduled task on Windows. If you run it with npx, "install" first installs the program for your user. "status" exits with code 0 while the service is running, otherwise 1.',
+    'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" exits with code 0 while the service is running, otherwise 1.',
     service,
   )
     .addArgument(choice(ACTIONS))

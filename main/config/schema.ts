@@ -19,7 +19,7 @@ const PROTOCOLS = oneOf({
 });
 
 const MODELS_MEANING =
-  'Other models that this source has, such as gpt-4o,o3. Requests for one of them come here first.';
+  'Other models that this source has, such as gpt-4o,o3. For these, sources that have the model are called first.';
 
 /** What an upstream charges, and how much may be spent there. */
 const PRICE_SETTINGS = {
