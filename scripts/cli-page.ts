@@ -28,14 +28,14 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 ## As a service
 
 \`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it. A clone has to
-stay where it is. A service doesn't get the variables of your shell: use \`inglenook set\`. It prints no sign-in link: use
-\`inglenook open\`. Under systemd the log is in the journal.
+stay where it is. Services get [few variables](../guides/upgrade-and-backup.md#run-it-as-a-service), and print no sign-in link: use
+\`inglenook open\`.
 
 ## In a container
 
-\`deploy/Containerfile\` builds the image of [Open WebUI with Docker](../get-started/open-webui.md). It needs \`INGLENOOK_API_KEYS\`. It writes only
-to the volume \`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read
-the GPU. While no source can serve, its health check calls it unhealthy, but it keeps running.
+\`deploy/Containerfile\` builds the image of [Open WebUI with Docker](../get-started/open-webui.md). It writes only to
+\`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read the GPU. While
+no source can serve, it is called unhealthy.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -45,7 +45,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 # Command line
 
 \`inglenook <command> --help\` explains one command, and \`inglenook help settings\` lists every setting. Without a command, \`inglenook\` starts the
-gateway. In a clone, \`alias inglenook="node '$PWD/scripts/inglenook.mjs'"\` gives the command its name.
+gateway.
 `;
 
 const NOTES = `Most commands talk to the gateway that runs with the data directory. They prove that they are yours with the token in

@@ -53,7 +53,7 @@ request, except where the table says "Restart." Every secret can also come from 
 the key.
 
 If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A \`settings.json\` with such a value is
-set aside as a whole, with a warning.
+set aside as a whole, with a warning. \`inglenook set\` needs a running gateway. Without one, use variables or edit \`settings.json\`.
 
 **Base URLs.** A hosted API is called at its base URL exactly as you enter it, so include the version (\`/v1\`). A query, such as Azure's
 \`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out.
