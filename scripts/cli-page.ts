@@ -44,7 +44,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-\`inglenook <command> --help\` explains one command, and \`inglenook help settings\` lists every setting. Without a command, \`inglenook\` starts the
+\`inglenook <command> --help\` explains one command, \`--version\` prints the version, and \`inglenook help settings\` lists every setting. Without a command, \`inglenook\` starts the
 gateway.
 `;
 
@@ -52,8 +52,7 @@ const NOTES = `Most commands talk to the gateway that runs with the data directo
 \`control-token\`.
 
 - \`start\`, \`logs\`, \`service status\` and \`help\` need no running gateway. \`join\` and \`leave\` work with one or without.
-- \`service install\` refuses while a gateway runs that isn't the service. \`uninstall\` first removes the service, and refuses if a gateway
-  still runs.
+- \`service install\` refuses while a gateway runs that isn't the service.
 - Answers go to standard output, errors and progress to standard error. With \`--json\`, which all commands but \`start\` and \`help\` take,
   an answer is JSON and nothing else. Colours are off if \`NO_COLOR\` is set or the output is not a terminal.
 `;
