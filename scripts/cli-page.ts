@@ -51,7 +51,7 @@ gateway.
 const NOTES = `Most commands talk to the gateway that runs with the data directory. They prove that they are yours with the token in
 \`control-token\`.
 
-- \`start\`, \`logs\`, \`service status\` and \`help\` need no running gateway. \`join\` and \`leave\` work with one or without.
+- \`start\`, \`logs\`, \`service\`, \`uninstall\` and \`help\` need no running gateway. \`join\` and \`leave\` work with one or without.
 - \`service install\` refuses while a gateway runs that isn't the service.
 - Answers go to standard output, errors and progress to standard error. With \`--json\`, which all commands but \`start\` and \`help\` take,
   an answer is JSON and nothing else. Colours are off if \`NO_COLOR\` is set or the output is not a terminal.

@@ -142,7 +142,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'uninstall',
     'Remove this program and its service; its settings and keys stay.',
-    'It removes the service first, and refuses if another gateway runs.',
+    'It removes the service first, and refuses while this gateway still runs.',
     runUninstall,
   );
   for (const command of program.commands)

@@ -37,11 +37,11 @@ const PRICE_SETTINGS = {
   ),
   budgetDay: optional(
     kinds.amount,
-    'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. Leave empty for no limit.',
+    'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. It needs the prices. Leave empty for no limit.',
   ),
   budgetMonth: optional(
     kinds.amount,
-    'Monthly spending limit, such as 30. It resets on the first of the month. Leave empty for no limit.',
+    'Monthly spending limit, such as 30. It resets on the first of the month. It needs the prices. Leave empty for no limit.',
   ),
 };
 
@@ -145,7 +145,7 @@ export const SETTINGS = {
     ttftThresholdMs: setting(
       kinds.milliseconds,
       5000,
-      'How long a first token may take before it is slow.',
+      'How long a first token may take before it is slow, and another source may be called too.',
     ),
     ttftSlowThreshold: setting(
       kinds.count,
@@ -309,12 +309,12 @@ export const SETTINGS = {
     allowedHosts: setting(
       kinds.names,
       [],
-      'Extra host names that this gateway answers to, such as gpu-box.local.',
+      'Extra host names that this gateway answers to, such as gpu-box.local. A new list replaces the current one.',
     ),
     allowedOrigins: setting(
       kinds.origins,
       [],
-      'Web pages and apps that may call the gateway, such as https://chat.example.com, http://localhost:*, app://obsidian.md.',
+      'Web pages and apps that may call the gateway, such as https://chat.example.com, http://localhost:*, app://obsidian.md. A new list replaces the current one.',
     ),
     maxBodyBytes: setting(
       kinds.byteCount,
