@@ -1,10 +1,12 @@
 import { Client } from 'undici';
 import {
   ASSEMBLED_CONTENT,
+  LONG_TOKENS,
   STAMP_BYTES,
   STAMP_KEY,
-  STREAM_BYTES,
+  streamBytes,
   thinkingNs,
+  TOKENS,
   WIRE,
 } from './wires.ts';
 
@@ -66,7 +68,7 @@ export interface Check extends AnswerListener {
   firstTokenUs(): number | null;
 }
 
-export type AnswerKind = 'plain' | 'stream' | 'assembled';
+export type AnswerKind = 'plain' | 'stream' | 'long' | 'assembled';
 
 /** Makes the check for one answer to a request that goes out now. */
 export function createCheck(kind: AnswerKind): Check {
@@ -76,7 +78,9 @@ export function createCheck(kind: AnswerKind): Check {
     case 'assembled':
       return wholeCheck(assembledProblem);
     case 'stream':
-      return streamCheck();
+      return streamCheck(TOKENS);
+    case 'long':
+      return streamCheck(LONG_TOKENS);
   }
 }
 
@@ -106,7 +110,8 @@ function assembledProblem(body: Buffer): string | null {
 
 const DONE = Buffer.from('data: [DONE]\n\n');
 
-function streamCheck(): Check {
+function streamCheck(tokens: number): Check {
+  const wantedBytes = streamBytes(tokens);
   const sentNs = process.hrtime.bigint();
   let [status, bytes] = [0, 0];
   let beginning: Buffer = Buffer.alloc(0);
@@ -128,9 +133,9 @@ function streamCheck(): Check {
       if (firstTokenUs === null) lookForToken(piece);
     },
     problem() {
-      const seen = `status ${status}, ${bytes} of ${STREAM_BYTES} bytes`;
+      const seen = `status ${status}, ${bytes} of ${wantedBytes} bytes`;
       if (status !== 200) return `not a 200: ${seen}`;
-      if (bytes !== STREAM_BYTES) return `not the same bytes: ${seen}`;
+      if (bytes !== wantedBytes) return `not the same bytes: ${seen}`;
       if (!last.subarray(-DONE.length).equals(DONE)) return `no [DONE] at the end: ${seen}`;
       return firstTokenUs === null ? `no first token: ${seen}` : null;
     },

@@ -4,7 +4,7 @@
  * Argument: milliseconds between two content events.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { firstTokenEvent, STREAM_FLAG, TOKENS, WIRE } from './wires.ts';
+import { firstTokenEvent, STREAM_FLAG, WIRE } from './wires.ts';
 
 const chunked = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 
@@ -32,8 +32,9 @@ function serve(socket: Socket): void {
     if (need === 0 || got.length < need) return;
     const isPost = got[0] === 0x50;
     const isStream = isPost && got.includes(STREAM_FLAG);
+    const [, tokens] = isStream ? (MAX_TOKENS.exec(got.toString('latin1')) ?? []) : [];
     got = Buffer.alloc(0);
-    if (isStream) stream(socket);
+    if (isStream) stream(socket, Number(tokens));
     else socket.write(isPost ? PLAIN : NO_MODELS);
   });
 }
@@ -46,7 +47,9 @@ function requestBytes(got: Buffer): number {
   return end + 4 + Number(length);
 }
 
-function stream(socket: Socket): void {
+const MAX_TOKENS = /"max_tokens":(\d+)/;
+
+function stream(socket: Socket, tokens: number): void {
   const receivedNs = process.hrtime.bigint();
   let sent = 0;
   socket.write(STREAM_START);
@@ -56,7 +59,7 @@ function stream(socket: Socket): void {
       clearInterval(timer);
     } else if (sent === 1) {
       socket.write(chunked(firstTokenEvent(receivedNs, process.hrtime.bigint())));
-    } else if (sent < TOKENS) socket.write(TOKEN);
+    } else if (sent < tokens) socket.write(TOKEN);
     else {
       clearInterval(timer);
       socket.write(STREAM_END);

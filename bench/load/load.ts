@@ -8,15 +8,22 @@ import type { LinkFailure } from '../kit/children.ts';
 import { threadsCpuMs } from '../kit/proc.ts';
 import { connect, createCheck, type Connection } from './exchange.ts';
 import type { Job, Outcome } from './loader.ts';
-import { EVENTS, WIRE } from './wires.ts';
+import { eventsOf, LONG_TOKENS, TOKENS, WIRE } from './wires.ts';
 
 /** Beyond its time a job may take so long for the answers that are under way. */
 const GRACE_MS = 60_000;
 const MISMATCHES_SHOWN = 3;
 
+const SENT = {
+  plain: { body: WIRE.plainRequest, events: 0 },
+  assembled: { body: WIRE.plainRequest, events: 0 },
+  stream: { body: WIRE.streamRequest, events: eventsOf(TOKENS) },
+  long: { body: WIRE.longRequest, events: eventsOf(LONG_TOKENS) },
+} as const;
+
 async function runJob(job: Job): Promise<Outcome> {
   const { port, pid, kind, ms } = job;
-  const body = kind === 'stream' ? WIRE.streamRequest : WIRE.plainRequest;
+  const { body, events } = SENT[kind];
   const connections: Connection[] = [];
   let requests = 0;
   const firstTokensUs: number[] = [];
@@ -51,7 +58,7 @@ async function runJob(job: Job): Promise<Outcome> {
     );
     return {
       requests,
-      events: kind === 'stream' ? requests * EVENTS : 0,
+      events: requests * events,
       wrong: problems.length,
       mismatches: problems.slice(0, MISMATCHES_SHOWN),
       cpuMs: spentMs() - before,

@@ -3,8 +3,9 @@
  * load generator and fake upstream agree and every answer can be checked.
  */
 
-/** Content events in one stream. */
+/** Content events in one stream, as many as the request's `max_tokens`: of a short answer, and of a long one. */
 export const TOKENS = 64;
+export const LONG_TOKENS = 512;
 const WORDS = 'The quick brown fox jumps over the lazy dog and then takes a nap. ';
 /** The text of an answer that is put together from a stream. */
 export const ASSEMBLED_CONTENT = ' token'.repeat(TOKENS);
@@ -16,12 +17,12 @@ const MODEL = 'bench-model';
 const json = (value: object) => Buffer.from(JSON.stringify(value));
 
 /** About 1.2 KB, as a short conversation is. */
-const request = (stream: boolean) =>
+const request = (stream: boolean, tokens: number) =>
   json({
     model: MODEL,
     stream,
     temperature: 0.7,
-    max_tokens: 512,
+    max_tokens: tokens,
     messages: [
       { role: 'system', content: WORDS.repeat(3) },
       { role: 'user', content: WORDS.repeat(12) },
@@ -42,8 +43,9 @@ const chatEvent = (delta: object, finish: string | null, more: object = {}) =>
 /** The same text in as many pieces. */
 export const WIRE = {
   path: '/v1/chat/completions',
-  plainRequest: request(false),
-  streamRequest: request(true),
+  plainRequest: request(false, TOKENS),
+  streamRequest: request(true, TOKENS),
+  longRequest: request(true, LONG_TOKENS),
   plainAnswer: json({
     id: 'chatcmpl-bench0000000000000000000001',
     object: 'chat.completion',
@@ -67,7 +69,7 @@ export const WIRE = {
 } as const;
 
 /** Of one stream as the upstream sends it: those of the content, the opening, the stop and the end. */
-export const EVENTS = TOKENS + 3;
+export const eventsOf = (tokens: number): number => tokens + 3;
 
 const STAMP_DIGITS = 18;
 /** Stands before the two times in the first content event of a chat. */
@@ -88,8 +90,8 @@ export function thinkingNs(stamps: string): bigint {
 }
 
 /** Bytes of one whole stream of a chat, without HTTP's own. */
-export const STREAM_BYTES =
+export const streamBytes = (tokens: number): number =>
   WIRE.opening.length +
   firstTokenEvent(0n, 0n).length +
-  (TOKENS - 1) * WIRE.token.length +
+  (tokens - 1) * WIRE.token.length +
   WIRE.closing.length;
