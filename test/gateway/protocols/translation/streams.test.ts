@@ -56,7 +56,7 @@ describe.each([
     const before = liveBytes();
     const stream = played(150_000, () => chunk({ content: 'a' }));
     // Each piece of a text that is not flat takes forty.
-    expect(liveBytes() - before).toBeLessThan(150_000 * 16);
+    expect(liveBytes() - before).toBeLessThan(150_000 * 8);
     expect(stream.ended()).toBe('no');
   });
 
