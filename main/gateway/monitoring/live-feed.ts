@@ -7,7 +7,7 @@ export type LiveFeed = ReturnType<typeof createLiveFeed>;
 
 export interface LiveSources {
   readonly clock: Clock;
-  /** All that a snapshot has beside the requests. */
+  /** All that a snapshot has except the requests. */
   readonly current: () => Omit<LiveSnapshot, 'kind' | 'requests'>;
   readonly rows: () => readonly RequestRow[];
   /** Called when the first subscriber has come, or the last has gone. */

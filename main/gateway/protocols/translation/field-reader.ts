@@ -61,7 +61,7 @@ export const NO_COUNTERPART =
 /** @param list names of fields, between blanks */
 export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** @param own what is read, or left out in silence, beside `PASSED_FIELDS` */
+/** @param own the names that are read, or left out without a word, in addition to `PASSED_FIELDS` */
 export function bodyReader(body: unknown, own: ReadonlySet<string>) {
   const findings = createFindings();
   const known = new Set([...PASSED_FIELDS, ...own]);
