@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import {
   admit,
   type AdmitDecision,
-  admitForced,
   type Breaker,
   firstContent,
   type Limits,
@@ -173,8 +172,8 @@ function stepOf(before: World, event: Event): Step {
 }
 
 function admissionOf({ breaker, now }: World, event: Event): AdmitDecision | null {
-  if (event.kind === 'admit') return admit(breaker, now, event.timeoutMs);
-  return event.kind === 'admit_anyway' ? admitForced(breaker, now, event.timeoutMs) : null;
+  if (event.kind === 'admit') return admit(breaker, now, 'in_turn', event.timeoutMs);
+  return event.kind === 'admit_anyway' ? admit(breaker, now, 'forced', event.timeoutMs) : null;
 }
 
 function worldAfter({ before, event, permit, admission: admitted }: Omit<Step, 'after'>): World {
@@ -222,7 +221,8 @@ function heardOf(
   const isOfProbe = world.probe?.permit.serial === permit.serial;
   if (event.kind === 'first_content') {
     const judging = { now, limits: present };
-    return { ...world, breaker: firstContent(breaker, permit, event.ttftMs, judging) };
+    const took = { silentMs: event.ttftMs, slowMs: event.ttftMs };
+    return { ...world, breaker: firstContent(breaker, permit, took, judging) };
   }
   const judging = { now, limits: present, random: event.random };
   return {

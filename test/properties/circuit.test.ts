@@ -172,8 +172,8 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     const { waitMs } = admission;
     return (
       waitMs > 0 &&
-      admit(breaker, now, 1000).kind === 'refused' &&
-      admit(breaker, later(now, waitMs), 1000).kind === 'admitted'
+      admit(breaker, now, 'in_turn', 1000).kind === 'refused' &&
+      admit(breaker, later(now, waitMs), 'in_turn', 1000).kind === 'admitted'
     );
   },
 
@@ -190,7 +190,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
 
   'time and one success always close it': ({ after: { breaker, now, limits } }) => {
     const then = later(now, waitMsOf(breaker, now));
-    const admission = admit(breaker, then, 1000);
+    const admission = admit(breaker, then, 'in_turn', 1000);
     if (admission.kind !== 'admitted') return false;
     const judging = { now: then, limits, random: 0 };
     const closed = record(admission.breaker, admission.permit, { kind: 'success' }, judging);

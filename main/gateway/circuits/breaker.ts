@@ -49,36 +49,10 @@ export const UNUSED: HealthRecord = {
   ttft: null,
 };
 
-export function firstContentAt(
-  health: HealthRecord,
-  ttftMs: number,
-  atMs: number,
-  slowAfterMs: number,
-): HealthRecord {
-  return {
-    ...health,
-    lastTtftMs: Math.round(ttftMs),
-    ttft: withSample(health.ttft, ttftMs, atMs),
-    consecutiveSlow: ttftMs > slowAfterMs ? health.consecutiveSlow + 1 : 0,
-  };
-}
-
-/**
- * For a call that was aborted after `silentMs` without content. Its time to first token would have been at
- * least that, so the mean may only rise; `lastTtftMs` stays the last one measured.
- */
-function silentFor(
-  health: HealthRecord,
-  silentMs: number,
-  atMs: number,
-  slowAfterMs: number,
-): HealthRecord {
-  const isLonger = silentMs > (health.ttft?.value ?? 0);
-  return {
-    ...health,
-    ttft: isLonger ? withSample(health.ttft, silentMs, atMs) : health.ttft,
-    consecutiveSlow: health.consecutiveSlow + (silentMs >= slowAfterMs ? 1 : 0),
-  };
+/** How long a call was silent. `slowMs`: the part that counts as slow, without the time for reading the prompt. */
+export interface Silence {
+  readonly silentMs: number;
+  readonly slowMs: number;
 }
 
 /** `consecutiveOpens` is 1 plus the number of doublings since the breaker last closed. */
@@ -127,37 +101,26 @@ export const NEW_BREAKER: Breaker = {
   lastSerial: 0,
 };
 
-/** After a cool-down the first request admitted is the probe. */
-export function admit(breaker: Breaker, now: DualTime, probeTimeoutMs: number): AdmitDecision {
-  const waitMs = waitMsOf(breaker, now);
-  return waitMs > 0 ? { kind: 'refused', waitMs } : admitNow(breaker, now, probeTimeoutMs);
-}
-
 /**
- * Admits a request during the cool-down, as a probe whose failure does not lengthen it: for the upstream that
- * comes back soonest when all are excluded. Refuses only while a probe is running.
+ * `in_turn`: in routing order; `again`: a retry, or after a wait that the upstream asked for, when exclusions by the first
+ * try do not count; `forced`: during the cool-down, as no other upstream is left, as a probe whose failure does not
+ * lengthen it; `hedge`: during a slow call, which need not be sent and is never the probe.
  */
-export function admitForced(
+export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';
+
+/** After a cool-down the first request admitted is the probe. */
+export function admit(
   breaker: Breaker,
   now: DualTime,
+  mode: AdmissionMode,
   probeTimeoutMs: number,
 ): AdmitDecision {
   const { state } = breaker;
+  const waitMs = waitMsOf(breaker, now);
   const probeMs = state.kind === 'probing' ? remainingMs(state.release, now) : 0;
-  return probeMs > 0
-    ? { kind: 'refused', waitMs: waitMsOf(breaker, now) }
-    : admitNow(breaker, now, probeTimeoutMs);
-}
-
-/** Admits a request only while closed: a hedged call, which need not be sent, is never the probe. */
-export function admitIfClosed(
-  breaker: Breaker,
-  now: DualTime,
-  probeTimeoutMs: number,
-): AdmitDecision {
-  return breaker.state.kind === 'closed'
-    ? admitNow(breaker, now, probeTimeoutMs)
-    : { kind: 'refused', waitMs: waitMsOf(breaker, now) };
+  const isAdmitted =
+    mode === 'hedge' ? state.kind === 'closed' : (mode === 'forced' ? probeMs : waitMs) === 0;
+  return isAdmitted ? admitNow(breaker, now, probeTimeoutMs) : { kind: 'refused', waitMs };
 }
 
 /** Milliseconds until a request is admitted at the latest; 0: at once. */
@@ -235,6 +198,8 @@ export type Result =
       /** Time that the failure cost the caller; infinite for a timeout and for an answer that broke off. */
       readonly costMs: number;
     }
+  /** Another call's content came first. */
+  | ({ readonly kind: 'outrun' } & Silence)
   | { readonly kind: 'neutral' };
 
 /** For a call that says nothing about the upstream's health. */
@@ -281,30 +246,18 @@ export function record(
   result: Result,
   { now, limits, random }: Conditions,
 ): Breaker {
-  const isSlow = result.kind === 'failure' && result.silentMs >= limits.ttftThresholdMs;
-  const health = healthAfter(breaker.health, result, { wallMs: now.wallMs, isSlow });
+  const health = healthAfter(breaker.health, result, now.wallMs, limits);
   const { state } = breaker;
   if (!isCurrent(state, permit)) return countedLate(breaker, health);
   const counted = { ...breaker, health };
   if (state.kind === 'closed') {
-    if (result.kind !== 'failure') return counted;
-    const hasFailed = health.consecutiveFails >= limits.failThreshold;
-    return {
-      ...counted,
-      state: hasFailed ? opened(limits, now) : slowed(state, health, { now, limits }),
-    };
+    const hasFailed = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
+    if (hasFailed) return { ...counted, state: opened(limits, now) };
+    const isSlow = result.kind === 'failure' || result.kind === 'outrun';
+    return isSlow ? { ...counted, state: slowed(state, health, { now, limits }) } : counted;
   }
-  switch (result.kind) {
-    case 'success':
-      return reset(counted);
-    case 'failure':
-      return {
-        ...counted,
-        state: reopened(state, result.costMs >= limits.ttftThresholdMs, { now, limits, random }),
-      };
-    case 'neutral':
-      return { ...counted, state: released(state) };
-  }
+  if (result.kind === 'success') return reset(counted);
+  return { ...counted, state: probed(state, result, { now, limits, random }) };
 }
 
 /**
@@ -314,16 +267,22 @@ export function record(
 const ANSWERING_PROBE_MS = 600_000;
 
 /**
- * Records first content after `ttftMs`. Consecutive slow ones open a closed breaker, and a faster one resets
+ * Records first content after a silence. Consecutive slow ones open a closed breaker, and a faster one resets
  * their count. A probe is judged by its end alone, but its first content extends its release.
  */
 export function firstContent(
   breaker: Breaker,
   permit: Permit,
-  ttftMs: number,
+  { silentMs, slowMs }: Silence,
   { now, limits }: Omit<Conditions, 'random'>,
 ): Breaker {
-  const health = firstContentAt(breaker.health, ttftMs, now.wallMs, limits.ttftThresholdMs);
+  const { ttft, consecutiveSlow } = breaker.health;
+  const health = {
+    ...breaker.health,
+    lastTtftMs: Math.round(silentMs),
+    ttft: withSample(ttft, silentMs, now.wallMs),
+    consecutiveSlow: slowMs > limits.ttftThresholdMs ? consecutiveSlow + 1 : 0,
+  };
   const { state } = breaker;
   if (!isCurrent(state, permit)) return countedLate(breaker, health);
   if (state.kind === 'probing') {
@@ -331,27 +290,6 @@ export function firstContent(
     return { ...breaker, health, state: { ...state, release: later(now, releaseMs) } };
   }
   return { ...breaker, health, state: slowed(state, health, { now, limits }) };
-}
-
-/**
- * Records a call that was aborted because another call's content came first. Being slow counts as it does for
- * a call that answers. A slow probe is followed by another cool-down, as a costly failure is: otherwise every
- * request would wait for the next probe.
- */
-export function hedgeLost(
-  breaker: Breaker,
-  permit: Permit,
-  silentMs: number,
-  { now, limits, random }: Conditions,
-): Breaker {
-  const { state } = breaker;
-  const health = silentFor(breaker.health, silentMs, now.wallMs, limits.ttftThresholdMs);
-  if (!isCurrent(state, permit)) return countedLate(breaker, health);
-  if (state.kind === 'closed')
-    return { ...breaker, health, state: slowed(state, health, { now, limits }) };
-  const isSlow = silentMs >= limits.ttftThresholdMs;
-  const nextState = isSlow ? reopened(state, true, { now, limits, random }) : released(state);
-  return { ...breaker, health, state: nextState };
 }
 
 type ClosedState = Extract<BreakerState, { readonly kind: 'closed' }>;
@@ -371,29 +309,36 @@ function isCurrent(state: BreakerState, permit: Permit): state is Admitting {
   return state.kind !== 'open' && state.serial === permit.serial;
 }
 
-/** `isSlow`: it failed after a long silence, which counts as slow too. */
+/** A failure after a long silence counts as slow, too. */
 function healthAfter(
   health: HealthRecord,
   result: Result,
-  { wallMs, isSlow }: { readonly wallMs: number; readonly isSlow: boolean },
+  wallMs: number,
+  { ttftThresholdMs }: Limits,
 ): HealthRecord {
+  const { successes, fails, consecutiveFails, consecutiveSlow, ttft } = health;
   switch (result.kind) {
     case 'success':
-      return {
-        ...health,
-        successes: health.successes + 1,
-        consecutiveFails: 0,
-        lastSuccessAt: wallMs,
-      };
+      return { ...health, successes: successes + 1, consecutiveFails: 0, lastSuccessAt: wallMs };
     case 'failure':
       return {
         ...health,
-        fails: health.fails + 1,
-        consecutiveFails: health.consecutiveFails + 1,
-        consecutiveSlow: health.consecutiveSlow + (isSlow ? 1 : 0),
+        fails: fails + 1,
+        consecutiveFails: consecutiveFails + 1,
+        consecutiveSlow: consecutiveSlow + (result.silentMs >= ttftThresholdMs ? 1 : 0),
         lastError: result.error,
         lastFailAt: wallMs,
       };
+    case 'outrun': {
+      const { silentMs, slowMs } = result;
+      // Its time to first token would have been at least that, so the mean may only rise.
+      const isLonger = silentMs > (ttft?.value ?? 0);
+      return {
+        ...health,
+        ttft: isLonger ? withSample(ttft, silentMs, wallMs) : ttft,
+        consecutiveSlow: consecutiveSlow + (slowMs >= ttftThresholdMs ? 1 : 0),
+      };
+    }
     case 'neutral':
       return health;
   }
@@ -413,13 +358,19 @@ function released({ until, consecutiveOpens }: Probing): BreakerState {
   return { kind: 'open', until, consecutiveOpens };
 }
 
-/** Only a costly probe lengthens the cool-down: one that failed quickly cost its caller nothing. */
-function reopened(
+/**
+ * The cool-down after a probe that was no success. Only a costly probe lengthens it: one that failed quickly cost its caller
+ * nothing. A slow one that was outrun is as costly as a failure, or every request would wait for the next probe.
+ */
+function probed(
   probing: Probing,
-  isCostly: boolean,
+  result: Exclude<Result, { readonly kind: 'success' }>,
   { now, limits, random }: Conditions,
 ): BreakerState {
-  if (probing.isForced) return released(probing);
+  if (probing.isForced || result.kind === 'neutral') return released(probing);
+  const costMs = result.kind === 'failure' ? result.costMs : result.slowMs;
+  const isCostly = costMs >= limits.ttftThresholdMs;
+  if (result.kind === 'outrun' && !isCostly) return released(probing);
   const consecutiveOpens = probing.consecutiveOpens + (isCostly ? 1 : 0);
   return {
     kind: 'open',

@@ -2,13 +2,11 @@ import { type Clock, type DualTime, dualTimeOf, remainingMs } from '../../platfo
 import type { Failure } from '../upstream/failure.ts';
 import {
   admit,
-  admitForced,
-  admitIfClosed,
+  type AdmissionMode,
   type Breaker,
   type Conditions,
   cooledDown,
   firstContent,
-  hedgeLost,
   type Limits,
   NEW_BREAKER,
   type Opening,
@@ -18,6 +16,7 @@ import {
   reset,
   type Result,
   sent,
+  type Silence,
   waitMsOf,
 } from './breaker.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
@@ -51,13 +50,6 @@ export interface CircuitPermit {
   readonly permit: Permit;
 }
 
-/**
- * `in_turn`: in routing order; `again`: a retry, or after a wait that the upstream asked for, when exclusions by the first
- * try do not count; `forced`: during the cool-down, as no other upstream is left; `hedge`: during a slow call, only
- * while the breaker is closed.
- */
-export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';
-
 export interface AdmissionRequest {
   /** The model that would be requested: `model_not_found` excludes single models. */
   readonly model: string;
@@ -70,45 +62,6 @@ export interface AdmissionRequest {
  * permit matches no breaker state, so that its result is counted but changes nothing.
  */
 const STALE: Permit = { serial: -1 };
-
-export interface Circuits {
-  /** Counts resets. A request keeps the epoch in which it read addresses and keys. */
-  epoch(): number;
-  admit(
-    id: string,
-    request: AdmissionRequest,
-    epoch: number,
-    mode?: AdmissionMode,
-  ): AdmissionResult;
-  /** What excludes a request for `model` now, without admitting one; null: nothing. */
-  exclusionOf(id: string, model: string): Rejection | null;
-  sent(id: string): void;
-  /** `slowMs`: the part of `ttftMs` that counts as slow, without the time for reading the prompt. */
-  firstContent(
-    id: string,
-    permit: Permit,
-    took: { readonly ttftMs: number; readonly slowMs: number },
-  ): void;
-  /** Another call's content came first, after `silentMs` without any here. */
-  hedgeLost(
-    id: string,
-    permit: Permit,
-    took: { readonly silentMs: number; readonly slowMs: number },
-  ): void;
-  /** `at`: when the call ended; left out: now. */
-  record(id: string, permit: Permit, result: Result, at?: DualTime): void;
-  excludeAfter(
-    id: string,
-    failure: Failure,
-    of: { readonly model: string; readonly epoch: number },
-  ): void;
-  /** Ends a cool-down early, after a passed health check: the next request is the probe. */
-  coolDown(id: string): void;
-  reset(id: string): void;
-  at(id: string): Circuit;
-  /** To be called with each save. */
-  saved(): void;
-}
 
 export interface CircuitsDeps {
   readonly memory: Memory;
@@ -127,12 +80,6 @@ export interface CircuitsDeps {
 export interface Watchers {
   readonly isWatched: boolean;
   changed(): void;
-}
-
-function conditionsOf({ config, random }: CircuitsDeps, now: DualTime, excusedMs = 0): Conditions {
-  const { circuit } = config();
-  const ttftThresholdMs = circuit.ttftThresholdMs + excusedMs;
-  return { now, limits: { ...circuit, ttftThresholdMs }, random: random() };
 }
 
 function excludedFor(reason: Rejection['reason'], waitMs: number, { ticks }: DualTime): Rejection {
@@ -157,98 +104,77 @@ function openAt({ breaker }: Circuit, now: DualTime): Rejection | null {
   return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, now);
 }
 
-function createNotice({ watchers, unsaved }: Pick<CircuitsDeps, 'watchers' | 'unsaved'>) {
-  let isSaved = true;
-  return {
-    changed(): void {
-      if (watchers.isWatched) watchers.changed();
-      if (!isSaved) return;
-      isSaved = false;
-      unsaved();
-    },
-    saved(): void {
-      isSaved = true;
-    },
-  };
-}
-
-const ADMITTING = {
-  in_turn: admit,
-  again: admit,
-  forced: admitForced,
-  hedge: admitIfClosed,
-} as const satisfies Record<AdmissionMode, typeof admit>;
-
 const NEW: Circuit = { breaker: NEW_BREAKER, epoch: 0 };
 
-export function createCircuits(deps: CircuitsDeps): Circuits {
-  const { memory, clock, config, opened } = deps;
-  const notice = createNotice(deps);
+export type Circuits = ReturnType<typeof createCircuits>;
+
+export function createCircuits(deps: CircuitsDeps) {
+  const { memory, clock, config, random, watchers, unsaved, opened } = deps;
   let epoch = 0;
-  const at = (id: string) => memory.of(id).get('circuit') ?? NEW;
+  let isSaved = true;
+  const at = (id: string): Circuit => memory.of(id).get('circuit') ?? NEW;
   const now = () => dualTimeOf(clock);
-  const conditionsAt = (time: DualTime, excusedMs?: number) => conditionsOf(deps, time, excusedMs);
+  const conditionsAt = (time: DualTime): Conditions => {
+    return { now: time, limits: config().circuit, random: random() };
+  };
+
+  function noteChange(): void {
+    if (watchers.isWatched) watchers.changed();
+    if (!isSaved) return;
+    isSaved = false;
+    unsaved();
+  }
 
   function change(id: string, next: (before: Breaker) => Breaker): void {
     const circuit = at(id);
     const breaker = next(circuit.breaker);
     if (breaker === circuit.breaker) return;
     memory.of(id).set('circuit', '', { ...circuit, breaker });
-    notice.changed();
+    noteChange();
     if (breaker.state.kind !== 'open') return;
     const opening = openingOf(circuit.breaker, breaker, config().circuit);
     if (opening !== null) opened(id, opening);
   }
 
-  function admitted(
-    id: string,
-    { timeoutMs, model }: AdmissionRequest,
-    requestEpoch: number,
-    mode: AdmissionMode = 'in_turn',
-  ): AdmissionResult {
-    const circuit = at(id);
-    const time = now();
-    if (requestEpoch < circuit.epoch) return { kind: 'admitted', permit: STALE, at: time.ticks };
-    const isHeeded = mode === 'in_turn' || mode === 'hedge';
-    const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
-    if (excluded !== null) return excluded;
-    const admission = ADMITTING[mode](circuit.breaker, time, timeoutMs);
-    if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
-    change(id, () => admission.breaker);
-    return { kind: 'admitted', permit: admission.permit, at: time.ticks };
-  }
-
-  function resetNow(id: string): void {
-    epoch += 1;
-    const known = memory.of(id);
-    known.set('circuit', '', { breaker: reset(at(id).breaker), epoch });
-    known.deleteWhere('left_alone', () => true);
-    notice.changed();
-  }
-
   return {
     at,
+    /** Counts resets. A request keeps the epoch in which it read addresses and keys. */
     epoch: () => epoch,
-    admit: admitted,
-    exclusionOf(id, model) {
+    admit(
+      id: string,
+      { timeoutMs, model }: AdmissionRequest,
+      requestEpoch: number,
+      mode: AdmissionMode,
+    ): AdmissionResult {
+      const circuit = at(id);
+      const time = now();
+      if (requestEpoch < circuit.epoch) return { kind: 'admitted', permit: STALE, at: time.ticks };
+      const isHeeded = mode === 'in_turn' || mode === 'hedge';
+      const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
+      if (excluded !== null) return excluded;
+      const admission = admit(circuit.breaker, time, mode, timeoutMs);
+      if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
+      change(id, () => admission.breaker);
+      return { kind: 'admitted', permit: admission.permit, at: time.ticks };
+    },
+    /** What excludes a request for `model` now, without admitting one; null: nothing. */
+    exclusionOf(id: string, model: string): Rejection | null {
       const [circuit, time] = [at(id), now()];
       return exclusionAt(memory.of(id), circuit, model, time) ?? openAt(circuit, time);
     },
-    sent: (id) => change(id, sent),
-    firstContent(id, permit, { ttftMs, slowMs }) {
-      change(id, (before) =>
-        firstContent(before, permit, ttftMs, conditionsAt(now(), ttftMs - slowMs)),
-      );
+    sent: (id: string) => change(id, sent),
+    firstContent(id: string, permit: Permit, took: Silence) {
+      change(id, (before) => firstContent(before, permit, took, conditionsAt(now())));
     },
-    hedgeLost(id, permit, { silentMs, slowMs }) {
-      change(id, (before) =>
-        hedgeLost(before, permit, silentMs, conditionsAt(now(), silentMs - slowMs)),
-      );
-    },
-    record(id, permit, result, endedAt = now()) {
+    /** `endedAt`: when the call ended; left out: now. */
+    record(id: string, permit: Permit, result: Result, endedAt = now()) {
       change(id, (before) => record(before, permit, result, conditionsAt(endedAt)));
     },
-    excludeAfter(id, failure, of) {
+    excludeAfter(
+      id: string,
+      failure: Failure,
+      of: { readonly model: string; readonly epoch: number },
+    ) {
       const requested = exclusionFor(failure);
       if (requested === null || of.epoch < at(id).epoch) return;
       const [known, time] = [memory.of(id), now()];
@@ -257,10 +183,18 @@ export function createCircuits(deps: CircuitsDeps): Circuits {
       // What excludes it may end before its cause does.
       if (reason === 'credentials' || reason === 'quota')
         noteSetback(known, { at: time.wallMs, reason, by: 'request' });
-      notice.changed();
+      noteChange();
     },
-    coolDown: (id) => change(id, (before) => cooledDown(before, now())),
-    reset: resetNow,
-    saved: () => notice.saved(),
+    /** Ends a cool-down early, after a passed health check: the next request is the probe. */
+    coolDown: (id: string) => change(id, (before) => cooledDown(before, now())),
+    reset(id: string) {
+      epoch += 1;
+      const known = memory.of(id);
+      known.set('circuit', '', { breaker: reset(at(id).breaker), epoch });
+      known.deleteWhere('left_alone', () => true);
+      noteChange();
+    },
+    /** To be called with each save. */
+    saved: () => void (isSaved = true),
   };
 }

@@ -108,13 +108,13 @@ export class Attempt {
     if (prefix !== null)
       notePrompt(this.#known, prefix.chain, { model, readAt: this.#deps.clock.ticks() });
     if (contentAt === null) return;
-    const ttftMs = contentAt - this.#sentAt;
+    const silentMs = contentAt - this.#sentAt;
     const { own, pool } = this.#permits;
-    this.#ttftMs = ttftMs;
-    this.#own?.firstContent(own.id, own.permit, { ttftMs, slowMs: this.#slowMs(ttftMs) });
+    this.#ttftMs = silentMs;
+    this.#own?.firstContent(own.id, own.permit, { silentMs, slowMs: this.#slowMs(silentMs) });
     // A slow machine counts in its own circuit only, as another may be fast.
     if (pool !== null)
-      this.#deps.circuits.firstContent(pool.id, pool.permit, { ttftMs, slowMs: 0 });
+      this.#deps.circuits.firstContent(pool.id, pool.permit, { silentMs, slowMs: 0 });
   }
 
   /** Call it before the end. Returns whether the engine has read only a part of the prompt, as far as it tells. */
@@ -140,11 +140,10 @@ export class Attempt {
     const { own, pool } = this.#permits;
     const endedAt = end.kind === 'failed' ? end.endedAt : dualTimeOf(clock);
     const ms = endedAt.ticks - this.#sentAt;
-    const isAborted = end.kind === 'cancelled' || end.kind === 'outrun';
-    const isRecalled = isAborted && this.#first?.hasLeft() === false;
+    const isRecalled = this.#isRecalled(end);
     const latencyMs = end.kind === 'served' && this.#own !== null ? ms : null;
-    if (end.kind === 'outrun') this.#outrun(ms, isRecalled);
-    const [call, tokens] = [this.target, this.#tokens];
+    const call = this.target;
+    const tokens = this.#tokens ?? (isRecalled ? null : tokensLostTo(end, call));
     const turn = { id: own.id, call, tokens, ttftMs: this.#ttftMs, readAt: clock.ticks() };
     const reading = learnReading(memory, this.#known, turn);
     const { result, ...words } = judge(end, { ms, slowMs: this.#slowMs(ms), mode: call.mode });
@@ -165,15 +164,8 @@ export class Attempt {
     });
   }
 
-  /** Counts as slow and as nothing else: how the call would have ended is unknown. */
-  #outrun(silentMs: number, isRecalled: boolean): void {
-    const { mode, promptBytes } = this.target;
-    const { id, permit } = this.#permits.own;
-    // Its prompt was read, and is paid for, although nothing of the answer came.
-    if (!isRecalled) this.#tokens ??= estimatedTokens(promptBytes, 0);
-    // The time to first token of an answer that comes as a whole is unknown.
-    if (mode !== 'whole')
-      this.#own?.hedgeLost(id, permit, { silentMs, slowMs: this.#slowMs(silentMs) });
+  #isRecalled({ kind }: CallEnd): boolean {
+    return (kind === 'cancelled' || kind === 'outrun') && this.#first?.hasLeft() === false;
   }
 
   /**
@@ -191,6 +183,10 @@ export class Attempt {
   }
 }
 
+/** The prompt of an outrun call was read, and is paid for, although nothing of the answer came. */
+const tokensLostTo = ({ kind }: CallEnd, { promptBytes }: UpstreamCall): Tokens | null =>
+  kind === 'outrun' ? estimatedTokens(promptBytes, 0) : null;
+
 interface Judgement extends Pick<AttemptEnd, 'reason' | 'error' | 'verdict'> {
   readonly result: Result;
 }
@@ -200,18 +196,22 @@ function judge(
   end: CallEnd,
   took: { readonly ms: number; readonly slowMs: number; readonly mode: UpstreamCall['mode'] },
 ): Judgement {
+  // The time to first token of an answer that comes as a whole is unknown.
+  const isStreamed = took.mode !== 'whole';
   const neutral = { reason: null, error: null, result: NEUTRAL, verdict: 'neutral' } as const;
   switch (end.kind) {
     case 'served':
       return { ...neutral, result: { kind: 'success' }, verdict: 'served' };
     case 'cancelled':
       return neutral;
-    case 'outrun':
-      return { ...neutral, reason: OUTRUN };
+    case 'outrun': {
+      // It counts as slow and as nothing else: how the call would have ended is unknown.
+      const result = { kind: 'outrun', silentMs: took.ms, slowMs: took.slowMs } as const;
+      return { ...neutral, reason: OUTRUN, result: isStreamed ? result : NEUTRAL };
+    }
     case 'failed': {
       const { failure, error, wasSilent } = end;
-      // The time to first token of an answer that comes as a whole is unknown.
-      const silentMs = wasSilent && took.mode !== 'whole' ? took.slowMs : 0;
+      const silentMs = wasSilent && isStreamed ? took.slowMs : 0;
       const result = circuitResultOf(failure, { ms: took.ms, silentMs });
       // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
       const hasFailed = result.kind === 'failure' || isUnexplainedRefusal(failure);

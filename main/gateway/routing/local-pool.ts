@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
-import type { AdmissionMode, Rejection } from '../circuits/circuits.ts';
+import { type AdmissionMode, circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
+import type { Rejection } from '../circuits/circuits.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { modelAt, type UpstreamCall } from '../upstream/call.ts';
 import { circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';

@@ -1,6 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
-import { NEUTRAL, type Result } from '../circuits/breaker.ts';
-import type { AdmissionMode, CircuitPermit } from '../circuits/circuits.ts';
+import { type AdmissionMode, NEUTRAL, type Result } from '../circuits/breaker.ts';
+import type { CircuitPermit } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Attempt, Permits } from './attempt.ts';

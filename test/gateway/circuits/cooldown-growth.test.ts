@@ -26,12 +26,14 @@ test.each([
       ...UNWATCHED,
       opened() {},
     });
+    const admit = () =>
+      circuits.admit('x', { model: '', timeoutMs: 1000 }, circuits.epoch(), 'in_turn');
     const cooldownAfterFailure = () => {
-      const entry = circuits.admit('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
+      const entry = admit();
       if (entry.kind === 'excluded') throw new Error(entry.reason);
       const costMs = Number.POSITIVE_INFINITY;
       circuits.record('x', entry.permit, { kind: 'failure', error: '', silentMs: 0, costMs });
-      const next = circuits.admit('x', { model: '', timeoutMs: 1000 }, circuits.epoch());
+      const next = admit();
       return next.kind === 'excluded' ? next.waitMs : 0;
     };
     expect(cooldownAfterFailure()).toBe(60_000);

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   admit,
-  hedgeLost,
   type Limits,
   NEW_BREAKER,
   record,
@@ -39,7 +38,7 @@ test('a lost race is never a failure or a success, never closes, and leaves no p
     let breaker = NEW_BREAKER;
     for (const { gapMs, silentMs, end } of steps) {
       now = later(now, gapMs);
-      const admission = admit(breaker, now, TIMEOUT_MS);
+      const admission = admit(breaker, now, 'in_turn', TIMEOUT_MS);
       if (admission.kind === 'refused') continue;
       const { permit } = admission;
       now = later(now, silentMs);
@@ -49,7 +48,8 @@ test('a lost race is never a failure or a success, never closes, and leaves no p
         continue;
       }
       const before = admission.breaker;
-      breaker = hedgeLost(before, permit, silentMs, judging(now));
+      const outrun = { kind: 'outrun', silentMs, slowMs: silentMs } as const;
+      breaker = record(before, permit, outrun, judging(now));
       const { fails, successes, consecutiveFails } = before.health;
       expect(breaker.health).toMatchObject({ fails, successes, consecutiveFails });
       expect(breaker.state.kind).not.toBe('probing');
