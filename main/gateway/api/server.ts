@@ -12,7 +12,7 @@ import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import type { ChatDeps } from '../chat/handler.ts';
-import { NOT_ROUTED } from '../chat/respond.ts';
+import { NOT_ROUTED } from '../chat/answer-headers.ts';
 import { type GatewayError, sendError, sendErrorEarly } from '../http/errors.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
 import { ENDPOINT_ROUTES } from './routes.ts';

@@ -1,5 +1,4 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { UpstreamId } from '#shared/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { errorBody, errorShapeFor } from '../http/errors.ts';
@@ -8,6 +7,7 @@ import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AttemptObserver, AttemptStart, RequestObserver } from '../routing/observer.ts';
 import { sourceName } from '../routing/outcomes.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
+import { answeredBy, gatewayHeaders, TRAILERS } from './answer-headers.ts';
 
 interface EarlyAnswerPlan {
   readonly id: string;
@@ -150,32 +150,3 @@ export function createEarlyAnswer(
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 const headOf = (type: string) => ({ 'content-type': type, ...STREAM_HEAD });
-
-const [UPSTREAM, REASON, PROVIDER] = [
-  'x-gateway-upstream',
-  'x-gateway-fallback-reason',
-  'x-gateway-provider',
-] as const;
-const TRAILERS = [UPSTREAM, REASON, PROVIDER];
-
-export function gatewayHeaders(
-  upstream: UpstreamId | null,
-  reason: string,
-  provider: string | null,
-): OutgoingHttpHeaders {
-  return {
-    [UPSTREAM]: upstream ?? 'none',
-    [REASON]: reason,
-    ...(provider === null ? {} : { [PROVIDER]: provider }),
-  };
-}
-
-/** An SSE comment, which clients skip: the head could name only who was waited for. */
-function answeredBy(headers: OutgoingHttpHeaders): Buffer {
-  const { [UPSTREAM]: upstream, [PROVIDER]: provider, [REASON]: reason } = headers;
-  const by = {
-    upstream: String(upstream),
-    provider: provider === undefined ? null : String(provider),
-  };
-  return Buffer.from(`: answered by ${sourceName(by)} (${String(reason)})\n\n`);
-}

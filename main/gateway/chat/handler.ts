@@ -35,8 +35,9 @@ import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { MAX_BYTES_AT_ONCE } from '../protocols/json-edit.ts';
 import { pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
+import { NOT_ROUTED } from './answer-headers.ts';
 import { createEarlyAnswer } from './early-answer.ts';
-import { answerChat, NOT_ROUTED, type DropLogger } from './respond.ts';
+import { answerChat, type DropLogger } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
 export interface ChatDeps extends RouterDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;

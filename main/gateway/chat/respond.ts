@@ -4,7 +4,8 @@ import type { FailureReason } from '#shared/reasons.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { errorShapeFor, type ErrorShape, sendError } from '../http/errors.ts';
-import { EVENT_STREAM, gatewayHeaders } from './early-answer.ts';
+import { callHeaders, gatewayHeaders, repairedHeader } from './answer-headers.ts';
+import { EVENT_STREAM } from './early-answer.ts';
 import type { CallAnswer } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { fallbackReason } from '../routing/outcomes.ts';
@@ -18,7 +19,7 @@ import { bytesType, passedType } from '../upstream/headers.ts';
 import { finalResponse, type PassedOn, TOO_LONG } from './final-error.ts';
 import { relayBytes, type RelayEnd } from './relay.ts';
 import type { ResumeDeps } from './resume/resume.ts';
-import { type CallerContext, keepItems, record, relayToEnd, repairedHeader } from './stream.ts';
+import { type CallerContext, keepItems, record, relayToEnd } from './stream.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DroppedFields } from '../protocols/translation/translation.ts';
 interface AnswerContext extends CallerContext {
@@ -40,9 +41,6 @@ export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void
       return sendAnswer(routed, to);
   }
 }
-
-/** The headers of a response for which no upstream was called. */
-export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null);
 
 function sendFinalResponse(
   { outcomes }: Extract<RouteResult, { readonly kind: 'unanswered' }>,
@@ -144,9 +142,7 @@ function sendAnswer(
   const headers = {
     ...toCaller(seen.headers),
     ...base,
-    ...gatewayHeaders(call.upstream, reason, call.provider),
-    ...(SHOWABLE.test(call.model) && { 'x-gateway-model': call.model }),
-    ...(dropped !== undefined && droppedHeader(dropped)),
+    ...callHeaders(call, reason),
   };
   if (dropped !== undefined) deps.noteDropped(dropped, context.call.request.endpoint.upstreamPath);
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
@@ -220,21 +216,12 @@ async function endedWith(
   observer.ended(STATE_AFTER[await relayed]);
 }
 
-/** Callers may choose any name, and a header takes only this. */
-const SHOWABLE = /^[\x21-\x7e]{1,200}$/;
-
 const STATE_AFTER = {
   complete: 'done',
   broken: 'broken',
   diverged: 'broken',
   cancelled: 'cancelled',
 } as const satisfies Record<RelayEnd['kind'], string>;
-
-/** `X-Gateway-Dropped`; absent if nothing was. */
-function droppedHeader({ named, others }: DroppedFields): OutgoingHttpHeaders {
-  const all = others === 0 ? named : [...named, `+${others}`];
-  return all.length === 0 ? {} : { 'x-gateway-dropped': all.join(', ') };
-}
 
 /** Names a protocol by its path. */
 export type DropLogger = (fields: DroppedFields, protocol: string) => void;

@@ -18,6 +18,7 @@ import type { ItemMemory } from '../protocols/responses/history.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
 import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
+import { repairedHeader } from './answer-headers.ts';
 import type { EarlyAnswer } from './early-answer.ts';
 import { createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
@@ -115,10 +116,6 @@ const rescueFor = ({ rescue }: UpstreamCall, attempt: Attempt, res: ServerRespon
   }) ?? asItIs;
 
 const asItIs = (frames: Frames): Frames => frames;
-
-/** How many tool calls were made of text. */
-export const repairedHeader = (calls: number): Record<string, string> =>
-  calls === 0 ? {} : { 'x-gateway-repaired': `tool_calls=${calls}` };
 
 /** Of an answer in the upstream's own words; a later request may go to an upstream that never saw them. */
 export function keepItems(
