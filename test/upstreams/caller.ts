@@ -16,7 +16,7 @@ export const inEach = <Case>(cases: readonly Case[]) =>
 const HI = { role: 'user', content: 'hi' };
 const CITY = '{"city":"Oslo"}';
 
-const QUESTIONS = {
+export const QUESTIONS = {
   chat: { model: 'm', messages: [HI] },
   messages: { model: 'm', max_tokens: 100, messages: [HI] },
   responses: { model: 'm', input: [HI] },

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { SAID } from '../support/chat-answers.ts';
 import { chatStream, startCall } from '../support/client.ts';
+import { PATHS } from '../support/readers/readers.ts';
 import { startBetween, WAYS } from './between.ts';
-import { ask, inEach, PROTOCOLS, type Protocol } from './caller.ts';
+import { ask, inEach, PROTOCOLS, type Protocol, QUESTIONS } from './caller.ts';
 import type { Json } from './system.ts';
 import { DONE, eventsOf, part, saying } from './speech.ts';
 
@@ -92,12 +93,7 @@ test.each(PROTOCOLS)(
   'a caller of %s has comments while a call is held, and learns how many were repaired',
   async (protocol) => {
     const { url } = await startBetween('local', leaking(LEAK));
-    const body = {
-      chat: { messages: [{ role: 'user', content: 'hi' }] },
-      messages: { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
-      responses: { input: 'hi' },
-    }[protocol];
-    const asked = { model: 'm', ...body, ...OFFERS[protocol] };
+    const asked = { ...QUESTIONS[protocol], ...OFFERS[protocol] };
     const path = PATHS[protocol];
     const whole = await startCall(url + path, asked).answer;
     expect(whole.headers['x-gateway-repaired']).toBe('tool_calls=2');
@@ -107,12 +103,6 @@ test.each(PROTOCOLS)(
     expect((await pending.head).trailers).toEqual({ 'x-gateway-repaired': 'tool_calls=2' });
   },
 );
-
-const PATHS = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-};
 
 test.each<
   [protocol: 'messages' | 'responses', what: string, fields: Json, settings: object, Protocol]
@@ -150,6 +140,6 @@ test('a stream passes on each event of text as it came, and of a tool call that 
   const { url } = await startBetween('local', ({ res }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' }).end(eventsOf(events, {}));
   });
-  const body = { messages: [{ role: 'user', content: 'hi' }], ...OFFERS.chat };
+  const body = { ...QUESTIONS.chat, ...OFFERS.chat };
   expect((await chatStream(url, body)).text).toBe(eventsOf(events, {}));
 });

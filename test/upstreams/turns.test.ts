@@ -2,14 +2,12 @@ import { expect, test } from 'vitest';
 import { SAID } from '../support/chat-answers.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startCall } from '../support/client.ts';
-import { typed } from '../support/protocols.ts';
-import { chatOnly } from '../support/speakers.ts';
 import { answers, error, json, type Script, sse } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 import { startBetween } from './between.ts';
 import { ask, inEach } from './caller.ts';
 import { anthropic, openAi } from './refused.ts';
-import { DONE, eventsOf, part, saying } from './speech.ts';
+import { DONE, eventsOf, MESSAGE_START, messageEnd, part, saying, textBlock } from './speech.ts';
 
 const TEXT = { text: SAID.text };
 
@@ -128,14 +126,7 @@ test.each([
 
 const asked = { protocol: 'messages', isStream: true } as const;
 
-const spoken = [
-  typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
-  typed('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-  typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: SAID.text } }),
-  typed('content_block_stop', { index: 0 }),
-  typed('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
-  typed('message_stop'),
-].join('');
+const spoken = [MESSAGE_START, ...textBlock(SAID.text), ...messageEnd('end_turn')].join('');
 
 test.each([
   // github.com/davidmigloz/langchain_dart/issues/778: Kimi.
@@ -149,39 +140,6 @@ test.each([
   expect(await ask(url, asked)).toMatchObject(whole);
   expect(await ask(url, { ...asked, isStream: false })).toMatchObject(whole);
 });
-
-test.each([true, false])(
-  'a refusal without words in the Messages API is an answer (streamed: %s)',
-  async (isStream) => {
-    // github.com/vercel/ai, map-anthropic-stop-reason.ts
-    const events = [
-      typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
-      typed('message_delta', { delta: { stop_reason: 'refusal' }, usage: { output_tokens: 3 } }),
-      typed('message_stop'),
-    ];
-    const { url } = await startBetween('hosted_a', sse(...events), {
-      HOSTED_A_PROTOCOLS: 'native',
-    });
-    const told = await ask(url, { protocol: 'messages', isStream });
-    expect(told).toMatchObject({ upstream: 'hosted_a', finish: 'content_filter', end: 'whole' });
-  },
-);
-
-test.each([true, false])(
-  'a message that says it calls a tool, and calls none, is not an answer (streamed: %s)',
-  async (isStream) => {
-    const events = [
-      typed('message_start', { message: { ...MESSAGE, content: [], stop_reason: null } }),
-      typed('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 0 } }),
-      typed('message_stop'),
-    ];
-    const { url } = await startBetween('hosted_a', sse(...events), {
-      HOSTED_A_PROTOCOLS: 'native',
-    });
-    const told = await ask(url, { protocol: 'messages', isStream });
-    expect(told).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
-  },
-);
 
 test('an upstream of the Messages API is sent a protocol version if the caller named none', async () => {
   // github.com/InternLM/lmdeploy, serve/anthropic
@@ -273,17 +231,3 @@ test.each(inEach([true, false].map((isStream) => ({ isStream }))))(
     expect(await ask(url, { protocol, isStream })).toMatchObject({ upstream: 'hosted_a', text });
   },
 );
-
-test('five answers that are rightly empty leave an engine in use', async () => {
-  const empty = { ...SAID, text: '', finish: 'length' as const };
-  const { url, system } = await startBetween('local', saying(empty, {}));
-  for (let n = 0; n < 5; n += 1) {
-    const told = await ask(url, { protocol: 'chat', isStream: false });
-    expect(told).toMatchObject({ upstream: 'local', finish: 'length', text: '' });
-  }
-  system.script = chatOnly(404, saying(SAID, {}));
-  expect(await ask(url, { protocol: 'chat', isStream: false })).toMatchObject({
-    upstream: 'local',
-    ...TEXT,
-  });
-});

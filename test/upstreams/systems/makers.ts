@@ -1,5 +1,15 @@
 import { openAi } from '../refused.ts';
-import { answer, DONE, part, piece, usagePart, responseEvents, typed } from '../speech.ts';
+import {
+  answer,
+  DONE,
+  MESSAGE_START,
+  messageEnd,
+  part,
+  piece,
+  usagePart,
+  responseEvents,
+  typed,
+} from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** Hosts that serve their own models. */
@@ -63,7 +73,7 @@ export const MAKERS: readonly System[] = [
   },
   {
     // platform.claude.com/docs, OpenAI SDK compatibility.
-    name: 'Anthropic by chat completions',
+    name: 'Anthropic',
     place: 'hosted_a',
     manner: { usage: 'with the end' },
     lists: {
@@ -75,6 +85,21 @@ export const MAKERS: readonly System[] = [
       },
       model: { id: 'm', created: 7, context_length: 4096 },
     },
+    oddities: [
+      {
+        // github.com/vercel/ai, map-anthropic-stop-reason.ts
+        says: 'a refusal without words',
+        native: 'messages',
+        stream: [MESSAGE_START, ...messageEnd('refusal')],
+        fate: { finish: 'content_filter' },
+      },
+      {
+        says: 'that it calls a tool, and calls none',
+        native: 'messages',
+        stream: [MESSAGE_START, ...messageEnd('tool_use')],
+        fate: { next: 'bad_response' },
+      },
+    ],
   },
   {
     // github.com/THU-MAIC/OpenMAIC/issues/1556; github.com/googleapis/python-genai/issues/2868.
