@@ -13,5 +13,5 @@ export function predicateText(reason: string): string {
   return t.predicates[reason] ?? t.failedBecause(reason);
 }
 
-/** The reason at the start of a circuit's last error, such as `unreachable: ECONNREFUSED …`. */
+/** The reason at the start of a circuit's last error, such as `unreachable: nothing listens at …`. */
 export const reasonOf = (lastError: string): string => lastError.split(': ', 1)[0] ?? lastError;

@@ -81,7 +81,7 @@ test('the test of an upstream never shows the key, whatever the upstream says', 
 test('the test of an upstream says why a port does not answer', async () => {
   const { result } = await tested(at({ local: REFUSED_URL }), 'local');
   expect(result).toMatchObject({ ok: false, reason: 'unreachable' });
-  expect(result).toMatchObject({ message: expect.stringMatching(/ECONNREFUSED|refused/) });
+  expect(result).toMatchObject({ message: expect.stringMatching(/^nothing listens at /) });
 });
 
 test('the test of an upstream uses the newer name of the limit if the older is refused', async () => {

@@ -48,7 +48,7 @@ test.each(TIERS)(
       worded({
         status: 502,
         code: 'upstream_unreachable',
-        last: [upstream, `unreachable (ECONNREFUSED ${new URL(url).host})`],
+        last: [upstream, `unreachable (nothing listens at ${new URL(url).host})`],
       }),
     );
   },

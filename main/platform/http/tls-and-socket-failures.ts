@@ -55,6 +55,14 @@ const TEXTS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
 
+/** For codes of a place, which follows. */
+const PLACED_TEXTS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens at',
+  ENOTFOUND: 'no machine is known as',
+  EHOSTUNREACH: 'there is no route to',
+  ENETUNREACH: 'there is no route to',
+};
+
 function describe(error: Error, code: string): string {
   const text = TEXTS[code];
   if (text !== undefined) return text;
@@ -68,6 +76,8 @@ function describe(error: Error, code: string): string {
   const port = 'port' in cause && typeof cause.port === 'number' ? `:${cause.port}` : '';
   const host =
     'hostname' in cause && typeof cause.hostname === 'string' ? ` ${cause.hostname}` : '';
-  const hint = codeOf(cause) === 'EHOSTUNREACH' ? localNetworkHint() : '';
-  return `${code === 'Error' ? (codeOf(cause) ?? cause.name) : code}${host}${address}${port}${hint}`;
+  const name = code === 'Error' ? (codeOf(cause) ?? cause.name) : code;
+  const hint = name === 'EHOSTUNREACH' ? localNetworkHint() : '';
+  const place = host + address + port;
+  return `${place === '' ? name : (PLACED_TEXTS[name] ?? name)}${place}${hint}`;
 }

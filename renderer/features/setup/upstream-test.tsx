@@ -5,7 +5,6 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Answer } from '../../api/client.ts';
 import { formatDuration, counted } from '../../text/format.ts';
-import { plainText } from '../../text/refusal-text.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
@@ -154,6 +153,5 @@ function passedWords(result: Extract<UpstreamTest, { ok: true }>): TestWords {
 
 function failedWords({ reason, message }: Extract<UpstreamTest, { ok: false }>): TestWords {
   if (reason === 'starting') return { tone: 'amber', ...words.starting };
-  const why = plainText(message);
-  return { tone: 'red', word: `Failed: ${reasonText(reason)}.`, detail: why, brief: why };
+  return { tone: 'red', word: `Failed: ${reasonText(reason)}.`, detail: message, brief: message };
 }
