@@ -173,7 +173,7 @@ export const localProviderSchema = providerSchema.pick({
 export const providerEventSchema = z.strictObject({
   at: timestamp,
   kind: z.enum(['enrolled', 'status', 'verification']),
-  /** For people: `serving`, `failed: latency <10s: no answer in 10 s`. */
+  /** For people: `serving`, `failed: latency <10s: no answer in time`. */
   text: z.string(),
 });
 

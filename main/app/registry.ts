@@ -7,6 +7,7 @@ import type { GatewayProviders } from '../gateway/gateway.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { systemLookup } from '../platform/network-guard.ts';
 import { newSecret } from '../platform/secrets.ts';
@@ -23,6 +24,7 @@ export interface ProvidersDeps {
   readonly config: () => Config;
   readonly dataDirectory: string;
   readonly opened: OpenedStore;
+  readonly http: HttpClient;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
@@ -47,7 +49,7 @@ export interface ProvidersDeps {
 export type Providers = ReturnType<typeof createProviders>;
 
 export function createProviders(deps: ProvidersDeps) {
-  const { config, opened, clock, random, log } = deps;
+  const { config, opened, http, clock, random, log } = deps;
   const { store, state } = opened;
   const registry = createRegistry({
     store,
@@ -76,6 +78,7 @@ export function createProviders(deps: ProvidersDeps) {
   });
   const verifier: Verifier = createVerifier({
     host: registry.verifierHost,
+    http,
     clock,
     log,
     random,

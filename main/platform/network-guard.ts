@@ -132,9 +132,6 @@ export function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** The name to ask a TLS server for (RFC 6066, 3); empty for an address, against which its certificate is checked as well. */
-export const serverNameOf = (host: string): string => (isIP(host) === 0 ? host : '');
-
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return url.protocol === 'https:' ? 443 : 80;

@@ -5,27 +5,25 @@ import { fetchModels } from '../../main/gateway/upstream/model-catalogue.ts';
 import { parseBaseAddress } from '../../main/gateway/upstream/upstreams.ts';
 import { systemClock as clock } from '../../main/platform/clock.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
+import { fetchBody } from '../../main/platform/http/fetch-body.ts';
 import { resolveChecked, systemLookup } from '../../main/platform/network-guard.ts';
-import { sendPinned } from '../../main/platform/pinned-request.ts';
 
 const port = Number(process.argv[2]);
 const origin = `http://127.0.0.1:${port}`;
 const edges = { http: createHttpClient(), clock };
 const engine = { origin, basePath: '', authorization: null };
-const { signal } = new AbortController();
 const policy = { loopback: true, ports: [port], loopbackPorts: [port] };
 const source = { id: 'hosted_a', apiKey: null, headers: {} } as const;
 
 const ask = async (scheme = 'http') => {
   const hosted = parseBaseAddress(`${scheme}://127.0.0.1:${port}`, 'hosted_a');
   const name = new URL(`http://localhost:${port}`);
-  const to = { url: new URL(`${origin}/health`), address: '127.0.0.1' };
-  const get = { method: 'GET', to, headers: {}, body: null, timeoutMs: 5000 } as const;
+  const get = { origin, path: '/health', headers: [], timeoutMs: 5000, maxBytes: 1000 };
   const fetched = await fetchModels({ baseAddress: hosted, ...source }, edges);
   return {
     engine: (await lookAt(engine, false, edges)).kind,
     name: (await resolveChecked(name, policy, systemLookup)).kind,
-    machine: (await sendPinned(get, { clock, signal })).kind,
+    machine: (await fetchBody(get, edges)).kind,
     models: fetched.kind === 'failed' ? fetched.reason : fetched.kind,
   };
 };

@@ -7,9 +7,11 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
 import { providerIdOf, publicKeyOf, signHealth } from '../../main/platform/agent-identity.ts';
 import type { Clock } from '../../main/platform/clock.ts';
+import { createHttpClient } from '../../main/platform/http/client.ts';
 import { newSecret } from '../../main/platform/secrets.ts';
 import { UNVERIFIED } from '../../main/registry/store/store.ts';
 import type { RunEdges } from '../../main/registry/verification/checks.ts';
@@ -37,7 +39,7 @@ export type FakeProvider = Awaited<ReturnType<typeof startFakeProvider>>;
 /** What a fake provider serves and how it is reached. */
 export interface FakeProviderOptions {
   readonly models?: readonly string[];
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: { readonly key: Buffer; readonly cert: Buffer };
 }
 
 /** The agent of a GPU machine over real sockets, which passes every check; every route may be scripted. */
@@ -181,7 +183,10 @@ export function edgesFor(
   clock: Clock,
   names: Readonly<Record<string, readonly string[]>> = {},
 ): RunEdges {
+  const http = createHttpClient();
+  onTestFinished(() => http.close());
   return {
+    http,
     clock,
     lookup: (name) => Promise.resolve(names[name] ?? ['127.0.0.1']),
     newNonce: newSecret,

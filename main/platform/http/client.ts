@@ -28,15 +28,17 @@ export function createHttpClient({
   const origins = new Map<string, Origin>();
   let isClosed = false;
 
-  function originOf({ origin: url, proxied = false }: HttpRequest): Origin {
+  function originOf({ origin: url, address, proxied = false }: HttpRequest): Origin {
     const isProxied = proxied && !isLoopbackHost(new URL(url).hostname);
     const proxies = isProxied ? environmentProxies() : null;
-    const key = proxies === null ? url : `${url} through a proxy`;
+    let key = proxies === null ? url : `${url} through a proxy`;
+    if (address !== undefined) key += ` at ${address}`;
     let origin = origins.get(key);
     if (origin === undefined) {
       if (origins.size >= MAX_ORIGINS) forgetUnconnected();
       origin = {
         url,
+        address,
         proxies,
         idle: [],
         open: new Set(),

@@ -14,6 +14,8 @@ export interface Proxies {
 /** An origin and the connections to it. */
 export interface Origin {
   readonly url: string;
+  /** Where it is, if its name must not be resolved. */
+  readonly address: string | undefined;
   /** Null for one that is reached directly. */
   readonly proxies: Proxies | null;
   /** Most recently used last. */
@@ -145,11 +147,11 @@ export class Connection {
 
   /** A server that does not take up the session that it is offered may refuse the connection. */
   readonly #connect: buildConnector.connector = (options, callback) => {
-    const { session } = this.#origin;
+    const { session, address = options.hostname } = this.#origin;
     const isTls = options.protocol === 'https:';
     if (isTls) trustSystemCertificates();
     const connect = buildConnector({ session, allowH2: false, timeout: CONNECT_TIMEOUT_MS });
-    const socket: unknown = connect(options, (...[error, connected]) => {
+    const socket: unknown = connect({ ...options, hostname: address }, (...[error, connected]) => {
       if (error === null) callback(null, connected);
       else if (session === undefined || !isRefusedHello(error)) callback(error, null);
       else {

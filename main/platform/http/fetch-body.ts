@@ -6,6 +6,8 @@ import type { HttpClient, ResponseHeaders } from './types.ts';
 /** A request with a small response: a health check, a list of models, a message to the registry. */
 export interface BodyRequest {
   readonly origin: string;
+  /** As of an `HttpRequest`. */
+  readonly address?: string;
   /** Path and query. */
   readonly path: string;
   /** Names and values in turn. */
@@ -56,7 +58,7 @@ const TIMED_OUT: FetchResult = { kind: 'timed_out', detail: 'no answer in time' 
 const ABORTED: FetchResult = { kind: 'aborted', detail: 'it was stopped' };
 
 function start(request: BodyRequest, http: HttpClient) {
-  const { origin, path, maxBytes, json = null, proxied = false } = request;
+  const { origin, address, path, maxBytes, json = null, proxied = false } = request;
   const method = request.method ?? (json === null ? 'GET' : 'POST');
   const ownHeaders = json === null ? [] : ['content-type', 'application/json'];
   const headers = [...ownHeaders, ...request.headers];
@@ -67,7 +69,7 @@ function start(request: BodyRequest, http: HttpClient) {
     const body = new ByteBuffer();
     let head: { status: number; headers: ResponseHeaders } = { status: 0, headers: {} };
     return http.send(
-      { method, origin, path, headers, body: json, fresh, proxied },
+      { method, origin, address, path, headers, body: json, fresh, proxied },
       {
         onHead: (status, seen) => void (head = { status, headers: seen }),
         onData(chunk) {

@@ -34,6 +34,8 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** As in `https://api.example.com:443`. */
   readonly origin: string;
+  /** The IP address to connect to, in place of those that the origin's name has by now. */
+  readonly address?: string | undefined;
   /** Path and query. */
   readonly path: string;
   /** Names and values in turn, sent in this order. */
@@ -76,6 +78,6 @@ export interface TransportFailure {
   readonly kind: 'unreachable' | 'malformed' | 'cut' | 'exhausted';
   /** A kept connection broke before any byte of this response: the other side had just closed it. */
   readonly stale: boolean;
-  /** Short text for logs and reports, such as `ECONNREFUSED 127.0.0.1:8080`; never holds a secret. */
+  /** Short text for logs and reports, such as `nothing listens at 127.0.0.1:8080`; never holds a secret. */
   readonly detail: string;
 }

@@ -4,6 +4,8 @@ import { parsePublicKey } from '../../platform/agent-identity.ts';
 import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { urlHost } from '../../platform/http/addresses.ts';
+import { fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
+import type { HttpClient } from '../../platform/http/types.ts';
 import {
   type AddressPolicy,
   canonicalIp,
@@ -13,7 +15,6 @@ import {
   portOf,
   resolveChecked,
 } from '../../platform/network-guard.ts';
-import { type PinnedResult, sendPinned } from '../../platform/pinned-request.ts';
 import type { VerificationSubject } from '../verifier-port.ts';
 import { type AddressCandidate, candidatesOf } from './candidates.ts';
 import {
@@ -47,13 +48,12 @@ export interface AddressRules {
 }
 
 export interface RunEdges {
+  readonly http: HttpClient;
   readonly clock: Clock;
   readonly lookup: Lookup;
   /** A fresh random number of at least 128 bits, in hex. */
   readonly newNonce: () => string;
   readonly rules: AddressRules;
-  /** PEM; replaces the system's certificate authorities. */
-  readonly ca?: string;
 }
 
 /**
@@ -170,6 +170,8 @@ const CHAT_PATH = '/v1/chat/completions';
 const MODELS_PATH = '/v1/models';
 const GET_TIMEOUT_MS = 5000;
 const INFERENCE_TIMEOUT_MS = 10_000;
+/** Larger than any health report or model list. */
+const MAX_BODY_BYTES = 64 * 1024;
 
 /**
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
@@ -277,25 +279,23 @@ interface Question {
 
 /** Sends one request to a checked address and measures its duration; with `json` it is a test inference. */
 async function ask(
-  { clock, signal, ca }: Probing,
-  to: CheckedUrl,
+  { http, clock, signal }: Probing,
+  { url, address }: CheckedUrl,
   { path, token, json }: Question,
-): Promise<{ readonly answer: PinnedResult; readonly latencyMs: number }> {
-  const isPost = json !== undefined;
+): Promise<{ readonly answer: FetchResult; readonly latencyMs: number }> {
+  const credentials = token === null ? [] : ['x-gateway-token', token];
   const startedTicks = clock.ticks();
-  const answer = await sendPinned(
+  const answer = await fetchBody(
     {
-      method: isPost ? 'POST' : 'GET',
-      to: { ...to, url: new URL(path, to.url) },
-      headers: {
-        accept: 'application/json',
-        ...(token === null ? {} : { 'x-gateway-token': token }),
-        ...(isPost ? { 'content-type': 'application/json' } : {}),
-      },
-      body: isPost ? JSON.stringify(json) : null,
-      timeoutMs: isPost ? INFERENCE_TIMEOUT_MS : GET_TIMEOUT_MS,
+      origin: url.origin,
+      address,
+      path,
+      headers: ['accept', 'application/json', ...credentials],
+      ...(json === undefined ? {} : { json: Buffer.from(JSON.stringify(json)) }),
+      timeoutMs: json === undefined ? GET_TIMEOUT_MS : INFERENCE_TIMEOUT_MS,
+      maxBytes: MAX_BODY_BYTES,
     },
-    { clock, signal, ...(ca === undefined ? {} : { ca }) },
+    { http, clock, signal },
   );
   return { answer, latencyMs: clock.ticks() - startedTicks };
 }

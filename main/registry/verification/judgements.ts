@@ -4,7 +4,7 @@ import type { AgentRecord, Check } from '#shared/provider.ts';
 import { CHECK_MISSING, CHECK_NAMES, CHECKS, type CheckName } from '#shared/checks.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import { parseJson } from '../../platform/json.ts';
-import type { PinnedResult } from '../../platform/pinned-request.ts';
+import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import { type CandidateSource, readable } from './candidates.ts';
 
 const healthSchema = z.object({ status: z.string(), id: z.string(), signature: z.string() });
@@ -22,7 +22,7 @@ interface ExpectedIdentity {
 }
 
 /** Whether `/health` reports that the engine has no model loaded; a missing field does not count. */
-export function reportsNoModel(answer: PinnedResult): boolean {
+export function reportsNoModel(answer: FetchResult): boolean {
   if (answer.kind !== 'response') return false;
   return z.object({ model: z.null() }).safeParse(parseJson(answer.body.toString('utf8'))).success;
 }
@@ -31,7 +31,7 @@ export function reportsNoModel(answer: PinnedResult): boolean {
 const LOADING = /\b(loading|starting|warming)\b/i;
 
 /** Judges the answer to `GET /health?nonce=`, its signature before its content. */
-export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): CheckJudgement {
+export function judgeHealth(answer: FetchResult, expected: ExpectedIdentity): CheckJudgement {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   const health = healthSchema.safeParse(json).data;
@@ -46,14 +46,14 @@ export function judgeHealth(answer: PinnedResult, expected: ExpectedIdentity): C
   return PASSED;
 }
 
-export function judgeInference(answer: PinnedResult): CheckJudgement {
-  if (answer.kind === 'timeout') return { result: 'timeout', error: answer.error };
+export function judgeInference(answer: FetchResult): CheckJudgement {
+  if (answer.kind === 'timed_out') return { result: 'timeout', error: answer.detail };
   return judgeEngineAnswer(answer, (json) =>
     completionSchema.safeParse(json).success ? PASSED : failure('no choices in the answer'),
   );
 }
 
-export function judgeModels(answer: PinnedResult, model: string): CheckJudgement {
+export function judgeModels(answer: FetchResult, model: string): CheckJudgement {
   return judgeEngineAnswer(answer, (json) => {
     const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
     if (ids === undefined) return failure('not a list of models');
@@ -64,7 +64,7 @@ export function judgeModels(answer: PinnedResult, model: string): CheckJudgement
 }
 
 function judgeEngineAnswer(
-  answer: PinnedResult,
+  answer: FetchResult,
   judge: (json: unknown) => CheckJudgement,
 ): CheckJudgement {
   if (answer.kind !== 'response') return unanswered(answer);
@@ -77,7 +77,7 @@ function judgeEngineAnswer(
 const MAX_OWNER_LENGTH = 100;
 
 /** The `owned_by` of a listed model; null if the list has none. */
-export function ownerOf(answer: PinnedResult, model: string): string | null {
+export function ownerOf(answer: FetchResult, model: string): string | null {
   if (answer.kind !== 'response') return null;
   const models = modelsSchema.safeParse(parseJson(answer.body.toString('utf8'))).data?.data ?? [];
   const owner = models.find(({ id }) => id === model)?.owned_by;
@@ -92,7 +92,7 @@ export function judgeEngine({ status, code }: AgentRecord['engine_health']): Che
   return failure(`the engine is "${readable(status)}" (${answered})`);
 }
 
-type AgentResponse = Extract<PinnedResult, { readonly kind: 'response' }>;
+type AgentResponse = Extract<FetchResult, { readonly kind: 'response' }>;
 
 /** Error codes of an agent that accepts no more requests now. */
 const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
@@ -108,14 +108,14 @@ function notReady({ status }: AgentResponse, json: unknown): CheckJudgement | nu
   return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
 }
 
-function unanswered(answer: Exclude<PinnedResult, AgentResponse>): CheckJudgement {
+function unanswered(answer: Exclude<FetchResult, AgentResponse>): CheckJudgement {
   switch (answer.kind) {
     case 'exhausted':
       return NOT_ASKED;
     case 'aborted':
       return failure('the run ran out of time');
     default:
-      return failure(answer.error);
+      return failure(answer.detail);
   }
 }
 
