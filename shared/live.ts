@@ -1,92 +1,15 @@
 import type { Judgement, Sightings } from './condition.ts';
 import type { UpstreamId } from './ids.ts';
-import { type FallbackReason, OUTRUN } from './reasons.ts';
+import { OUTRUN } from './reasons.ts';
+import type { AttemptRow, RequestRow } from './request-row.ts';
 import type { StatusReport } from './status.ts';
-import type { Tokens, TurnReading } from './usage.ts';
 
-/**
- * Why a call was made: it was that upstream's turn, the previous one was slow, or a stream broke off and had to be
- * resumed.
- */
-export type AttemptCause = 'turn' | 'hedge' | 'resume';
+export type { AttemptRow, RequestRow };
 
+export type AttemptCause = AttemptRow['cause'];
 /** `probing`: this call, or another one, tested the upstream after its cool-down. */
-export type CircuitState = 'closed' | 'open' | 'probing';
-
-/** Times are milliseconds since the request arrived. */
-export interface AttemptRow {
-  readonly upstream: UpstreamId;
-  /** The machine of the local pool that was called; null for other upstreams. */
-  readonly provider: string | null;
-  /** Its name at the time, kept in case it is removed; null if it had none. */
-  readonly machine: string | null;
-  readonly cause: AttemptCause;
-  readonly startMs: number;
-  /** Further calls while it was starting; not counted as requests. */
-  readonly polls: number;
-  /** First content; null before it. */
-  readonly firstContentMs: number | null;
-  /** Last content; null before the first, and if the upstream did not stream the answer. */
-  readonly lastContentMs: number | null;
-  /** Null while the attempt runs. */
-  readonly endMs: number | null;
-  /** Why it did not give the answer; null if it did, or is still running. */
-  readonly reason: FallbackReason | null;
-  /** The failure in the upstream's own words, at most 300 characters, without secrets or the prompt. */
-  readonly error: string | null;
-  /** The model that was asked for there; null if the upstream chooses. */
-  readonly model: string | null;
-  /** The circuit of the upstream or machine when the call was made, and after its result. */
-  readonly circuitBefore: CircuitState;
-  readonly circuitAfter: CircuitState | null;
-  /** Parts of the prompt that change with every request and were replaced by a constant; absent if there were none. */
-  readonly fixedParts?: readonly string[];
-  /** Tool calls that the model wrote into its text, and the gateway made; absent if there were none. */
-  readonly repairedCalls?: number;
-  /** What an own engine that reports its cache has read of a conversation; absent if nothing is to be explained. */
-  readonly reading?: TurnReading;
-  /** Null while it runs, or if nothing was used. */
-  readonly tokens: Tokens | null;
-  /** The tokens that its engine has read of a longer prompt; null if it has read all, as far as is known. */
-  readonly cutAtTokens: number | null;
-}
-
-export interface RequestCaller {
-  /** Masked; null if no key is needed. */
-  readonly key: string | null;
-  readonly address: string | null;
-  readonly userAgent: string | null;
-}
-
-/** Never holds the prompt or the answer. */
-export interface RequestRow {
-  readonly id: string;
-  /** Wall-clock milliseconds since the epoch. */
-  readonly startedAt: number;
-  readonly caller: RequestCaller;
-  /** The endpoint's path after the version, such as `chat/completions`. */
-  readonly endpoint: string;
-  readonly model: string | null;
-  readonly stream: boolean;
-  /** Name of the API key that it was sent with; null without one. */
-  readonly key: string | null;
-  /** `broken`: the answer had begun and the upstream did not finish it. */
-  readonly state: 'running' | 'done' | 'failed' | 'broken' | 'cancelled';
-  /** The upstream that gave the answer; null before that. */
-  readonly upstream: UpstreamId | null;
-  /** HTTP status sent to the caller; null before it is known. */
-  readonly status: number | null;
-  /** The `X-Gateway-Fallback-Reason` value so far. */
-  readonly fallbackReason: string;
-  /** Events relayed to the caller, about one per token; 0 for answers that were not streamed. */
-  readonly events: number;
-  readonly endMs: number | null;
-  /** The tokens of all its attempts; null before the first of them has ended. */
-  readonly tokens: Tokens | null;
-  /** At most the first 16 attempts; `attemptCount` counts all. */
-  readonly attempts: readonly AttemptRow[];
-  readonly attemptCount: number;
-}
+export type CircuitState = AttemptRow['circuitBefore'];
+export type RequestCaller = RequestRow['caller'];
 
 /** How requests end; one that the app cancelled has no outcome. */
 export const OUTCOMES = ['first-choice', 'fell-back', 'failed'] as const;

@@ -1,8 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import type { RequestRow } from '#shared/live.ts';
 import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
+import { requestRowSchema } from '#shared/request-row.ts';
 import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
+import { parseJson } from '../../platform/json.ts';
 import {
   DAY_MS,
   type DaySum,
@@ -15,7 +17,6 @@ import {
   type UsageSpan,
   type UsageWrite,
 } from './queries.ts';
-import { requestRows } from './request-row.ts';
 import { REQUESTED_MODELS_TABLE, requestedModelQueries } from './requested-models.ts';
 import { rereadQueries, REREADS_TABLE } from './rereads.ts';
 import { MAX_FIGURE, NO_USAGE, type UsagePlace } from './tally.ts';
@@ -100,10 +101,15 @@ function requestQueries(db: Database) {
       for (const { pot, json } of ended) add.run(pot, json);
       for (const pot of new Set(ended.map((each) => each.pot))) drop.run(pot, pot);
     },
-    rows: (limit: number) => rows.all(limit),
-    row: (id: string) => row.all(id),
+    rows: (limit: number) => rowsIn(rows.all(limit)),
+    /** Null if it is not stored. */
+    row: (id: string) => rowsIn(row.all(id))[0] ?? null,
   };
 }
+
+/** A file is untrusted input: what cannot be read is left out. */
+const rowsIn = (texts: readonly string[]): readonly RequestRow[] =>
+  texts.flatMap((text) => requestRowSchema.safeParse(parseJson(text)).data ?? []);
 
 export type UsageOperations = ReturnType<typeof usageOperations>;
 
@@ -192,14 +198,13 @@ export function usageOperations(db: Database) {
         today: since.get({ from: dayFrom, to }) ?? NO_USAGE,
         thisMonth: since.get({ from: monthFrom, to }) ?? NO_USAGE,
       }),
-      requests: (wanted: RequestQuery) => pageOf(requestRows(requests.rows(MAX_ROWS_KEPT)), wanted),
-      /** Null if it is not stored. */
-      request: (id: string): RequestRow | null => requestRows(requests.row(id))[0] ?? null,
+      requests: (wanted: RequestQuery) => pageOf(requests.rows(MAX_ROWS_KEPT), wanted),
+      request: requests.row,
       /** What apps asked for in the 30 days before a time. */
       requestedModels: requested.all,
       /** What the start needs of an earlier run: the newest requests, newest first, and the sums of its last days. */
       earlier: (): { readonly rows: readonly RequestRow[]; readonly before: UsageBefore } => ({
-        rows: requestRows(requests.rows(ROWS_AT_START)),
+        rows: requests.rows(ROWS_AT_START),
         before: {
           spent: spent.all(),
           keyRequests: keyRequests.all(),

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { outcomeOf, type RequestRow } from '#shared/live.ts';
 import { queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
-import { requestRows } from '../../../main/gateway/usage/request-row.ts';
 import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
 import { openFileHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
@@ -21,9 +20,10 @@ test('a stored request has the status of a failure, and no words of the upstream
     [null, null],
   ] as const;
   for (const [error, stored] of texts) {
+    const queries = open();
     const row = request('req_1', { attempts: [attempt({ error })] });
-    const [read] = requestRows([storedRow(row).json]);
-    expect(read?.attempts.map((each) => each.error)).toEqual([stored]);
+    queries.add({ nowMs: 0, increments: [], rows: [storedRow(row)] });
+    expect(queries.request('req_1')?.attempts.map((each) => each.error)).toEqual([stored]);
   }
 });
 
