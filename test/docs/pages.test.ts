@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentRoutes } from '../../main/agent/routes.ts';
-import { ENDPOINT_ROUTES } from '../../main/gateway/api/routes.ts';
+import { ENDPOINTS } from '../../main/gateway/protocols/endpoints.ts';
 import { cliPage } from '../../scripts/cli-page.ts';
 import { configurationPage } from '../../scripts/docs.ts';
 
@@ -91,9 +91,8 @@ test('docs/reference/http-api.md lists every route, with who may use it', () => 
   expect(rows).toContainEqual({ method: 'GET', path: '/healthz', access: 'anyone' });
   expect(rows).toContainEqual({ method: 'GET', path: '/api/v1/providers', access: 'callers' });
   expect(rows.length).toBeGreaterThan(20);
-  for (const { endpoint, method, access } of ENDPOINT_ROUTES) {
-    for (const path of endpoint.paths) rows.push({ method, path, access });
-  }
+  for (const path of ENDPOINTS.flatMap(({ paths: all }) => all))
+    rows.push({ method: 'POST', path, access: 'callers' });
   const page = read('docs/reference/http-api.md').split('\n');
   const isListed = ({ method, path, access }: (typeof rows)[number]) =>
     page.some(

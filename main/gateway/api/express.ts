@@ -18,7 +18,8 @@ import {
   sendError,
   sendErrorEarly,
 } from '../http/errors.ts';
-import { ENDPOINT_ROUTES } from './routes.ts';
+import { ENDPOINTS } from '../protocols/endpoints.ts';
+
 interface ExpressDeps {
   readonly identify: Identify;
   /** The built window; while it is missing, `/` serves a page that says how to build it. */
@@ -101,10 +102,9 @@ function nothingAt(path: string): GatewayError {
   return notFound(`There is nothing at ${shown}. ${instead}`);
 }
 
-const APP_PATHS = [
-  ...ENDPOINT_ROUTES.flatMap(({ endpoint }) => endpoint.paths),
-  '/v1/models',
-].filter((path) => path.startsWith('/v1/'));
+const APP_PATHS = [...ENDPOINTS.flatMap(({ paths }) => paths), '/v1/models'].filter((path) =>
+  path.startsWith('/v1/'),
+);
 const SERVED = `Apps can call ${APP_PATHS.join(', ')}.`;
 /** The longest first: one may end as another does. */
 const MEANT_PATHS = APP_PATHS.toSorted((a, b) => b.length - a.length);

@@ -11,11 +11,12 @@ import { NOSNIFF } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
-import type { ChatDeps } from '../chat/handler.ts';
+import { type ChatDeps, handleChat } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/answer-headers.ts';
 import { type GatewayError, sendError, sendErrorEarly } from '../http/errors.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import { ENDPOINTS } from '../protocols/endpoints.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
-import { ENDPOINT_ROUTES } from './routes.ts';
 interface ServerDeps {
   readonly config: () => Config;
   /** Random; marks the requests that this gateway passes on. */
@@ -47,17 +48,20 @@ export function createGatewayServer(deps: ServerDeps): Server {
   return createGuardedServer((req, res) => dispatch(req, res, deps), deps.chat.clock);
 }
 
-const ENDPOINT_AT: ReadonlyMap<string, (typeof ENDPOINT_ROUTES)[number]> = new Map(
-  ENDPOINT_ROUTES.flatMap((route) => route.endpoint.paths.map((path) => [path, route])),
+/** They bypass Express, which would cost CPU time on each request. All take POST only. */
+const ENDPOINT_AT: ReadonlyMap<string, ApiEndpoint> = new Map(
+  ENDPOINTS.flatMap((endpoint) => endpoint.paths.map((path) => [path, endpoint])),
 );
 
 /** The order of the checks matters: guard, stop, preflight, then route. */
 function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): void {
   const { gateway } = deps.config();
-  const route = ENDPOINT_AT.get(pathOf(req));
+  const endpoint = ENDPOINT_AT.get(pathOf(req));
   const cors = corsHeaders(req.headers, gateway.allowedOrigins);
   const headers = () =>
-    route !== undefined ? { ...cors, ...NOT_ROUTED, 'x-gateway-request-id': newRequestId() } : cors;
+    endpoint !== undefined
+      ? { ...cors, ...NOT_ROUTED, 'x-gateway-request-id': newRequestId() }
+      : cors;
   const refused = refusal(req.headers, {
     allowedHosts: gateway.allowedHosts,
     allowedOrigins: gateway.allowedOrigins,
@@ -71,7 +75,7 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
     sendError(res, SHUTTING_DOWN, { ...headers(), connection: 'close' });
   } else if (req.method === 'OPTIONS' && 'access-control-allow-origin' in cors) {
     res.writeHead(204, { ...NOSNIFF, ...cors, ...preflightHeaders(req.headers) }).end();
-  } else if (route === undefined) {
+  } else if (endpoint === undefined) {
     for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
     deps.otherwise(req, res);
   } else if (req.headers.upgrade?.toLowerCase() === 'websocket') {
@@ -80,15 +84,14 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
       upgrade: 'HTTP/1.1',
       connection: 'close, upgrade',
     });
-  } else if (req.method !== route.method) {
-    sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: route.method });
+  } else if (req.method !== 'POST') {
+    sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: 'POST' });
   } else if (!addHop(req.headers, deps.id)) {
     sendErrorEarly(req, res, LOOP, { headers: headers(), clock: deps.chat.clock, maxRestBytes: 0 });
   } else {
-    const { endpoint } = route;
     const identity = deps.identify(req.headers);
     const caller = { endpoint, identity, cors };
-    route.handle(req, res, caller, deps.chat).catch((error: unknown) => {
+    handleChat(req, res, caller, deps.chat).catch((error: unknown) => {
       deps.onBug(error);
       if (res.headersSent) res.destroy();
       else sendError(res, INTERNAL_ERROR, headers());
