@@ -31,8 +31,6 @@ const PREFIX = 'sy-';
 export function createNamedKeys(deps: NamedKeysDeps) {
   const { clock, log } = deps;
   let keys = deps.stored;
-  let byDigest = namesByDigest(keys);
-  let limited = limitsByName(keys);
   const used = new Map<string, number>();
   let savedAt = -Infinity;
   const uses = deps.keepUses(() => Object.fromEntries(used));
@@ -49,8 +47,6 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       return refused({ status: 500, code: 'settings_unwritten', message });
     }
     keys = next;
-    byDigest = namesByDigest(keys);
-    limited = limitsByName(keys);
     return null;
   }
 
@@ -92,8 +88,7 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       log('info', 'key_limited', { name, ...limits });
       return null;
     },
-    /** Null if the key has no limit, or no key has this name. */
-    limitsOf: (name: string): KeyLimitValues | null => limited.get(name) ?? null,
+    limitsOf: (name: string): KeyLimitValues => keys.find((key) => key.name === name)?.limits ?? {},
     revoke(name: string): Refusal | null {
       const left = keys.filter((each) => each.name !== name);
       if (left.length === keys.length) return unknownName(name);
@@ -106,7 +101,7 @@ export function createNamedKeys(deps: NamedKeysDeps) {
     },
     /** The name of the key with this digest, which counts as used now; null if there is none. */
     use(digest: string): string | null {
-      const name = byDigest.get(digest);
+      const name = keys.find((key) => key.digest === digest)?.name;
       if (name === undefined) return null;
       used.set(name, clock.now());
       if (clock.ticks() - savedAt >= USE_SAVED_EVERY_MS) {
@@ -120,15 +115,6 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       return uses.flush();
     },
   };
-}
-
-function namesByDigest(keys: readonly StoredKey[]): ReadonlyMap<string, string> {
-  return new Map(keys.map(({ name, digest }) => [digest, name]));
-}
-
-function limitsByName(keys: readonly StoredKey[]): ReadonlyMap<string, KeyLimitValues> {
-  const limited = keys.filter(({ limits }) => Object.keys(limits).length > 0);
-  return new Map(limited.map(({ name, limits }) => [name, limits]));
 }
 
 const BAD_NAME = refused(

@@ -70,7 +70,7 @@ export interface MonitorDeps {
   readonly watched: (isWatched: boolean) => void;
   readonly proof: (id: string) => VerificationProof | null;
   readonly usage: UsageStore;
-  readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues | null };
+  readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
 }

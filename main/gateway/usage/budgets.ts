@@ -90,8 +90,7 @@ export function createKeyLimits(
   { keyRequests, keyTokens }: UsageBefore,
   deps: {
     readonly clock: Clock;
-    /** Null if the key has no limit. */
-    readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>> | null;
+    readonly limitsOf: (key: string) => Readonly<Partial<Record<KeyLimitName, number>>>;
     readonly log: Log;
   },
 ) {
@@ -104,7 +103,6 @@ export function createKeyLimits(
 
   function at(key: string): readonly KeyLimitAt[] {
     const limits = limitsOf(key);
-    if (limits === null) return [];
     return KEY_LIMIT_NAMES.flatMap((name) => {
       const limit = limits[name];
       if (limit === undefined) return [];
