@@ -9,7 +9,6 @@ import {
 import type { KeyLimitUse, KeyList } from '#shared/keys.ts';
 import { isObject, memberOf } from '../../platform/json.ts';
 import type { Sharing, SharingChange } from '#shared/sharing.ts';
-import type { WarmupState } from '#shared/status.ts';
 import type { LiveConfig, PatchResult } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
@@ -41,24 +40,21 @@ interface ControlDeps {
   readonly isProvider: (id: string) => boolean;
 }
 
-const NO_MONEY = {
+const NO_MONEY: GatewayError = {
   status: 409,
   code: 'zero_spend',
   message:
     '“Never spend money” is on, and this would cost money; switch it off first (routing.forceZero).',
-} as const satisfies GatewayError;
+};
 
-const NO_WARMUP = {
-  not_configured: {
-    status: 409,
-    code: 'not_configured',
-    message: 'There is no rented GPU. Set ondemand.baseUrl (INGLENOOK_ONDEMAND_BASE_URL) first.',
-  },
-  zero_spend: NO_MONEY,
-} as const satisfies Record<string, GatewayError>;
+const NO_RENTED_GPU: GatewayError = {
+  status: 409,
+  code: 'not_configured',
+  message: 'There is no rented GPU. Set ondemand.baseUrl (INGLENOOK_ONDEMAND_BASE_URL) first.',
+};
 
 export function controlRoutes(deps: ControlDeps): readonly Route[] {
-  const { settings, circuits, sightings, checker, isProvider } = deps;
+  const { settings, config, remotes, warmup, circuits, sightings, checker, isProvider } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings()[id].kind === 'failed';
     circuits.reset(id);
@@ -80,10 +76,11 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
       return patchedAnswer(settings.swap(id, other));
     }),
     route('POST', '/api/v1/warmup', 'control', () => {
-      const state = startWarmup(deps);
-      return state === 'not_configured' || state === 'zero_spend'
-        ? refused(NO_WARMUP[state])
-        : answered({ state }, 202);
+      const upstream = remotes().find(({ id }) => id === 'ondemand');
+      if (upstream === undefined) return refused(NO_RENTED_GPU);
+      if (config().routing.forceZero) return refused(NO_MONEY);
+      warmup.start(upstream);
+      return answered({ state: warmup.view().state }, 202);
     }),
     route('POST', '/api/v1/circuits/:id/reset', 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
@@ -105,19 +102,6 @@ const notHosted = (id: string) =>
 function wrongPartner(id: HostedId): GatewayError {
   const others = HOSTED_IDS.filter((each) => each !== id);
   return invalidParam('with', `must be another hosted upstream: ${others.join(' or ')}`);
-}
-
-/** The resulting state, or why no warm-up may start. */
-function startWarmup({
-  config,
-  remotes,
-  warmup,
-}: ControlDeps): WarmupState | keyof typeof NO_WARMUP {
-  const upstream = remotes().find(({ id }) => id === 'ondemand');
-  if (upstream === undefined) return 'not_configured';
-  if (config().routing.forceZero) return 'zero_spend';
-  warmup.start(upstream);
-  return warmup.view().state;
 }
 
 const noCircuit = (id: string) =>
