@@ -51,8 +51,6 @@ function limitNursery(): void {
   growthFactor = factor;
 }
 
-export type ProcessUsage = ReturnType<typeof processUsage>;
-
 export function processUsage() {
   const { user, system } = process.cpuUsage();
   return {

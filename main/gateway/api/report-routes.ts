@@ -1,26 +1,14 @@
-import type { GpuFigures } from '#shared/agent.ts';
-import type { ProvidersSummary } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
 import { FACETS, REQUEST_FILTERS, type RequestQuery } from '#shared/request-filter.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
-import type { Config } from '../../config/schema.ts';
 import { answered, route, type Route, type RouteRequest } from '../../platform/http/routes.ts';
-import { processUsage } from '../../platform/process.ts';
-import type { NamedKeys } from '../auth/named-keys.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
 import { EXPOSITION_TYPE } from '../monitoring/exposition.ts';
-import { metricsOf } from '../monitoring/metrics.ts';
-import type { Monitor } from '../monitoring/monitor.ts';
+import { type MetricsDeps, metricsOf } from '../monitoring/metrics.ts';
 
-interface ReportDeps {
-  readonly monitor: Monitor;
-  readonly config: () => Config;
-  readonly keys: Pick<NamedKeys, 'list'>;
-  readonly summary: () => ProvidersSummary;
+interface ReportDeps extends MetricsDeps {
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
-  readonly gpus: () => readonly GpuFigures[];
-  readonly app: () => { readonly version: string };
 }
 
 /** How the gateway does and what it has done. */
@@ -46,7 +34,7 @@ export function reportRoutes(deps: ReportDeps): readonly Route[] {
       return row === null ? noRequest(id) : answered(row);
     }),
     route('GET', '/metrics', 'callers', () => {
-      return { kind: 'file', type: EXPOSITION_TYPE, body: Buffer.from(metrics(deps)) };
+      return { kind: 'file', type: EXPOSITION_TYPE, body: Buffer.from(metricsOf(deps)) };
     }),
     route('GET', '/healthz', 'anyone', () => answered({ status: 'ok' })),
     route('GET', '/readyz', 'anyone', () => {
@@ -59,23 +47,6 @@ export function reportRoutes(deps: ReportDeps): readonly Route[] {
 function withNames(history: UsageHistory, nameOf: ReportDeps['nameOf']): HistoryReport {
   const ids = history.parts.flatMap(({ provider }) => provider ?? []);
   return { ...history, names: namesNow(ids, nameOf) };
-}
-
-function metrics({ monitor, app, config, summary, keys, gpus }: ReportDeps): string {
-  const { status, counters, circuits, budgets, keyLimits } = monitor;
-  return metricsOf({
-    version: app().version,
-    status: status('0'),
-    inFlight: counters.inFlight(),
-    counted: counters.text(),
-    budgetsOf: (id) => budgets.of(id),
-    keyLimits: keys.list().flatMap(({ name }) => keyLimits.of(name)),
-    currency: config().gateway.currency,
-    circuitAt: (id) => circuits.at(id).breaker.state.kind,
-    providers: summary(),
-    gpus: gpus(),
-    process: processUsage(),
-  });
 }
 
 type Query = RouteRequest['query'];

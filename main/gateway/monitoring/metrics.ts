@@ -1,28 +1,23 @@
 import type { GpuFigures } from '#shared/agent.ts';
-import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS } from '#shared/ids.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import { VERIFICATION_STATES } from '#shared/provider.ts';
 import { type StatusReport, type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
-import type { ProcessUsage } from '../../platform/process.ts';
-import type { BreakerState } from '../circuits/breaker.ts';
-import type { KeyLimitAt, LimitAt } from '../usage/budgets.ts';
+import type { Config } from '../../config/schema.ts';
+import { processUsage } from '../../platform/process.ts';
 import { IN_CURRENCY, UNIT_NANO } from './counters.ts';
 import { counter, gauge, type Point } from './exposition.ts';
+import type { Monitor } from './monitor.ts';
 
-interface Figures {
-  readonly version: string;
-  readonly status: StatusReport;
-  /** The families of the counters, as text. */
-  readonly counted: string;
-  readonly inFlight: Readonly<Record<UpstreamId, number>>;
-  readonly circuitAt: (id: UpstreamId) => BreakerState['kind'];
-  readonly providers: ProvidersSummary;
+export interface MetricsDeps {
+  readonly monitor: Monitor;
+  readonly config: () => Config;
+  /** The keys of apps. */
+  readonly keys: { readonly list: () => readonly { readonly name: string }[] };
+  readonly summary: () => ProvidersSummary;
   /** The GPUs of this machine; empty while its agent is off. */
-  readonly gpus: readonly GpuFigures[];
-  readonly process: ProcessUsage;
-  readonly budgetsOf: (id: UpstreamId) => readonly LimitAt[];
-  readonly keyLimits: readonly KeyLimitAt[];
-  readonly currency: string;
+  readonly gpus: () => readonly GpuFigures[];
+  readonly app: () => { readonly version: string };
 }
 
 /**
@@ -30,8 +25,9 @@ interface Figures {
  * a series, which a scraper keeps long after the machine or model is gone. `/api/v1/providers` and `/api/v1/history`
  * have those figures.
  */
-export function metricsOf(figures: Figures): string {
-  const { status, providers } = figures;
+export function metricsOf(deps: MetricsDeps): string {
+  const { monitor, summary, gpus, app } = deps;
+  const [status, providers] = [monitor.status('0'), summary()];
   const { running, limit, refused } = status.admission;
   const machines = VERIFICATION_STATES.map((verification): Point => [
     { verification },
@@ -42,7 +38,7 @@ export function metricsOf(figures: Figures): string {
     Number(state === status.ondemand_warmup),
   ]);
   return [
-    figures.counted,
+    monitor.counters.text(),
     gauge('inglenook_requests_running', 'Requests in progress.', running),
     gauge('inglenook_requests_limit', 'How many requests may be in progress.', limit),
     counter(
@@ -50,8 +46,8 @@ export function metricsOf(figures: Figures): string {
       'Requests refused because too many were running.',
       refused,
     ),
-    ...moneyFamilies(figures),
-    ...upstreamFamilies(figures),
+    ...moneyFamilies(status, deps),
+    ...upstreamFamilies(status, providers, monitor),
     gauge('inglenook_providers', 'Machines enrolled, by verification.', machines),
     gauge(
       'inglenook_pool_database_up',
@@ -59,27 +55,31 @@ export function metricsOf(figures: Figures): string {
       status.pool === undefined ? null : Number(status.pool.problem === null),
     ),
     gauge('inglenook_ondemand_warmup', 'Warm-up: 1 for its current state.', warmup),
-    ...gpuFamilies(figures.gpus),
-    ...processFamilies(figures),
+    ...gpuFamilies(gpus()),
+    ...processFamilies(app().version),
   ].join('');
 }
 
 const CIRCUIT_STATES = { closed: 'closed', open: 'open', probing: 'half_open' } as const;
 
-function upstreamFamilies({ status, inFlight, providers, circuitAt }: Figures): string[] {
+function upstreamFamilies(
+  status: StatusReport,
+  providers: ProvidersSummary,
+  { counters, circuits }: Monitor,
+): string[] {
   const each = (name: string, help: string, of: (upstream: UpstreamReport) => number | null) => {
     const points = status.upstreams.map((report): Point => [{ upstream: report.id }, of(report)]);
     return gauge(`inglenook_${name}`, help, points);
   };
-  const circuits = UPSTREAM_IDS.flatMap((upstream) =>
+  const states = UPSTREAM_IDS.flatMap((upstream) =>
     Object.entries(CIRCUIT_STATES).map(([kind, state]): Point => [
       { upstream, state },
-      Number(circuitAt(upstream) === kind),
+      Number(circuits.at(upstream).breaker.state.kind === kind),
     ]),
   );
   return [
-    each('upstream_in_flight_requests', 'Calls in flight.', ({ id }) => inFlight[id]),
-    gauge('inglenook_circuit_state', 'Circuit: 1 for its current state.', circuits),
+    each('upstream_in_flight_requests', 'Calls in flight.', ({ id }) => counters.inFlightAt(id)),
+    gauge('inglenook_circuit_state', 'Circuit: 1 for its current state.', states),
     each('upstream_healthy', 'Whether the upstream could serve now, if it is configured.', (at) => {
       return isSetUp(at, providers) ? Number(at.healthy) : null;
     }),
@@ -92,8 +92,8 @@ function isSetUp({ id, baseUrl }: UpstreamReport, providers: ProvidersSummary): 
 }
 
 /** The figures of this process, under the names that all Prometheus clients use. */
-function processFamilies({ version, process }: Figures): string[] {
-  const { residentBytes, cpuSeconds, startedAtSeconds, loopBusyRatio } = process;
+function processFamilies(version: string): string[] {
+  const { residentBytes, cpuSeconds, startedAtSeconds, loopBusyRatio } = processUsage();
   return [
     gauge('inglenook_build_info', 'Always 1, with the version.', [[{ version }, 1]]),
     gauge(
@@ -138,10 +138,11 @@ function gpuFamilies(gpus: readonly GpuFigures[]): string[] {
 const PAID = UPSTREAM_IDS.filter((id) => id !== 'local');
 
 /** Prometheus has no unit for money: an info metric names the currency, so that the counters' labels stay the same. */
-function moneyFamilies({ status, ...limits }: Figures): string[] {
+function moneyFamilies(status: StatusReport, { monitor, config, keys }: MetricsDeps): string[] {
   const budgets = PAID.flatMap((upstream) =>
-    limits.budgetsOf(upstream).map((at) => ({ ...at, upstream })),
+    monitor.budgets.of(upstream).map((at) => ({ ...at, upstream })),
   );
+  const keyLimits = keys.list().flatMap(({ name }) => monitor.keyLimits.of(name));
   const eachBudget = (name: string, help: string, of: 'limit' | 'used') => {
     const points = budgets.map(({ upstream, period, [of]: nano }): Point => [
       { upstream, period },
@@ -163,13 +164,13 @@ function moneyFamilies({ status, ...limits }: Figures): string[] {
     gauge(
       'inglenook_key_limit_used_ratio',
       'Share of a limit of a key that is used.',
-      limits.keyLimits.map(({ key, of, period, used, limit }): Point => [
+      keyLimits.map(({ key, of, period, used, limit }): Point => [
         { key, type: of, period },
         used / limit,
       ]),
     ),
     gauge('inglenook_currency_info', 'Always 1, with the currency of all amounts.', [
-      [{ currency: limits.currency }, 1],
+      [{ currency: config().gateway.currency }, 1],
     ]),
   ];
 }
