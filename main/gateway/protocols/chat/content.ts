@@ -142,14 +142,11 @@ export function endOf(reason: unknown): End {
   return ENDS.get(last) ?? 'stop';
 }
 
-/** The reason as clients know it; null while the answer goes on. For reasons that are not `broken`. */
+/** The reason as clients know it; null while the answer goes on. Who gave up keeps its own word for it. */
 export function standardReason(reason: unknown): string | null {
-  return typeof reason === 'string' && STANDARD.has(reason) ? reason : endOf(reason);
+  const end = endOf(reason);
+  return reason === 'function_call' || end === 'broken' ? String(reason) : end;
 }
-
-const STANDARD: ReadonlySet<string> = new Set(
-  'stop length tool_calls content_filter function_call'.split(' '),
-);
 
 /**
  * Whether an answer without content is right all the same: a model has nothing to add after a tool's result, its

@@ -1,5 +1,6 @@
-import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import { type CallOrder, callPieceOf, callsIn, createCallOrder, newCallId } from './calls.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, listOf } from '../../../platform/json.ts';
+import { type CallOrder, callPieceOf, callsIn, createCallOrder } from './calls.ts';
 import { endOf, standardReason } from './content.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -107,7 +108,8 @@ const isBlank = (value: unknown): boolean =>
 
 function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | string {
   const { role, content, tool_calls: toolCalls } = delta;
-  if (choice.order === null && isTextAlone(delta)) return delta;
+  // As most deltas are.
+  if (choice.order === null && isAbsent(toolCalls) && hasUsualText(delta)) return delta;
   const given = callsIn(toolCalls);
   const calls: unknown[] = [];
   for (const call of given) {
@@ -131,9 +133,6 @@ function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | str
 
 const hasUsualText = ({ role, content }: Json): boolean =>
   role !== '' && typeof content !== 'number';
-
-/** As most deltas and messages are. */
-const isTextAlone = (said: Json): boolean => hasUsualText(said) && isAbsent(said['tool_calls']);
 
 /** As `take`, for a call. */
 function repairedCall(call: Json, choice: Choice): Json | string | null {
@@ -190,51 +189,37 @@ function withoutArguments({ calls }: Choice): readonly Json[] {
 
 /** As `ChunkRepair`, for a whole answer; the same object if nothing was wrong with it. */
 export function repairedAnswer(answer: Json): Json {
-  const before = listOf(answer['choices']);
-  const after = before.map((choice) => (isObject(choice) ? repairedWhole(choice) : choice));
-  return after.every((each, n) => each === before[n]) ? answer : { ...answer, choices: after };
+  const choices = listOf(answer['choices']).map((choice) =>
+    isObject(choice) ? repairedWhole(choice) : choice,
+  );
+  const right = { ...answer, choices };
+  return choices.length === 0 || isDeepStrictEqual(right, answer) ? answer : right;
 }
 
 function repairedWhole(choice: Json): Json {
   const { message, finish_reason: reason } = choice;
-  const said = isObject(message) ? repairedMessage(message) : message;
-  const finish = finishAfter(reason, orderOf(callsIn(memberOf(said, 'tool_calls'))));
-  return said === message && (reason ?? null) === finish
-    ? choice
-    : { ...withFinish(choice, finish), message: said };
-}
-
-function orderOf(calls: readonly Json[]): CallOrder | null {
-  if (calls.length === 0) return null;
   const order = createCallOrder();
-  for (const call of calls) order.placeOf(callPieceOf(call));
-  return order;
+  const said = isObject(message) ? repairedMessage(message, order) : message;
+  return { ...withFinish(choice, finishAfter(reason, order)), message: said };
 }
 
-function repairedMessage(message: Json): Json {
+function repairedMessage(message: Json, order: CallOrder): Json {
   const { role, content, tool_calls: toolCalls } = message;
-  if (isTextAlone(message)) return message;
-  const ids = new Set<unknown>();
-  const given = callsIn(toolCalls);
-  const calls = given.map((call) => repairedWholeCall(call, ids));
-  const isUsual =
-    calls.length === listOf(toolCalls).length && calls.every((call, n) => call === given[n]);
-  if (isUsual && hasUsualText(message)) return message;
+  const calls = callsIn(toolCalls).flatMap((call, index) => repairedWholeCall(call, index, order));
   return {
     ...message,
-    ...(role === '' ? { role: 'assistant' } : {}),
-    ...(typeof content === 'number' ? { content: String(content) } : {}),
-    ...(isUsual ? {} : { tool_calls: calls }),
+    ...(role === '' && { role: 'assistant' }),
+    ...(typeof content === 'number' && { content: String(content) }),
+    ...(calls.length > 0 && { tool_calls: calls }),
   };
 }
 
-/** @param ids those of the calls before it */
-function repairedWholeCall(call: Json, ids: Set<unknown>): Json {
-  const { id: given, arguments: json } = callPieceOf(call);
-  const id = given === '' || ids.has(given) ? newCallId() : given;
-  ids.add(id);
+/** None for one that is told again, or that has neither a name nor an id of its own. */
+function repairedWholeCall(call: Json, index: number, order: CallOrder): readonly Json[] {
+  const piece = { ...callPieceOf(call), index };
+  const at = order.placeOf(piece);
+  if (typeof at === 'string') return [];
   const inner = isObject(call['function']) ? call['function'] : {};
-  const args = json.trim() === '' ? '{}' : json;
-  if (id === given && inner['arguments'] === args) return call;
-  return { ...call, id, function: { ...inner, arguments: args } };
+  const args = piece.arguments.trim() === '' ? '{}' : piece.arguments;
+  return [{ ...call, id: at.id, function: { ...inner, arguments: args } }];
 }

@@ -195,6 +195,7 @@ describe.each([
     ['an error', { error: { message: 'out of memory' } }],
     ['no choice', { choices: [] }],
     ['no finish reason', { choices: [{ index: 0, message: { content: 'a' } }] }],
+    ['the finish reason of a crash', completion({ content: 'a' }, 'error')],
     [
       'a call without a name',
       completion({ tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }),
