@@ -71,11 +71,8 @@ export interface AnswerRequirements {
 export interface AnswerFormat {
   /** Judges a whole JSON answer of any size as it arrives, without parsing it. */
   readonly createScan: () => AnswerScan;
-  /**
-   * Puts right in a whole answer what clients stumble over; the same bytes if nothing was wrong. `value` is the body
-   * parsed; undefined if nobody has.
-   */
-  readonly repaired?: (body: Buffer, value: unknown) => Buffer;
+  /** Puts right in a whole answer what clients stumble over; the same bytes if nothing was wrong. */
+  readonly repaired?: (body: Buffer) => Buffer;
   /** Null if the endpoint has no streams. */
   readonly stream: StreamFormat | null;
   /** Bodies that are not JSON are answers too: audio, subtitles. Their first byte is content. */
@@ -114,16 +111,14 @@ export const ONE_WHOLE: AnswerRequirements = {
 /** Longer answers are passed on as they are: to parse and write one of this size takes some milliseconds. */
 const MAX_REPAIRED_BYTES = 256 * 1024;
 
-/** Parses only answers that `isSuspect` finds something in, unless somebody has parsed them. */
+/** Parses only answers that `isSuspect` finds something in. */
 export function repairedBy(
   isSuspect: (text: string) => boolean,
   repair: (answer: Readonly<Record<string, unknown>>) => object,
 ): NonNullable<AnswerFormat['repaired']> {
-  const mayBeWrong = (body: Buffer) =>
-    body.length <= MAX_REPAIRED_BYTES && isSuspect(body.toString('latin1'));
-  return (body, value) => {
-    if (value === undefined && !mayBeWrong(body)) return body;
-    const answer = value ?? parseExactJson(body.toString('utf8'));
+  return (body) => {
+    if (body.length > MAX_REPAIRED_BYTES || !isSuspect(body.toString('latin1'))) return body;
+    const answer = parseExactJson(body.toString('utf8'));
     const right = isObject(answer) ? repair(answer) : answer;
     const json = right === answer ? null : writeJson(right);
     return json === null ? body : Buffer.from(json);
@@ -203,8 +198,6 @@ export interface AnswerScan {
   push(body: ByteBuffer): boolean;
   /** As `substanceOf` judges the parsed answer, its whole body; null if it is not JSON. Asked at the end. */
   substance(body: Buffer): Substance['kind'] | null;
-  /** The answer, where it was small enough to be parsed for that; else undefined. */
-  value?(): unknown;
 }
 
 /**

@@ -53,26 +53,11 @@ interface MeteredCall {
 }
 
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
-export function tokensOf({ body, value }: WholeAnswer, call: MeteredCall): Tokens | null {
-  const counts = countsIn(value);
-  const all = counts === null ? reportedTokens(body) : asTokens(counts);
-  const [told, { output }] = [credible(all, call.promptBytes), spentIn(body.length)];
+export function tokensOf(body: Buffer, call: MeteredCall): Tokens | null {
+  const told = credible(reportedTokens(body), call.promptBytes);
+  const { output } = spentIn(body.length);
   if (told?.estimated !== true) return told ?? guessed(call, output);
   return hasNoOutput(call) ? { ...told, estimated: false } : { ...told, output };
-}
-
-interface WholeAnswer {
-  readonly body: Buffer;
-  /** The body parsed; undefined if nobody has. */
-  readonly value: unknown;
-}
-
-/** Null: it is not where most APIs have it. */
-function countsIn(answer: unknown): TokenCounts | null {
-  const told = tokenCounts(memberOf(answer, 'usage'));
-  return told === null || told.cached !== undefined
-    ? told
-    : { ...told, ...timedCounts(memberOf(answer, 'timings')) };
 }
 
 function guessed(call: MeteredCall, output: number): Tokens | null {

@@ -56,16 +56,8 @@ export type Progress =
   | CommittedStart
   /** The first bytes of an answer that is not JSON. */
   | { readonly kind: 'bytes'; readonly first: Buffer }
-  /**
-   * A whole JSON answer, validated, or a whole error body. `value`: what the upstream sent, where it was parsed; else
-   * undefined. `isAssembled`: it came as a stream.
-   */
-  | {
-      readonly kind: 'whole';
-      readonly body: Buffer;
-      readonly value: unknown;
-      readonly isAssembled: boolean;
-    }
+  /** A whole JSON answer, validated, or a whole error body. `isAssembled`: it came as a stream. */
+  | { readonly kind: 'whole'; readonly body: Buffer; readonly isAssembled: boolean }
   | Fault;
 
 /** Why a body is no answer. */
@@ -360,7 +352,7 @@ export function createAssemblingReader(
   function ended(): Progress {
     if (output > 0 && !assembly.finished()) return bad(UNFINISHED);
     const body = assembly.result();
-    if (body !== null) return { kind: 'whole', body, value: undefined, isAssembled: true };
+    if (body !== null) return { kind: 'whole', body, isAssembled: true };
     return bad(assembly.problem() ?? 'an answer that cannot be written');
   }
 
@@ -393,13 +385,12 @@ export function createAnswerReader(
   forStream: boolean,
 ): BodyReader {
   const scan = format.createScan();
-  const parsed = (body: Buffer) => scan.value?.() ?? parseJson(body.toString('utf8'));
+  const parsed = (body: Buffer) => parseJson(body.toString('utf8'));
 
   /** An answer for a stream has to become one. */
   function answer(told: Buffer): Progress {
-    const value = scan.value?.();
-    const body = format.repaired?.(told, value) ?? told;
-    if (!forStream) return wholeOf(body, value);
+    const body = format.repaired?.(told) ?? told;
+    if (!forStream) return wholeOf(body);
     return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
   }
 
@@ -436,8 +427,8 @@ function createBytesReader(): BodyReader {
   };
 }
 
-function wholeOf(body: Buffer, value?: unknown): Progress {
-  return { kind: 'whole', body, value, isAssembled: false };
+function wholeOf(body: Buffer): Progress {
+  return { kind: 'whole', body, isAssembled: false };
 }
 
 function asEvent(body: Buffer): Progress {

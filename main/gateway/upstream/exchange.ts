@@ -85,8 +85,6 @@ export interface JsonAnswer {
   readonly body: Buffer;
   /** Tool calls that it had as text. */
   readonly repairedCalls: number;
-  /** What the upstream sent, where it was parsed to judge it; else undefined. */
-  readonly value: unknown;
 }
 
 /** What is known of it before the rest is handed over. */
@@ -242,13 +240,13 @@ export class PendingCall implements ResponseListener {
     }
   }
 
-  #whole({ body, value }: Extract<Progress, { readonly kind: 'whole' }>): CallResult {
+  #whole({ body }: Extract<Progress, { readonly kind: 'whole' }>): CallResult {
     const [status, headers, contentAt] = [this.#status, this.#headers, this.#contentAt];
     if (status >= 300) return { kind: 'status', status, headers, body };
     const { request, rescue } = this.plan.call;
     const told = request.asAsked?.(body) ?? body;
     const { body: rescued, calls = 0 } = rescue?.whole(told) ?? { body: told };
-    return { kind: 'answer', headers, contentAt, body: rescued, value, repairedCalls: calls };
+    return { kind: 'answer', headers, contentAt, body: rescued, repairedCalls: calls };
   }
 
   #passOn(answer: Begun<StreamAnswer> | Begun<BytesAnswer>): void {
@@ -333,7 +331,7 @@ export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | nul
   const { call } = pending.plan;
   switch (seen.kind) {
     case 'answer': {
-      const used = tokensOf(seen, call);
+      const used = tokensOf(seen.body, call);
       const isGuessed = used?.estimated === true && seen.contentAt !== null;
       // The events of an assembled answer say more than the length of its JSON.
       return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : used;

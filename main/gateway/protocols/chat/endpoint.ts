@@ -53,15 +53,13 @@ const MAX_PARSED_BYTES = 64 * 1024;
 /** For chat completions. One too long to be parsed has content, unless it has no choices. */
 export function createAnswerScan(): AnswerScan {
   const members = createMemberScan({ choices: 'list' });
-  let answer: unknown;
   return {
     push: (body) => body.length <= MAX_PARSED_BYTES || members.push(body),
     substance(body) {
       if (body.length > MAX_PARSED_BYTES) return members.substance(body);
-      answer = parseJson(body.toString('utf8'));
+      const answer = parseJson(body.toString('utf8'));
       return answer === undefined ? null : substanceOf(answer).kind;
     },
-    value: () => answer,
   };
 }
 

@@ -108,8 +108,7 @@ const isBlank = (value: unknown): boolean =>
 
 function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | string {
   const { role, content, tool_calls: toolCalls } = delta;
-  // As most deltas are.
-  if (choice.order === null && isAbsent(toolCalls) && hasUsualText(delta)) return delta;
+  if (choice.order === null && isTextAlone(delta)) return delta;
   const given = callsIn(toolCalls);
   const calls: unknown[] = [];
   for (const call of given) {
@@ -133,6 +132,9 @@ function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | str
 
 const hasUsualText = ({ role, content }: Json): boolean =>
   role !== '' && typeof content !== 'number';
+
+/** As most deltas are. */
+const isTextAlone = (delta: Json): boolean => hasUsualText(delta) && isAbsent(delta['tool_calls']);
 
 /** As `take`, for a call. */
 function repairedCall(call: Json, choice: Choice): Json | string | null {
