@@ -9,7 +9,7 @@ import { ProjectSequencer } from './test/support/sequencer.ts';
 /** Tests of pages in Chromium. */
 const WINDOW = [
   'test/e2e/*window*.test.ts',
-  'test/renderer/{agent-panel,owner-rules-window,requests-window}.test.ts',
+  'test/renderer/*window.test.ts',
   'test/desktop/electron-smoke.test.ts',
 ];
 

@@ -1,9 +1,17 @@
 import { expect, test } from 'vitest';
-import type { AgentView } from '#shared/agent.ts';
+import type { AgentEnergy, AgentView } from '#shared/agent.ts';
+import { NO_RULES, OWNER_RULE_KEYS } from '../../main/agent/availability/rules.ts';
 import { problemsOf } from '../../main/agent/problems.ts';
+import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
 import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
 import { isSameEngine } from '../../renderer/features/this-machine/agent-engine.ts';
-import { agentFacts, agentWords } from '../../renderer/features/this-machine/agent-text.ts';
+import {
+  agentFacts,
+  agentWords,
+  breakEven,
+  electricityFacts,
+} from '../../renderer/features/this-machine/agent-text.ts';
+import { RULE_KEYS } from '../../renderer/features/this-machine/owner-rules.tsx';
 import {
   agentProblems,
   modeActions,
@@ -123,4 +131,54 @@ test('a remark of the agent becomes a sentence', () => {
   expect(sentence('no GPU was found ')).toBe('No GPU was found.');
   expect(sentence('Is it on?')).toBe('Is it on?');
   expect(sentence('')).toBe('');
+});
+
+const ENERGY: AgentEnergy = {
+  watts: 210,
+  idleWatts: 28,
+  isNet: true,
+  models: [{ model: 'qwen3', joules: 29_000, tokens: 10_000 }],
+  priceKwh: 0.3,
+  currency: 'EUR',
+};
+
+test('idle power is shown with its cost in a day, and a token with the price from which it pays', () => {
+  expect(electricityFacts(ENERGY)).toEqual([
+    { label: 'GPU when idle', value: '28 W: 0.67 kWh a day, 0.202 EUR' },
+    {
+      label: 'A token of qwen3',
+      value: '2.9 J: pays above 0.242 EUR for a million hosted output tokens',
+    },
+  ]);
+});
+
+test('electricity is shown without amounts if there is no price, and not at all before a measurement', () => {
+  expect(electricityFacts({ ...ENERGY, priceKwh: null }).map(({ value }) => value)).toEqual([
+    '28 W: 0.67 kWh a day',
+    '2.9 J',
+  ]);
+  const models = [{ model: 'qwen3', joules: 100, tokens: 49 }];
+  expect(electricityFacts({ ...ENERGY, idleWatts: null, models })).toEqual([]);
+});
+
+test('electricity that includes idle power is marked so', () => {
+  const [gross] = electricityFacts({ ...ENERGY, idleWatts: null, isNet: false });
+  expect(gross?.label).toBe('A token of qwen3, idle power included');
+});
+
+test('a kilowatt-hour for a million tokens pays from the price of a kilowatt-hour', () => {
+  expect(breakEven(3.6, 0.4)).toBeCloseTo(0.4, 12);
+});
+
+test('every owner rule of the agent has words and a setting of its own, and no other rule has', () => {
+  expect(RULE_KEYS).toEqual([
+    ...OWNER_RULE_KEYS,
+    // They go with rules, and can always be judged.
+    'freeMemory',
+    'idleUnloadMin',
+  ]);
+  const paths = ENTRIES.map(({ path }) => path);
+  expect(paths).toEqual(expect.arrayContaining(OWNER_RULE_KEYS.map((key) => `agent.${key}`)));
+  const config = SETTINGS.agent;
+  for (const key of OWNER_RULE_KEYS) expect(config[key].fallback).toBe(NO_RULES[key]);
 });

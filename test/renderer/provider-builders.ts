@@ -1,8 +1,7 @@
 import type { AgentRecord, Check, Provider, ProviderList, Verification } from '#shared/provider.ts';
 import { CHECK_NAMES } from '#shared/checks.ts';
-import type { ProviderCircuit } from '../../renderer/features/providers/provider-standing.ts';
 import { agentRecord } from '../support/agent-record.ts';
-import { circuit, NOW } from './builders.ts';
+import { NOW } from './builders.ts';
 
 const ID = 'prv_b16c2d1bead1262639764fdb0ee4d377';
 
@@ -51,13 +50,6 @@ export function checks(...given: readonly Check[]): Check[] {
   const names = new Set(given.map(({ name }) => name));
   const others = CHECK_NAMES.filter((name) => !names.has(name));
   return [...given, ...others.map((name) => ({ name, passed: true }))];
-}
-
-export function providerCircuit(over: Partial<ProviderCircuit> = {}): ProviderCircuit {
-  return {
-    ...circuit(),
-    ...over,
-  };
 }
 
 export function providerList(...data: Provider[]): ProviderList {

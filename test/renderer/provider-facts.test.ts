@@ -20,8 +20,8 @@ import {
 import { routeOf } from '../../renderer/route.ts';
 import { formatAge } from '../../renderer/text/format.ts';
 import { agentRecord } from '../support/agent-record.ts';
-import { NOW } from './builders.ts';
-import { provider, providerCircuit } from './provider-builders.ts';
+import { circuit, NOW } from './builders.ts';
+import { provider } from './provider-builders.ts';
 
 const valueOf = (facts: readonly FactText[], label: string) =>
   facts.find((fact) => fact.label === label)?.value;
@@ -104,7 +104,7 @@ test('a meter shows an unknown figure as a word without a bar, and a total witho
 
 const state = (open: boolean, cooldownRemainingMs: number, elapsedMs: number) =>
   valueOf(
-    circuitFacts(providerCircuit({ open, cooldownRemainingMs }), { elapsedMs, serverNow: NOW }),
+    circuitFacts(circuit({ open, cooldownRemainingMs }), { elapsedMs, serverNow: NOW }),
     'State',
   );
 

@@ -10,7 +10,8 @@ import {
 import { gpuTexts } from '../../renderer/features/providers/provider-facts.ts';
 import * as t from '../../renderer/text/t.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
-import { provider, providerCircuit } from './provider-builders.ts';
+import { circuit } from './builders.ts';
+import { provider } from './provider-builders.ts';
 
 const { host } = agentRecord();
 
@@ -46,7 +47,7 @@ test('a machine does not change its place in the list with the requests that it 
 });
 
 test('an open circuit brings its machine to the top of the list', () => {
-  const circuits = { 'prv_gpu-10': providerCircuit({ open: true, consecutiveFails: 5 }) };
+  const circuits = { 'prv_gpu-10': circuit({ open: true, consecutiveFails: 5 }) };
   expect(names([named('gpu-9'), named('gpu-10')], circuits)).toEqual(['gpu-10', 'gpu-9']);
 });
 

@@ -11,8 +11,8 @@ import {
   providerWords,
   standingOf,
 } from '../../renderer/features/providers/provider-standing.ts';
-import { NOW } from './builders.ts';
-import { checks, provider, providerCircuit, verification } from './provider-builders.ts';
+import { circuit, NOW } from './builders.ts';
+import { checks, provider, verification } from './provider-builders.ts';
 
 const HEALTH = 'health /health status ok';
 
@@ -33,8 +33,7 @@ const slow: Check = { name: 'latency <10s', passed: false, latencyMs: 12_000, er
 const failedWith = (...entries: Check[]): Provider =>
   provider({ verification: verification({ status: 'failed', checks: checks(...entries) }) });
 
-const words = (machine: Provider, circuit?: ProviderCircuit) =>
-  providerWords(standingOf(machine, circuit), NOW);
+const words = (machine: Provider) => providerWords(standingOf(machine, undefined), NOW);
 
 const down = provider(
   {},
@@ -56,11 +55,11 @@ const MACHINES: Readonly<Record<string, readonly [Provider, ProviderCircuit?]>> 
   verifying: [provider({ verification: verification({ status: 'verifying', checks: [] }) })],
   pending: [provider({ verification: verification({ status: 'pending', checks: [] }) })],
   wavering: [provider({ verification: verification({ checks: checks(slow) }) })],
-  resting: [provider(), providerCircuit({ open: true, consecutiveFails: 5, lastError: 'timeout' })],
+  resting: [provider(), circuit({ open: true, consecutiveFails: 5, lastError: 'timeout' })],
 };
 
-test.each(Object.entries(MACHINES))('a machine is shown as %s', (kind, [machine, circuit]) => {
-  expect(standingOf(machine, circuit).kind).toBe(kind);
+test.each(Object.entries(MACHINES))('a machine is shown as %s', (kind, [machine, own]) => {
+  expect(standingOf(machine, own).kind).toBe(kind);
 });
 
 test('a machine that is verified again after a change is ready while requests go to it', () => {

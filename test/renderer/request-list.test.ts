@@ -13,9 +13,8 @@ import {
 } from '../../renderer/features/requests/kept-requests.ts';
 import { neighboursOf } from '../../renderer/features/requests/open-request.tsx';
 import { holdRows } from '../../renderer/features/requests/request-list.tsx';
-import { segmentsOf } from '../../renderer/features/requests/waterfall.tsx';
 import { hashOf, routeOf } from '../../renderer/route.ts';
-import { attempt, NOW, request } from './builders.ts';
+import { NOW, request } from './builders.ts';
 import { handedOver, hedgedMachine, sixteen } from './request-builders.ts';
 
 const at = (id: string, seconds: number) => request(id, { startedAt: NOW + seconds * 1_000 });
@@ -68,21 +67,6 @@ test('a request has its neighbours even if the list does not hold it', () => {
   expect(around('newest', 4)).toEqual({ newer: null, older: 'c' });
   expect(around('oldest', -1)).toEqual({ newer: 'a', older: null });
   expect(around('unknown', null)).toEqual({ newer: null, older: null });
-});
-
-test('an answer that stalled and was aborted is shown as answering, then silent, then ended', () => {
-  const stalled = attempt({
-    firstContentMs: 400,
-    lastContentMs: 900,
-    endMs: 8_900,
-    reason: 'bad_response',
-  });
-  const row = request('a', { state: 'broken', attempts: [stalled], endMs: 8_900 });
-  expect(segmentsOf(row, 8_900).map(({ kind }) => kind)).toEqual([
-    'waiting',
-    'answering',
-    'stalled',
-  ]);
 });
 
 /** Requests from one number up to another, newest first, all of them kept. */

@@ -1,7 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { LocalStanding, NoProviderCause } from '#shared/condition.ts';
-
-import type { UpstreamReport } from '#shared/status.ts';
+import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline.tsx';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
 import {
@@ -9,6 +8,7 @@ import {
   isUnconfigured,
   upstreamList,
 } from '../../renderer/features/overview/upstream-list.ts';
+import { isPaused, isWarmable } from '../../renderer/features/overview/upstream-track.tsx';
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
@@ -30,6 +30,7 @@ function sentence(...args: Parameters<typeof line>): string {
 }
 
 const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
+const SLOW = tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 });
 
 test('the first healthy upstream serves, and the line ends there', () => {
   const { upstreams, server } = line([upstream('local'), upstream('hosted_a')]);
@@ -71,9 +72,8 @@ test('a machine that nobody expects to serve is “not set up”, and no upstrea
 });
 
 test('your GPU, while it is paused for slowness, offers to wait as long as it took', () => {
-  const given = [tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 })];
   const local = { ...status().local, slow: { ttftMs: 7_000, enoughMs: 14_000 } };
-  expect(headlineOf(line(given, { local }), false).problems).toEqual([
+  expect(headlineOf(line([SLOW], { local }), false).problems).toEqual([
     {
       what: 'Local is paused for slowness: the first token took 7.0 s.',
       todo: '',
@@ -115,15 +115,12 @@ test('a used-up money budget skips its upstream until it begins again, and leads
   ]);
 });
 
-test.each([
+test.each<[words: string, given: readonly UpstreamReport[], over?: StatusOver]>([
   ['Nothing is set up yet.', []],
   ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
   ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
   ['Serving from Groq. Local is down.', [failing, upstream('hosted_a')]],
-  [
-    'Serving from Groq. Local is skipped (too slow).',
-    [tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 }), upstream('hosted_a')],
-  ],
+  ['Serving from Groq. Local is skipped (too slow).', [SLOW, upstream('hosted_a')]],
   [
     'Serving from Groq. Local is skipped (rate limited).',
     [skipped('local', 'rate_limited', 9_000), upstream('hosted_a')],
@@ -134,17 +131,10 @@ test.each([
   ['Local is tried again with the next request.', [tripped('local', 0, { consecutiveFails: 0 })]],
   ['Nothing can answer now.', [tripped('local', 9_000), skipped('hosted_a', 'quota', 9_000)]],
   ['RunPod is next, and off.', [upstream('ondemand')]],
-])('the verdict reads: %s', (words, given) => {
-  expect(sentence(given)).toBe(words);
-});
-
-test('an ondemand upstream that warms up is shown as starting', () => {
-  expect(sentence([upstream('ondemand')], { ondemand_warmup: 'warming' })).toBe(
-    'RunPod is starting.',
-  );
-  expect(sentence([upstream('ondemand')], { ondemand_warmup: 'ready' })).toBe(
-    'Serving from RunPod',
-  );
+  ['RunPod is starting.', [upstream('ondemand')], { ondemand_warmup: 'warming' }],
+  ['Serving from RunPod', [upstream('ondemand')], { ondemand_warmup: 'ready' }],
+])('the verdict reads: %s', (words, given, over) => {
+  expect(sentence(given, over)).toBe(words);
 });
 
 test('a cold start shows how long it has lasted, and how long it usually takes', () => {
@@ -190,40 +180,20 @@ test('the verdict has no countdown, as it is read aloud when it changes', () => 
   expect(headlineOf(line(given), false)).toEqual(headlineOf(line(given, {}, 1_000), false));
 });
 
-describe('the words for an upstream', () => {
-  const words = (...args: Parameters<typeof line>) => line(...args).upstreams.map(upstreamWords);
-
-  test.each([
-    {
-      report: tripped('local', 41_000),
-      said: 'amber: paused after 5 failures, tried again in 41 s',
-    },
-    { report: tripped('local', 0), said: 'amber: tried next, next request tests it' },
-    {
-      report: tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 }),
-      said: 'amber: paused: 3 times too slow, tried again in 9 s',
-    },
-    { report: failing, said: 'red: failing, 3 more failures until paused' },
-    {
-      report: skipped('hosted_a', 'credentials', 590_000),
-      said: 'red: key rejected, tried again in 9 min 50 s',
-    },
-    {
-      report: skipped('hosted_a', 'rate_limited', 75_000),
-      said: 'amber: rate limited, back in 1 min 15 s',
-    },
-    { report: upstream('ondemand'), said: 'blue: next, off: it starts first' },
-  ])('the words for an upstream read: $said', ({ report, said }) => {
-    const view = line([report]).upstreams.find(({ report: { id } }) => id === report.id);
-    if (!view) throw new Error('the upstream is not in the list');
-    const { tone, word, detail } = upstreamWords(view);
-    expect(`${tone}: ${word}, ${detail}`).toBe(said);
-  });
-
-  test('an upstream with an address but no key shows what it needs', () => {
-    const keyless = upstream('hosted_a', { hasKey: false, healthy: false });
-    expect(words([keyless])[1]?.word).toBe('needs a key');
-  });
+test.each([
+  ['amber: paused after 5 failures, tried again in 41 s', tripped('local', 41_000)],
+  ['amber: tried next, next request tests it', tripped('local', 0)],
+  ['amber: paused: 3 times too slow, tried again in 9 s', SLOW],
+  ['red: failing, 3 more failures until paused', failing],
+  ['red: key rejected, tried again in 9 min 50 s', skipped('hosted_a', 'credentials', 590_000)],
+  ['amber: rate limited, back in 1 min 15 s', skipped('hosted_a', 'rate_limited', 75_000)],
+  ['blue: next, off: it starts first', upstream('ondemand')],
+  ['grey: needs a key', upstream('hosted_a', { hasKey: false, healthy: false })],
+])('the words for an upstream read: %s', (said, report) => {
+  const view = line([report]).upstreams.find(({ report: { id } }) => id === report.id);
+  if (!view) throw new Error('the upstream is not in the list');
+  const { tone, word, detail } = upstreamWords(view);
+  expect(`${tone}: ${[word, detail].filter(Boolean).join(', ')}`).toBe(said);
 });
 
 test.each<[NoProviderCause, string]>([
@@ -282,4 +252,44 @@ test('a rejected key is not said to come back, and an upstream that failed only 
     label: 'Local',
     isPromised: false,
   });
+});
+
+test('“Try again now” is offered at a source that requests skip, unless its budget is spent', () => {
+  const given = [
+    tripped('local', 9_000),
+    skipped('hosted_a', 'rate_limited', 9_000),
+    skipped('hosted_b', 'budget', 9_000),
+    tripped('hosted_c', 0),
+  ];
+  const offered = line(given).upstreams.filter(isPaused);
+  expect(offered.map(({ report }) => report.id)).toEqual(['local', 'hosted_a']);
+});
+
+test('a start is offered at ondemand alone, while that neither runs nor starts', () => {
+  for (const state of WARMUP_STATES) {
+    const given = [upstream('local'), upstream('ondemand')];
+    const report = status(given, { ondemand_warmup: state });
+    const offered = line(given, { ondemand_warmup: state })
+      .upstreams.filter((view) => isWarmable(view, report))
+      .map((view) => view.report.id);
+    expect(offered).toEqual(state === 'idle' || state === 'failed' ? ['ondemand'] : []);
+  }
+});
+
+test('every upstream that costs money is shown as switched off while none may be spent', () => {
+  const words = line([upstream('local'), upstream('hosted_a'), upstream('ondemand')], {
+    zero: true,
+  }).upstreams.map(upstreamWords);
+  expect(words.map(({ word }) => word)).toEqual([
+    'serving',
+    'switched off',
+    'not set up',
+    'not set up',
+    'switched off',
+  ]);
+});
+
+test('the way out is named if only what costs money could answer', () => {
+  const out = line([tripped('local', 9_000), upstream('hosted_a')], { zero: true });
+  expect(headlineOf(out, true).problems.at(-1)?.what).toMatch(/Never spend money/);
 });

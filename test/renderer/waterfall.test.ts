@@ -61,6 +61,15 @@ test('an answer that broke off does not look complete in a waterfall', () => {
   expect(kinds(request('a', { state: 'broken', attempts }), 90)).toEqual(['waiting', 'broken']);
 });
 
+test('an answer that stalled and was aborted is shown as answering, then silent, then ended', () => {
+  const times = { firstContentMs: 400, lastContentMs: 900, endMs: 8_900 };
+  const row = request('a', {
+    state: 'broken',
+    attempts: [attempt({ ...times, reason: 'bad_response' })],
+  });
+  expect(kinds(row, 8_900)).toEqual(['waiting', 'answering', 'stalled']);
+});
+
 const ELAPSED_MS = 170_000;
 
 test('calls one after the other are on one line of a waterfall', () => {
