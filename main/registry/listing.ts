@@ -34,15 +34,11 @@ export function providerView(
   return {
     ...reported,
     ...traffic,
-    id: entry.id,
+    ...excerptFrom(entry, record),
     status: statusAt(record.status, silentMs),
     trust_level: stored.verification.state === 'verified' ? 'software' : 'none',
     attested: false,
-    verification: verificationView(entry),
-    last_heartbeat: lastHeartbeatOf(entry),
     last_heartbeat_ip: stored.lastHeartbeatIp,
-    tailnet_ip: tailnetIpOf(record),
-    agent_url: withoutUserinfo(record.agent_url),
     heartbeat_count: stored.heartbeatCount,
     raw: { id: entry.id, ...shownRecord(stored.record ?? record) },
   };
@@ -75,12 +71,15 @@ function withMissing(checks: readonly Check[]): Check[] {
 
 /** The part of a provider that the status report shows. */
 export function excerptOf(entry: TableEntry): LocalProvider | null {
-  const record = entry.shown;
-  if (record === null) return null;
+  return entry.shown === null ? null : excerptFrom(entry, entry.shown);
+}
+
+function excerptFrom(entry: TableEntry, record: AgentRecord): LocalProvider {
   return {
     id: entry.id,
     verification: verificationView(entry),
-    tailnet_ip: tailnetIpOf(record),
+    // Agents send an empty string for "none"; readers get null.
+    tailnet_ip: record.tailnet_ip === '' ? null : record.tailnet_ip,
     agent_url: withoutUserinfo(record.agent_url),
     last_heartbeat: lastHeartbeatOf(entry),
     engine_model: record.engine_model,
@@ -107,11 +106,6 @@ function withoutUserinfo(address: string): string {
 
 function lastHeartbeatOf({ stored }: TableEntry): string {
   return isoTime(stored.lastHeartbeatAt ?? stored.enrolledAt);
-}
-
-/** Agents send an empty string for "none"; readers get null. */
-function tailnetIpOf({ tailnet_ip }: AgentRecord): string | null {
-  return tailnet_ip === '' ? null : tailnet_ip;
 }
 
 /** Number of providers by verification state; the states add up to `count`. */

@@ -99,8 +99,12 @@ export type ProviderTable = ReturnType<typeof createProviderTable>;
 const ABSENCE_MS = 20_000;
 
 /** `changed` is called with the id of each provider that changes. */
-export function createProviderTable(clock: Clock, changed: (id: string) => void) {
-  const entries = new Map<string, TableEntry>();
+export function createProviderTable(
+  clock: Clock,
+  known: readonly TableEntry[],
+  changed: (id: string) => void,
+) {
+  const entries = new Map(known.map((entry) => [entry.id, entry]));
   let revision = 0;
   let awakeTicks = clock.ticks();
   let chosen: ReturnType<typeof freshTargets> | null = null;

@@ -46,15 +46,11 @@ export type Registry = ReturnType<typeof createRegistry>;
 
 export function createRegistry(deps: RegistryDeps) {
   const { store, clock, traffic, changed } = deps;
-  let isLoaded = false;
-  const table = createProviderTable(clock, (id) => {
-    if (!isLoaded) return;
+  const table = createProviderTable(clock, entriesIn(deps), (id) => {
     sweep.wake();
     changed(id);
   });
   const parts: RegistryContext = { ...deps, table };
-  load(deps, table);
-  isLoaded = true;
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const notes = createOwnerNotes(parts, deps.state);
   const gone = (id: string) => notes.forget(id);
@@ -87,13 +83,11 @@ export function createRegistry(deps: RegistryDeps) {
       if (entry === undefined) return null;
       return providerView(entry, table.silentMs(entry), traffic(id));
     },
-    /** For the status report. */
-    excerpt(id: string): LocalProvider | null {
-      const entry = table.get(id);
+    /** For the status report; with null, of the provider with the latest heartbeat. */
+    excerpt(id: string | null): LocalProvider | null {
+      const entry = id === null ? freshest(table) : table.get(id);
       return entry === undefined ? null : excerptOf(entry);
     },
-    /** The provider with the latest heartbeat; null while there is none. */
-    freshest: () => freshest(table),
     /** The machines that routing may choose now; the same array until one of them changes. */
     targets: () => table.targets(),
     /** Whether any machine is expected to serve; without one, `local` is not configured. */
@@ -116,26 +110,26 @@ function joinAddresses(own: string, all: readonly string[]): readonly string[] {
   return all.toSorted((a, b) => Number(b === own) - Number(a === own));
 }
 
-function load({ state, clock, gatewaySecret }: RegistryDeps, table: ProviderTable): void {
+function entriesIn({ state, clock, gatewaySecret }: RegistryDeps): readonly TableEntry[] {
   const aliveAt = lastAliveAt(state);
   const ticks = clock.ticks();
-  for (const stored of state.providers.toSorted(byEnrolment)) {
+  return state.providers.toSorted(byEnrolment).map((stored) => {
     const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);
-    table.add(entryOf(stored, { lastHeartbeatTicks: ticks - silentMs, gatewaySecret }));
-  }
+    return entryOf(stored, { lastHeartbeatTicks: ticks - silentMs, gatewaySecret });
+  });
 }
 
 function byEnrolment(a: StoredProvider, b: StoredProvider): number {
   return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
 }
 
-function freshest(table: ProviderTable): string | null {
-  let found: TableEntry | null = null;
+function freshest(table: ProviderTable): TableEntry | undefined {
+  let found: TableEntry | undefined;
   for (const entry of table.all()) {
     if (entry.shown === null || isUnlisted(entry)) continue;
-    if (found === null || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
+    if (found === undefined || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
   }
-  return found?.id ?? null;
+  return found;
 }
 
 /** The sender address of this process's own heartbeats. */
@@ -264,15 +258,10 @@ function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved
       const entry = table.get(id);
       if (entry !== undefined) setVerifying(entry, running);
     },
-    ...(shared === undefined
-      ? {}
-      : {
-          async lease(id) {
-            // No other gateway sees the own machine.
-            if (table.get(id)?.isOwn === true) return () => {};
-            return (await shared.lease(id)) ? () => void shared.release(id) : null;
-          },
-        }),
+    async lease(id) {
+      // No other gateway sees the own machine.
+      return shared === undefined || table.get(id)?.isOwn === true ? () => {} : shared.lease(id);
+    },
     async verificationDone(id, materialChanges, verification): Promise<RecordResult> {
       const entry = table.get(id);
       if (entry === undefined) return { kind: 'outdated' };

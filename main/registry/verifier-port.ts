@@ -1,5 +1,5 @@
 import type { AgentRecord } from '#shared/provider.ts';
-import type { StoredVerification } from './store/store.ts';
+import type { StoredProvider, StoredVerification } from './store/store.ts';
 
 /** Why the verifier should check a provider again. */
 export type VerifierNews =
@@ -29,20 +29,18 @@ export interface VerifierPort {
 }
 
 /** A provider as a verification run sees it. */
-export interface VerificationSubject {
-  readonly id: string;
-  /** The 32 raw bytes of the ed25519 public key, base64url: `/health` must be signed by it. */
-  readonly publicKey: string;
+export interface VerificationSubject extends Pick<
+  StoredProvider,
+  'id' | 'publicKey' | 'lastHeartbeatIp' | 'verification'
+> {
   /** Sent as `X-Gateway-Token`; never part of a detail or an error. */
   readonly gatewayToken: string;
   /** As last sent, capped and clamped. */
   readonly record: AgentRecord;
-  readonly lastHeartbeatIp: string;
   /** The agent of this process, which may be reached on loopback. */
   readonly isOwn: boolean;
   /** False while it is `stale`, `offline` or `paused`, when a run would be wasted. */
   readonly isReachable: boolean;
-  readonly verification: StoredVerification;
   /** How many material changes the provider has had; `verificationDone` compares it. */
   readonly materialChanges: number;
 }
@@ -62,9 +60,9 @@ export interface VerifierHost {
   verifying(id: string, running: boolean): void;
   /**
    * Takes the right to verify a provider, which one gateway has at a time; the returned function gives it back. Null if
-   * another one has it. Left out where no other one shares the store.
+   * another one has it.
    */
-  readonly lease?: (id: string) => Promise<(() => void) | null>;
+  lease(id: string): Promise<(() => void) | null>;
   /** Stores the result of a run; resolves once it is on disk. Also ends `verifying`. */
   verificationDone(
     id: string,

@@ -109,7 +109,7 @@ export const VERIFIED = {
 /** Lets a machine pass its verification; null if another gateway has the lease. */
 export async function verify({ registry }: PooledRegistry, id: string) {
   const { verifierHost: host } = registry;
-  const release = await host.lease?.(id);
+  const release = await host.lease(id);
   if (release === null) return null;
   const { materialChanges = -1 } = host.subject(id) ?? {};
   const recorded = await host.verificationDone(id, materialChanges, VERIFIED);

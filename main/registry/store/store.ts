@@ -109,9 +109,8 @@ export interface SharedStore {
   follow(follower: StoreFollower): void;
   /** Tells the follower of one provider; resolves once that was tried. */
   refresh(id: string): Promise<void>;
-  /** Whether this gateway may now verify a provider; no other one may until the release, or for the time of a run. */
-  lease(id: string): Promise<boolean>;
-  release(id: string): Promise<void>;
+  /** Null if another gateway may verify a provider now; else none may until the release, or for the time of a run. */
+  lease(id: string): Promise<(() => void) | null>;
 }
 
 export interface StoreFollower {

@@ -103,17 +103,16 @@ export function createVerifier(deps: VerifierDeps) {
     runs.set(id, { controller, ended: run(id, controller) });
   }
 
-  /** Takes the lease of a machine where several gateways share a store. */
+  /** Only one gateway at a time verifies a machine. */
   async function run(id: string, controller: AbortController): Promise<void> {
     const { signal } = controller;
-    const release = host.lease === undefined ? undefined : await host.lease(id);
-    const isElsewhere = release === null;
-    if (!isElsewhere && !signal.aborted) await verifyIfDue(id, signal);
+    const release = await host.lease(id);
+    if (release !== null && !signal.aborted) await verifyIfDue(id, signal);
     release?.();
     runs.delete(id);
     const now = host.subject(id);
     if (now === null) forget(id);
-    else if (isElsewhere) checkIn(id, LEASED_MS);
+    else if (release === null) checkIn(id, LEASED_MS);
     else arm(now);
     fill();
   }

@@ -47,7 +47,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
       ...UNWRITTEN,
       message: expect.stringContaining('does not answer'),
     });
-    expect(await a.registry.verifierHost.lease?.(agent.id)).toBeNull();
+    expect(await a.registry.verifierHost.lease(agent.id)).toBeNull();
     // Whom it does not know may have joined elsewhere: nobody is sent away for good.
     const stranger = createAgent(systemClock);
     expect(await beat(b, stranger)).toMatchObject(UNWRITTEN);

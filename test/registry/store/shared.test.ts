@@ -97,7 +97,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
     const agent = await joined(a, b);
     const { verifierHost: host } = a.registry;
     const materialChanges = host.subject(agent.id)?.materialChanges ?? -1;
-    const release = await host.lease?.(agent.id);
+    const release = await host.lease(agent.id);
     await beat(b, agent, { models: ['another'], current_model: 'another' });
     expect(await verify(b, agent.id)).toBeNull();
     const recorded = await host.verificationDone(agent.id, materialChanges, VERIFIED);
@@ -262,7 +262,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('three gateways of a pool that verify'
     const url = await postgres.database();
     const [dead, b] = await startTwo(url);
     const { id } = await joined(dead, b);
-    expect(await dead.registry.verifierHost.lease?.(id)).toBeTypeOf('function');
+    expect(await dead.registry.verifierHost.lease(id)).toBeTypeOf('function');
     expect(await verify(b, id)).toBeNull();
     // As the time of a run goes by.
     await postgres.query(

@@ -31,6 +31,7 @@ function startWorld(providers: readonly FakeProvider[]) {
   const host: VerifierHost = {
     subjects: () => [...subjects.values()],
     subject: (id) => subjects.get(id) ?? null,
+    lease: async () => () => {},
     verifying(id, isOn) {
       if (isOn) running.add(id);
       else running.delete(id);

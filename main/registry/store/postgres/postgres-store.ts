@@ -135,13 +135,9 @@ export async function openPostgresStore(
         );
         // What the last holder has found out comes first.
         if (isTaken) await reader.refresh(id);
-        return isTaken;
+        const release = () => endLease(pool, id, run);
+        return isTaken ? () => void attempt(release, () => {}) : null;
       },
-      release: (id) =>
-        attempt(
-          () => endLease(pool, id, run),
-          () => {},
-        ),
     },
   };
   return { store, state: collected.state(), notice: reader.problem() };
