@@ -135,7 +135,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     keys,
     settings: config,
     ...localOf(engine, () => providers.pick(), machine, memoryAt),
-    providers: providers.forGateway,
+    machines: providers.forGateway,
     gpus,
     ...gatewayFiles(dataDirectory, { clock, log }),
     usage,

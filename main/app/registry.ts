@@ -3,7 +3,7 @@ import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider, ProviderTraffic } from '#shared/provider.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
-import type { GatewayProviders } from '../gateway/gateway.ts';
+import type { KnownMachines } from '../gateway/monitoring/monitor.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -96,27 +96,20 @@ export function createProviders(deps: ProvidersDeps) {
   return {
     routes: registryRoutes(registry),
     forGateway: {
-      known: () => ({
-        counts: registry.counts(),
-        ids: (limit) => registry.ids(limit),
-        excerpt(id) {
-          const shown = id ?? registry.freshest();
-          return shown === null ? null : registry.excerpt(shown);
-        },
-        pool: store.shared === undefined ? null : { problem: store.shared.problem() },
-      }),
+      ids: (limit) => registry.ids(limit),
+      excerpt: (id) => registry.excerpt(id),
+      pool: () => (store.shared === undefined ? null : { problem: store.shared.problem() }),
       summary: (): ProvidersSummary => ({
         revision: registry.revision(),
         ...registry.counts(),
         ...registry.capacity(),
       }),
-      isKnown: (id) => registry.get(id) !== null,
-      absence: () => registry.absence(),
-      proof: (id) => registry.proof(id),
-      nameOf: (id) => registry.nameOf(id),
+      absence: registry.absence,
+      proof: registry.proof,
+      nameOf: registry.nameOf,
       energyOf: (id) => registry.get(id)?.energy ?? null,
       routed: (id, result) => verifier.routed(id, result),
-    } satisfies GatewayProviders,
+    } satisfies KnownMachines,
     /** For the agent of this process. */
     own: {
       adopt: (publicKey) => registry.adoptOwn(publicKey),

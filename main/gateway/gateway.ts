@@ -1,5 +1,5 @@
 import type { GpuFigures } from '#shared/agent.ts';
-import type { ProviderEnergy, ProviderTraffic } from '#shared/provider.ts';
+import type { ProviderTraffic } from '#shared/provider.ts';
 import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
 import {
@@ -23,7 +23,6 @@ import {
   type StartResult,
 } from './api/lifecycle.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
-import { joulesPerTokenIn } from './usage/recorder.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { perConfig } from '../config/live-config.ts';
@@ -60,7 +59,16 @@ import { cutWindowsIn } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
 type SharedDeps =
-  'config' | 'http' | 'clock' | 'random' | 'log' | 'pickLocal' | 'engineAt' | 'keep' | 'usage';
+  | 'config'
+  | 'http'
+  | 'clock'
+  | 'random'
+  | 'log'
+  | 'pickLocal'
+  | 'engineAt'
+  | 'machines'
+  | 'keep'
+  | 'usage';
 
 export interface GatewayDeps
   extends Pick<MonitorDeps, SharedDeps>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
@@ -68,7 +76,6 @@ export interface GatewayDeps
   /** Reads the models of the own engines now. */
   readonly enginesChanged: () => Promise<void>;
   readonly keys: NamedKeys;
-  readonly providers: GatewayProviders;
   readonly gpus: () => readonly GpuFigures[];
   /** As `keep`, for the sessions and the remembered browsers. */
   readonly keepSessions: MonitorDeps['keep'];
@@ -86,17 +93,6 @@ export interface GatewayDeps
   readonly moreRoutes: readonly Route[];
 }
 
-export interface GatewayProviders extends Pick<
-  MonitorDeps,
-  'summary' | 'absence' | 'nameOf' | 'routed' | 'proof'
-> {
-  /** For the status report. */
-  readonly known: MonitorDeps['providers'];
-  readonly isKnown: (id: string) => boolean;
-  /** What the answers of a machine take in electricity; null while unknown. */
-  readonly energyOf: (id: string) => ProviderEnergy | null;
-}
-
 export type Gateway = ReturnType<typeof createGateway>;
 
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
@@ -104,7 +100,7 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
-  const { config, http, clock, random, log, engineAt, keys, providers, app } = deps;
+  const { config, http, clock, random, log, engineAt, keys, machines, app } = deps;
   const pickLocal = () => preferringCopies(deps.pickLocal(), config().routing.modelAliases);
   const remotesIn = perConfig(remoteUpstreams);
   const remotes = () => remotesIn(config());
@@ -126,14 +122,8 @@ export function createGateway(deps: GatewayDeps) {
     keys,
     keep: deps.keep,
     usage: deps.usage,
-    providers: providers.known,
-    summary: providers.summary,
-    absence: providers.absence,
-    nameOf: providers.nameOf,
-    routed: providers.routed,
-    joulesPerToken: (id, model) => joulesPerTokenIn(providers.energyOf(id), model),
+    machines,
     app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
-    proof: providers.proof,
     opened: (id, how) => checker.opened(id, how),
     admission: () => admission.view(),
     watched: (isWatched) => checker.watched(isWatched),
@@ -266,12 +256,13 @@ interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
 }
 
 function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
-  const { config, http, clock, keys, providers, settings, app, gpus, isDemo } = deps;
+  const { config, http, clock, keys, machines, settings, app, gpus, isDemo } = deps;
   const { engineAt, enginesChanged, identifyLocal, about, controlToken, ownPackage } = deps;
   const { pickLocal, monitor, memory, catalogue, remotes, checker, lifecycle } = parts;
   const { sessions, browsers, identify, controlLink } = parts;
   const { circuits, keyLimits, usage, feed, warmup, sightings } = monitor;
-  const { summary, nameOf, isKnown: isProvider } = providers;
+  const { summary, nameOf } = machines;
+  const isProvider = (id: string) => machines.excerpt(id) !== null;
   const { isShared, endAtStop } = lifecycle;
   const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
   return [

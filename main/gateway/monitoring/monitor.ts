@@ -1,8 +1,8 @@
 import { judge, type NoProviderCause, type LocalStanding } from '#shared/condition.ts';
 import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
-import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
+import type { AppInfo, RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import type { VerificationProof } from '#shared/provider.ts';
+import type { ProviderEnergy, VerificationProof } from '#shared/provider.ts';
 import type { RequestQuery } from '#shared/request-filter.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
@@ -32,8 +32,8 @@ import {
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
 import {
-  type JoulesPerToken,
   createUsageRecorder,
+  joulesPerTokenIn,
   type UsageRecorder,
   type UsageStore,
 } from '../usage/recorder.ts';
@@ -43,8 +43,22 @@ import { createMoves } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { type MachineFacts, sightingsOf } from './sightings.ts';
-import { type ProviderFigures, statusReport, type StatusScope, NO_REQUEST } from './status.ts';
+import { NO_REQUEST, type ReportedMachines, statusReport, type StatusScope } from './status.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
+
+/** The machines of the registry. */
+export interface KnownMachines extends ReportedMachines {
+  /** Why no machine serves; null if none is expected to. */
+  readonly absence: () => NoProviderCause | null;
+  /** What the verifications of a machine have shown; null before the first. */
+  readonly proof: (id: string) => VerificationProof | null;
+  /** The display name of a machine; null if the machine is unknown. */
+  readonly nameOf: (id: string) => string | null;
+  /** What the answers of a machine take in electricity; null while unknown. */
+  readonly energyOf: (id: string) => ProviderEnergy | null;
+  readonly routed: ReportProviderResult;
+}
+
 export interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;
@@ -55,20 +69,13 @@ export interface MonitorDeps {
   readonly random: () => number;
   readonly pickLocal: () => LocalChoice;
   readonly engineAt: EngineAt;
-  readonly providers: () => ProviderFigures;
-  readonly summary: () => ProvidersSummary;
-  readonly routed: ReportProviderResult;
-  /** Why no machine serves; null if none is expected to. */
-  readonly absence: () => NoProviderCause | null;
-  readonly nameOf: (id: string) => string | null;
-  readonly joulesPerToken: JoulesPerToken;
+  readonly machines: KnownMachines;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
   /** A first window was opened, or the last was closed. */
   readonly watched: (isWatched: boolean) => void;
-  readonly proof: (id: string) => VerificationProof | null;
   readonly usage: UsageStore;
   readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues };
   /** Called when a circuit opens or its probe fails. */
@@ -83,25 +90,25 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
-  const { clock, memory, config, http, pickLocal } = deps;
+  const { clock, memory, config, http, pickLocal, machines } = deps;
   const counters = createCounters();
   const moves = createMoves(clock, () => config().gateway.currency);
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
   const circuits = createCircuits({ ...deps, watchers: feed, unsaved: () => state.changed() });
   function sightings() {
     const choice = pickLocal();
-    const pool = choice.kind === 'tier' ? machinesIn(choice.targets, circuits, deps.proof) : null;
+    const pool = choice.kind === 'tier' ? machinesIn(choice.targets, circuits, machines) : null;
     return sightingsOf(pool, { memory, circuits });
   }
 
   function current() {
     const seen = { status: status('0'), sightings: sightings() };
-    const local = localStanding(pickLocal(), { circuits, absence: deps.absence });
+    const local = localStanding(pickLocal(), { circuits, machines });
     return {
       ...seen,
       inFlight: counters.inFlight(),
       judgement: judge({ ...seen, local, probing: probingIn(circuits) }),
-      providers: deps.summary(),
+      providers: machines.summary(),
       outcomes: counters.outcomes(),
       moves: moves.view(),
       app: deps.app(),
@@ -120,20 +127,20 @@ export function createMonitor(deps: MonitorDeps) {
     return stateToSave(saved, config());
   });
   restoreState(state.load(), saved, config());
-  function providerIds(scope: StatusScope, { ids }: ProviderFigures): readonly string[] {
+  function providerIds(scope: StatusScope): readonly string[] {
     const asked = memory.ids('circuit').filter((id) => id.startsWith(PROVIDER_PREFIX));
-    return scope === 'asked' ? asked : [...new Set([...asked, ...ids(MAX_UNASKED)])];
+    return scope === 'asked' ? asked : [...new Set([...asked, ...machines.ids(MAX_UNASKED)])];
   }
 
-  const status = (forceZeroHeader: string, scope: StatusScope = 'asked') => {
-    const providers = deps.providers();
-    return statusReport({
+  const status = (forceZeroHeader: string, scope: StatusScope = 'asked') =>
+    statusReport({
       config: config(),
       totals: counters.totals(),
       warmup: warmup.view(),
       local: pickLocal(),
-      providers,
-      providerIds: providerIds(scope, providers),
+      machines,
+      summary: machines.summary(),
+      providerIds: providerIds(scope),
       memory,
       engineAt: deps.engineAt,
       circuitAt: (id) => circuits.at(id),
@@ -142,9 +149,12 @@ export function createMonitor(deps: MonitorDeps) {
       admission: deps.admission(),
       budgetAt: (id) => budgets.at(id),
     });
-  };
   const logs = createRequestLogs({
-    ...deps,
+    clock,
+    log: deps.log,
+    memory,
+    routed: machines.routed,
+    nameOf: machines.nameOf,
     counters,
     moves,
     listener: feed,
@@ -154,7 +164,7 @@ export function createMonitor(deps: MonitorDeps) {
   });
   return {
     logs,
-    requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: deps.nameOf }),
+    requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: machines.nameOf }),
     circuits,
     counters,
     warmup,
@@ -172,7 +182,7 @@ export function createMonitor(deps: MonitorDeps) {
 }
 
 function createCounting(
-  { clock, config, log, keys, joulesPerToken, usage: { part, before } }: MonitorDeps,
+  { clock, config, log, keys, machines, usage: { part, before } }: MonitorDeps,
   changed: () => void,
 ) {
   const budgets = createBudgets(before.spent, { clock, config, log, changed });
@@ -183,7 +193,7 @@ function createCounting(
     config,
     budgets,
     keyLimits,
-    joulesPerToken,
+    joulesPerToken: (id, model) => joulesPerTokenIn(machines.energyOf(id), model),
   });
   return { budgets, keyLimits, usage };
 }
@@ -254,7 +264,7 @@ function createRequestReader(deps: {
 function* machinesIn(
   targets: readonly LocalTarget[],
   circuits: Circuits,
-  proof: MonitorDeps['proof'],
+  { proof }: Pick<KnownMachines, 'proof'>,
 ): Generator<MachineFacts, void> {
   for (const target of targets) {
     if (machineExclusion(target, circuits) !== null) continue;
@@ -267,14 +277,11 @@ function* machinesIn(
 
 function localStanding(
   choice: LocalChoice,
-  {
-    circuits,
-    absence,
-  }: { readonly circuits: Circuits; readonly absence: () => NoProviderCause | null },
+  { circuits, machines }: Pick<MonitorDeps, 'machines'> & { readonly circuits: Circuits },
 ): LocalStanding {
   switch (choice.kind) {
     case 'none':
-      return { kind: 'absent', cause: absence() };
+      return { kind: 'absent', cause: machines.absence() };
     case 'target':
       return { kind: 'present', hindrance: null };
     case 'tier': {

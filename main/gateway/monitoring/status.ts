@@ -1,5 +1,6 @@
 import { HOSTED_IDS, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { LocalProvider, VerificationState } from '#shared/provider.ts';
+import type { ProvidersSummary } from '#shared/live.ts';
+import type { LocalProvider } from '#shared/provider.ts';
 import { defaultLabel } from '#shared/services.ts';
 import type {
   CircuitReport,
@@ -24,14 +25,16 @@ import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
 import { isUsedUp, type LimitAt } from '../usage/budgets.ts';
 import type { Counters } from './counters.ts';
-export interface ProviderFigures {
-  readonly counts: Readonly<Record<VerificationState, number>>;
+
+/** What the registry tells of its machines for the report. */
+export interface ReportedMachines {
+  readonly summary: () => ProvidersSummary;
   /** The excerpt of a machine, or with null that of the machine with the latest heartbeat. Null if there is none. */
   readonly excerpt: (id: string | null) => LocalProvider | null;
   /** The machines of the default list, in its order; at most `limit`. */
   readonly ids: (limit: number) => readonly string[];
   /** Null if no other gateways share the registry. */
-  readonly pool: PoolReport | null;
+  readonly pool: () => PoolReport | null;
 }
 
 /** The machines that a report lists: those that were called, or also the first thousand known ones. */
@@ -42,7 +45,8 @@ interface StatusParts {
   readonly totals: ReturnType<Counters['totals']>;
   readonly warmup: Warmup;
   readonly local: LocalChoice;
-  readonly providers: ProviderFigures;
+  readonly machines: Pick<ReportedMachines, 'excerpt' | 'pool'>;
+  readonly summary: ProvidersSummary;
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
   readonly memory: Memory;
@@ -55,13 +59,15 @@ interface StatusParts {
 }
 
 export function statusReport(parts: StatusParts): StatusReport {
-  const { config, totals, warmup, local, providers, circuitAt, now, forceZeroHeader } = parts;
+  const { config, totals, warmup, local, machines, summary, circuitAt, now } = parts;
+  const { forceZeroHeader } = parts;
   const { forceZero } = config.routing;
   const zero = forceZero || forcesZero({ 'x-gateway-force-zero': forceZeroHeader });
   const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
   const providerCircuits = byId(parts.providerIds, (id) =>
     providerCircuitReport(circuitAt(id).breaker, now),
   );
+  const pool = machines.pool();
   const cold = coldStartAt(warmup, now.ticks);
   const circuits = { ...upstreamCircuits, ...providerCircuits };
   return {
@@ -71,11 +77,11 @@ export function statusReport(parts: StatusParts): StatusReport {
     zero,
     gateway_forceZero_header: forceZeroHeader,
     local: {
-      verified_count: providers.counts.verified,
+      verified_count: summary.verified,
       // A machine being verified has no verdict yet.
-      pending_count: providers.counts.pending + providers.counts.verifying,
-      failed_count: providers.counts.failed,
-      provider: providers.excerpt(localPick(parts)?.provider ?? null),
+      pending_count: summary.pending + summary.verifying,
+      failed_count: summary.failed,
+      provider: machines.excerpt(localPick(parts)?.provider ?? null),
       health: localHealth(parts),
       slow: slowLocal(parts),
       windows: [...windowReports(local, { ...parts, pairs: config.routing.modelAliases })],
@@ -112,7 +118,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       env_hint: ENV_HINTS,
     },
     hint: 'Each chat response says in X-Gateway-Upstream which upstream served it and in X-Gateway-Fallback-Reason why others did not.',
-    ...(providers.pool === null ? {} : { pool: providers.pool }),
+    ...(pool === null ? {} : { pool }),
   };
 }
 
@@ -217,9 +223,7 @@ function canServe(id: UpstreamId, parts: StatusParts, zero: boolean): boolean {
 /** `degraded`: `local` could serve if its circuits admitted a call. */
 function localHealth(parts: StatusParts): LocalHealth {
   if (canServe('local', parts, true)) return 'ok';
-  return parts.local.kind === 'target' || parts.providers.counts.verified > 0
-    ? 'degraded'
-    : 'unavailable';
+  return parts.local.kind === 'target' || parts.summary.verified > 0 ? 'degraded' : 'unavailable';
 }
 
 /** Twice the slowest first token, in whole seconds. */
