@@ -18,14 +18,22 @@ export function createLines(maxBytes: number, onLine: (line: string) => void) {
     if (isTooLong) rest.clear();
   }
 
-  return (chunk: Buffer): void => {
-    let from = 0;
-    for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
-      keep(chunk.subarray(from, at));
-      if (!isTooLong) onLine(rest.take().toString('latin1'));
-      isTooLong = false;
-      from = at + 1;
-    }
-    keep(chunk.subarray(from));
+  function end(): void {
+    if (!isTooLong) onLine(rest.take().toString('latin1'));
+    isTooLong = false;
+  }
+
+  return {
+    add(chunk: Buffer) {
+      let from = 0;
+      for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
+        keep(chunk.subarray(from, at));
+        end();
+        from = at + 1;
+      }
+      keep(chunk.subarray(from));
+    },
+    /** What has come since the last line feed is a line, too. */
+    end,
   };
 }

@@ -3,9 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/files.ts';
-import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { createLines } from '../../platform/lines.ts';
-import { memberOf, numberOf, parseJson } from '../../platform/json.ts';
 
 interface AnswerCount {
   readonly tokens: number;
@@ -69,40 +67,10 @@ function smoothed(before: number | null, sample: number | null): number | null {
   return Math.round(value * 10) / 10;
 }
 
-/** Counts the tokens of a response while it is forwarded. */
-export interface Meter {
-  /** `ticks`: when the chunk arrived. */
-  see(chunk: Buffer, ticks: number): void;
-  /** The caller was slower than the engine, so the engine's speed cannot be measured. */
-  slowed(): void;
-  count(): AnswerCount;
-}
+export type Meter = ReturnType<typeof createMeter>;
 
-/** Larger responses are not parsed: that would block the event loop. */
-const MAX_PARSED_BYTES = 1024 * 1024;
-
-/** For a JSON response: takes the tokens from its `usage`. */
-export function createWholeMeter(): Meter {
-  const body = new ByteBuffer();
-  let isTooLarge = false;
-  return {
-    see(chunk) {
-      if (isTooLarge) return;
-      body.add(chunk);
-      if (body.length <= MAX_PARSED_BYTES) return;
-      isTooLarge = true;
-      body.clear();
-    },
-    slowed() {},
-    count: () => ({
-      tokens: isTooLarge ? 0 : (usageIn(body.take().toString('utf8')) ?? 0),
-      decodeTps: null,
-    }),
-  };
-}
-
-/** Longer lines of events are skipped. */
-const MAX_LINE_BYTES = 256 * 1024;
+/** Longer lines are skipped: they would block the event loop. An answer in one piece is mostly one line. */
+const MAX_LINE_BYTES = 1024 * 1024;
 /** With fewer tokens or a shorter time, the timing of network packets dominates. */
 const MIN_TOKENS = 8;
 const MIN_MS = 100;
@@ -110,9 +78,11 @@ const MIN_MS = 100;
 const MAX_TPS = 5000;
 /** A non-empty string under one of the names that engines use for text or for arguments of a tool call. */
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;
+/** Of `usage`. In a text of the model its quotation marks would be escaped. */
+const TOKENS = /"completion_tokens"\s*:\s*(\d{1,15})\b/;
 
-/** For server-sent events: takes the tokens from `usage`, or counts one per event with content. */
-export function createStreamMeter(): Meter {
+/** Counts the tokens of a response while it is forwarded: those of its `usage`, or one for each event with content. */
+export function createMeter() {
   let events = 0;
   let usage: number | null = null;
   let firstTicks: number | null = null;
@@ -120,22 +90,26 @@ export function createStreamMeter(): Meter {
   let isSlowed = false;
   let chunkTicks = 0;
 
-  const split = createLines(MAX_LINE_BYTES, (line) => {
-    if (!line.startsWith('data:')) return;
-    if (line.includes('"completion_tokens"')) usage = usageIn(line.slice(5)) ?? usage;
-    if (!CONTENT.test(line)) return;
+  const lines = createLines(MAX_LINE_BYTES, (line) => {
+    const said = TOKENS.exec(line)?.[1];
+    if (said !== undefined) usage = Number(said);
+    if (!line.startsWith('data:') || !CONTENT.test(line)) return;
     events += 1;
     firstTicks ??= chunkTicks;
     lastTicks = chunkTicks;
   });
 
   return {
-    see(chunk, ticks) {
+    /** `ticks`: when the chunk arrived. */
+    see(chunk: Buffer, ticks: number) {
       chunkTicks = ticks;
-      split(chunk);
+      lines.add(chunk);
     },
+    /** The caller was slower than the engine, so the engine's speed cannot be measured. */
     slowed: () => void (isSlowed = true),
-    count() {
+    /** The response is complete. */
+    count(): AnswerCount {
+      lines.end();
       const tokens = usage ?? events;
       const ms = firstTicks === null ? 0 : lastTicks - firstTicks;
       const isMeasured = !isSlowed && tokens >= MIN_TOKENS && events > 1 && ms >= MIN_MS;
@@ -144,9 +118,4 @@ export function createStreamMeter(): Meter {
       return { tokens, decodeTps: tps !== null && tps <= MAX_TPS ? tps : null };
     },
   };
-}
-
-function usageIn(json: string): number | null {
-  const tokens = numberOf(memberOf(parseJson(json), 'usage', 'completion_tokens'));
-  return tokens !== null && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null;
 }

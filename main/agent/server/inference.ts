@@ -9,7 +9,7 @@ import type {
   ResponseListener,
 } from '../../platform/http/types.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
-import { type AgentCounters, createStreamMeter, createWholeMeter, type Meter } from './counters.ts';
+import { type AgentCounters, createMeter, type Meter } from './counters.ts';
 import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
 import { fromCaller, passedHeaders, toCaller } from '../../platform/http/passed-headers.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
@@ -187,10 +187,7 @@ const COUNTED_PATHS = new Set(['/v1/chat/completions', '/v1/completions']);
 function tokenMeter(path: string, status: number, headers: ResponseHeaders): Meter | null {
   // Other routes name their tokens differently or have none; compressed bodies are not decoded here.
   const isCounted = status < 300 && COUNTED_PATHS.has(path);
-  if (!isCounted || headers['content-encoding'] !== undefined) return null;
-  const type = headers['content-type'];
-  const isStream = typeof type === 'string' && type.startsWith('text/event-stream');
-  return isStream ? createStreamMeter() : createWholeMeter();
+  return isCounted && headers['content-encoding'] === undefined ? createMeter() : null;
 }
 
 function tooLarge(maxBodyBytes: number): AgentError {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createStreamMeter } from '../../../main/agent/server/counters.ts';
+import { createMeter } from '../../../main/agent/server/counters.ts';
 import { answerChunks, chunk, DONE, STOP } from '../../support/upstream.ts';
 
 const WORDS = Array.from({ length: 11 }, () => chunk({ content: 'word' }));
 
 function streamed(pieces: readonly (string | Buffer)[], msBetween = 100) {
-  const meter = createStreamMeter();
+  const meter = createMeter();
   for (const [index, piece] of pieces.entries()) meter.see(Buffer.from(piece), index * msBetween);
   return meter;
 }
@@ -29,4 +29,12 @@ test('a stream that came all at once, or was slowed by its caller, measures no s
   const meter = streamed(WORDS);
   meter.slowed();
   expect(meter.count()).toEqual({ tokens: 11, decodeTps: null });
+});
+
+test.each([0, 2])('an answer in one piece is counted by its usage, indented by %i', (indent) => {
+  // What a model writes about its tokens is not what the engine says of them.
+  const content = '"usage": {"completion_tokens": 5}';
+  const answer = { choices: [{ message: { content } }], usage: { completion_tokens: 9 } };
+  const counted = streamed([JSON.stringify(answer, null, indent)]).count();
+  expect(counted).toEqual({ tokens: 9, decodeTps: null });
 });
