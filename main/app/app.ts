@@ -128,7 +128,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     hostActivity: edges.hostActivity ?? UNKNOWN_HOST_ACTIVITY,
     startHelper: edges.startHelper,
     changed,
-    saveHost: (host) => void config.patch({ agent: { host } }),
+    saveHost: (host) => config.patch({ agent: { host } }),
   });
   const gateway: Gateway = createGateway({
     ...common,
@@ -200,7 +200,7 @@ type OwnDeps = 'version' | 'telemetry' | 'enginePorts';
 interface ThisMachineDeps extends Omit<AgentDeps, OwnDeps> {
   readonly startHelper: StartTool | undefined;
   /** Saves the setting `agent.host`. */
-  readonly saveHost: (host: string) => void;
+  readonly saveHost: (host: string) => PatchResult;
 }
 
 /** The agent of this machine, null while its owner has switched it off. */
@@ -231,10 +231,11 @@ async function joinReachably(
     return joined;
   }
   const reached = await reach(joined.url);
-  if (reached.kind === 'reached' && !isLoopbackHost(reached.localAddress)) {
-    saveHost(reached.localAddress);
-  }
-  return joined;
+  if (reached.kind === 'failed' || isLoopbackHost(reached.localAddress)) return joined;
+  const saved = saveHost(reached.localAddress);
+  if (saved.kind === 'patched') return joined;
+  const warning = `The agent could not be set to listen on ${reached.localAddress}: ${saved.message}`;
+  return { ...joined, warning };
 }
 
 /** What serves `local`: the fixed engine if there is one, otherwise the registered machines. */

@@ -229,31 +229,16 @@ interface AgentReply {
   readonly warning: string | null;
 }
 
-/** Joins through the running Inglenook, which then sends heartbeats at once. */
+/** Joins through the running Inglenook, which sends heartbeats at once, and saves where its agent has to listen. */
 async function joinRunning(request: JoinRequest, running: Running): Promise<Membership | Failure> {
   const { origin, others, token, agentHost } = request;
   const joined = await askRunning<AgentReply>(running, {
     method: 'POST',
     path: 'agent/join',
-    json:
-      others.length === 0
-        ? { url: origin, token }
-        : { line: `${[origin, ...others].join(',')} ${token}` },
+    json: { line: `${[origin, ...others].join(',')} ${token}` },
   });
   if (joined.kind === 'failed') return joined;
   const { id, url, warning } = joined.body;
-  const notes = warning === null ? [] : [warning];
-  if (agentHost !== null) {
-    const patched = await askRunning(running, {
-      method: 'PATCH',
-      path: 'settings',
-      json: { agent: { host: agentHost } },
-    });
-    notes.push(
-      patched.kind === 'answered'
-        ? listensOn(agentHost)
-        : `The agent could not be set to listen on ${agentHost}: ${patched.message}`,
-    );
-  }
-  return { kind: 'joined', origin: url, id, notes };
+  const note = warning ?? (agentHost === null ? null : listensOn(agentHost));
+  return { kind: 'joined', origin: url, id, notes: note === null ? [] : [note] };
 }

@@ -133,7 +133,7 @@ test('an Inglenook that runs on this machine is asked to join by itself', async 
   const { code, stdout, stderr } = await sayJoin(directory, [url, NO_TOKEN]);
   expect([code, stderr]).toEqual([0, '']);
   expect(asked).toEqual([
-    ['POST', '/api/v1/agent/join', `Bearer ${controlToken}`, { url, token: NO_TOKEN }],
+    ['POST', '/api/v1/agent/join', `Bearer ${controlToken}`, { line: `${url} ${NO_TOKEN}` }],
   ]);
   expect(stdout).toMatch(
     /gateway at http:\S+ as prv_1\.\nMind the gap\.\nThe Inglenook running here now reports to that gateway/,
