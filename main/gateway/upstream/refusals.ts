@@ -28,9 +28,9 @@ export type Meaning =
 
 interface Refusal {
   readonly meaning: Meaning;
-  /** Any of these as code, type, status or reason. */
+  /** Any of these as code, type, status or reason, where that does not say the same in words. */
   readonly codes: readonly string[];
-  /** Any of these in the message; quantifiers are bounded, as the message comes from outside. */
+  /** Any of these in the message or in a code; quantifiers are bounded, as both come from outside. */
   readonly words: readonly RegExp[];
   /** Of a 5xx only codes count: the words may be about anything that went wrong inside. */
   readonly isNeverWordedAs5xx?: true;
@@ -67,40 +67,22 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     meaning: 'context_length',
-    codes: [
-      'context_length_exceeded',
-      // llama.cpp
-      'exceed_context_size_error',
-      // GitHub Models (cline/cline#2115), GitHub Copilot, Z.ai (docs.z.ai, Errors)
-      'tokens_limit_reached',
-      'model_max_prompt_tokens_exceeded',
-      'model_context_window_exceeded',
-      '1261',
-      // Baidu (cloud.baidu.com/doc/qianfan-api/s/rmwbl43x7)
-      'tokens_too_long',
-      'characters_too_long',
-    ],
+    // Z.ai (docs.z.ai, Errors).
+    codes: ['1261'],
     words: [
-      // OpenAI, OpenRouter, vLLM, DeepSeek, llama.cpp, MiniMax, LiteLLM's exception by name.
-      /context[ _-]?(length|window|size|limit)|maximum context|context *window *exceeded/i,
-      // Anthropic, Fireworks, Ollama's cloud; Bedrock; Zhipu.
-      /(prompt|input) (is )?too long/i,
-      /prompt exceeds (the )?max(imum)? length/i,
-      // vLLM (input processing), TGI and Together (router/src/validation.rs), xAI, Gemini, Moonshot.
-      /(maximum|max) (model|prompt|input|sequence) length/i,
+      // OpenAI, OpenRouter, vLLM, DeepSeek, llama.cpp, MiniMax, SGLang, Mistral, LiteLLM's exception by name.
+      /context[ _-]?(length|window|size|limit)|maximum context/i,
+      // Anthropic, Fireworks, Ollama's cloud; Bedrock; Baidu (cloud.baidu.com/doc/qianfan-api/s/rmwbl43x7).
+      /(prompt|input|tokens|characters) (is )?too long/i,
+      // vLLM (input processing), TGI and Together (router/src/validation.rs), xAI, Gemini, Moonshot, GitHub Copilot; Zhipu.
+      /(maximum|max) (model|prompt|input|sequence) length|max prompt tokens|prompt exceeds (the )?max(imum)? length/i,
       /`?inputs`? (tokens \+ `?max_new_tokens|must have less than)/i,
-      /input token count.{0,40} exceeds/i,
-      /exceeded model token limit|token limit exceeded|too many tokens/i,
-      // Groq and Cerebras, Mistral, GitHub Copilot, DashScope, SGLang.
-      /reduce the length of the (messages|prompt|input)/i,
-      /too large for model with \d+ maximum context/i,
-      /token count of \d+ exceeds the limit/i,
-      /range of input length should be/i,
-      /input (length|is) .{0,60}longer than the model/i,
-      // SGLang without auto-truncation, OpenRouter's Poolside; TensorRT-LLM; TabbyAPI and mistral.rs.
-      /input length.{0,40} exceeds the maximum allowed/i,
-      /prompt length.{0,40} should not exceed/i,
-      /prompt (sequence )?length .{0,20}is greater than/i,
+      // Gemini, GitHub Copilot, SGLang, OpenRouter's Poolside, TensorRT-LLM, TabbyAPI and mistral.rs.
+      /(input|prompt).{0,20} (length|token count)\b.{0,60} (exceeds?|(longer|greater) than) /i,
+      // Moonshot, Cohere, GitHub Models (cline/cline#2115).
+      /exceeded model token limit|token limit exceeded|tokens limit reached|too many tokens/i,
+      // Groq and Cerebras, DashScope.
+      /reduce the length of the (messages|prompt|input)|range of input length should be/i,
       // vLLM, where the prompt leaves no room for an answer.
       /max_tokens must be at least 1, got -\d/i,
       // llama.cpp, for embeddings (tools/server).
@@ -113,7 +95,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     meaning: 'request_too_large',
-    codes: ['request_too_large', 'string_above_max_length'],
+    codes: ['string_above_max_length'],
     words: [
       // OpenAI with 429, Groq with 413 (fork-dev/TrackerWin#2595): more than a minute's tokens at once.
       /request too large/i,
@@ -125,31 +107,25 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     meaning: 'unsupported_input',
-    codes: ['unsupported_input', 'invalid_image', 'image_not_supported'],
+    codes: ['unsupported_input', 'invalid_image'],
     words: [
-      // llama.cpp, 500 (seen from 0.7.0, build 11669); also Moonshot, Mistral ("is not enabled") and xAI ("inputs").
-      /\b(image|audio|video|vision)s? inputs? (is|are) not (supported|enabled)/i,
-      /\b(image|audio|video|vision) input not supported/i,
+      // llama.cpp, 500 (seen from 0.7.0, build 11669); Moonshot, Mistral ("is not enabled") and xAI; Ollama (openai/openai.go);
+      // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
+      /\b(image|audio|video|vision|multimodal)s? ((inputs?|URLs) )?(\(\w+\) )?((is|are) )?not (currently )?(supported|enabled)/i,
       // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
       /unsupported content(\[\]\.| part )type/i,
-      // vLLM, 400 (vllm-project/vllm#19144), and beyond `--limit-mm-per-prompt`.
+      // vLLM, 400 (vllm-project/vllm#19144), and beyond `--limit-mm-per-prompt`; Ollama (server/prompt.go).
       /is not a multimodal model|unknown part type/i,
-      /at most \d+ (image|audio|video)\(s\)/i,
-      // Ollama (server/prompt.go, openai/openai.go).
-      /only supports one image|image URLs are not (currently )?supported/i,
+      /at most \d+ (image|audio|video)\(s\)|only supports one image/i,
       // Anthropic, beyond 5 MB or 8,000 pixels (NousResearch/hermes-agent, error_classifier.py).
-      /image (size )?exceeds|image dimensions exceed/i,
-      // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
-      /multimodal inputs? (\(\w+\) )?(is|are) not supported/i,
+      /image (size |dimensions )?exceed/i,
       // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
       /missing data required for image input/i,
-      // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908).
-      /does(n't| not) support (the )?(image|audio|video|vision|multimodal)/i,
+      // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908);
       // OpenRouter, 404 (openclaw/openclaw#99079).
-      /no endpoints found that support (image|audio|video|file) input/i,
+      /(does(n't| not)|found that) support (the )?(image|audio|video|vision|multimodal|file input)/i,
       // DeepSeek; OpenAI.
-      /unknown variant `?(image_url|input_audio|file)/i,
-      /image_url is only supported by certain models/i,
+      /unknown variant `?(image_url|input_audio|file)|image_url is only supported by certain models/i,
       // Groq, for models that read text.
       /messages\[?\.?\d*\]?.{0,20} content must be a string/i,
     ],
@@ -180,8 +156,6 @@ const REFUSALS: readonly Refusal[] = [
   {
     meaning: 'moderation',
     codes: [
-      'content_filter',
-      'content_policy_violation',
       'ResponsibleAIPolicyViolation',
       'invalid_prompt',
       // DashScope; Volcengine; MiniMax; Zhipu.
@@ -240,48 +214,41 @@ const REFUSALS: readonly Refusal[] = [
   {
     meaning: 'quota',
     codes: [
-      'insufficient_quota',
-      'billing_error',
-      'billing_hard_limit_reached',
-      'billing_not_active',
       'quota_exceeded',
-      // Moonshot; Zhipu (lidge-jun/opencodex#41); MiniMax; SiliconFlow; DashScope; one-api; Together; Novita.
-      'exceeded_current_quota_error',
+      // Zhipu (lidge-jun/opencodex#41); MiniMax; SiliconFlow; DashScope.
       '1113',
       'base_resp:1008',
-      // The limits of plans for hours, weeks or months: Zhipu (docs.bigmodel.cn, api-code), Codex (openai/codex).
+      '30001',
+      'Arrearage',
+      // The limits of plans for hours, weeks or months: Zhipu (docs.bigmodel.cn, api-code), MiniMax.
       '1304',
       '1308',
       '1309',
       '1310',
-      'usage_limit_reached',
       'base_resp:2056',
       // LiteLLM, for a key's budget (proxy/auth/auth_checks.py); Volcengine (volcengine.com/docs/82379/1299023).
       'budget_exceeded',
       'AccountOverdueError',
-      '30001',
-      'Arrearage',
-      'insufficient_user_quota',
-      'credit_limit',
-      'NOT_ENOUGH_BALANCE',
     ],
     words: [
-      // Anthropic, 400 (anthropics/claude-code#66314); DeepSeek; SiliconFlow.
-      /(credit )?balance (is )?(too low|insufficient|not enough)|insufficient (account )?(balance|credits?|funds|quota)/i,
-      /reached your specified .{0,20}usage limit/i,
-      /exceeded your (current|monthly).{0,20} (quota|credits?)/i,
+      // OpenAI; Anthropic, 400 (anthropics/claude-code#66314); DeepSeek; SiliconFlow; one-api; Novita.
+      /billing (error|hard limit|not active)/i,
+      /balance (is )?(too low|insufficient|not enough)|not enough balance/i,
+      /insufficient (account |user )?(balance|credits?|funds|quota)/i,
+      // OpenAI, Moonshot.
+      /exceeded (your )?(current|monthly).{0,20} (quota|credits?)/i,
       // xAI; Together; Fireworks; OpenRouter's limit of a key; Copilot.
-      /used all available credits|monthly spending limit|spending limit|credit limit exceeded/i,
+      /used all available credits|spending limit|credit limit/i,
       /out of available resources|active grok subscription/i,
       // MiniMax's plans with 429 (MiniMax-AI/MiniMax-M2.7#36), Z.ai's (NousResearch/hermes-agent#103038), Codex with 400.
       /usage limit (was |has been |is )?(reached|exceeded)|monthly limit exhausted/i,
+      // Anthropic; Kimi's plans with 403; LocalAI's for a user (core/http/auth/quota.go).
+      /reached your (specified .{0,20})?usage limit|\b(request|token) quota exceeded for /i,
       // Cohere's trial keys, which have a limit a minute, too.
       /limited to \d{1,9} api calls \/ month/i,
       /key limit exceeded|premium request allowance|account .{0,60}suspended/i,
       // Cloudflare Workers AI with 429 (developers.cloudflare.com/workers-ai/platform/pricing).
       /used up your (daily )?free allocation/i,
-      // Kimi's plans with 403; LocalAI's for a user (core/http/auth/quota.go).
-      /reached your usage limit|\b(request|token) quota exceeded for /i,
       // Zhipu, one-api and new-api, in Chinese.
       /余额不足|额度不足|额度已用尽|欠费/,
     ],
@@ -289,12 +256,8 @@ const REFUSALS: readonly Refusal[] = [
   {
     meaning: 'credentials',
     codes: [
-      'invalid_api_key',
       'authentication_error',
-      'API_KEY_INVALID',
       'UNAUTHENTICATED',
-      'account_deactivated',
-      'organization_restricted',
       'base_resp:1004',
       'base_resp:2049',
       // Zhipu, for an account that is closed, with a 429 (docs.z.ai/api-reference/api-code).
@@ -307,7 +270,7 @@ const REFUSALS: readonly Refusal[] = [
       // xAI with 400 (continuedev/continue#10778), Gemini with 400 (continuedev/continue#11336).
       /(incorrect|invalid|expired|missing|wrong|revoked|no) (x-)?api[ -]?key/i,
       /api key (is |was |has )?(not valid|invalid|expired|missing|required)|api key .{0,20}(leaked|revoked|disabled|deleted)/i,
-      /(organization|account|project) (has been|is|was) (disabled|deactivated|restricted)/i,
+      /(organization|account|project) ((has been|is|was) )?(disabled|deactivated|restricted)/i,
       /(user )?location is not supported|country, region, or territory not supported/i,
       /login fail|令牌已过期|invalid authentication/i,
     ],
@@ -316,16 +279,10 @@ const REFUSALS: readonly Refusal[] = [
     meaning: 'model_not_found',
     isNeverWordedAs5xx: true,
     codes: [
-      'model_not_found',
-      'invalid_model',
-      'unknown_model',
-      'model_decommissioned',
-      'model_not_available',
       // Groq, until its owner has accepted them (console.groq.com/docs/errors).
       'model_terms_required',
       // Azure; DashScope; Zhipu; SiliconFlow.
       'DeploymentNotFound',
-      'ModelNotFound',
       '1211',
       '1311',
       '20012',
@@ -340,7 +297,7 @@ const REFUSALS: readonly Refusal[] = [
       /not a valid model|model (name|id|identifier) (is |was )?(invalid|not valid|not found)/i,
       // OpenAI, DeepSeek ("Model Not Exist"), vLLM, Ollama, llama.cpp's router, SiliconFlow, Groq, NIM, Cerebras, xAI.
       new RegExp(
-        String.raw`\bmodels?\b${NAME}\b(do(es)? not exist|not exist|(is |was |be )?not (found|available|deployed|served|loaded)|is disabled|no longer (available|supported|served)|(been|is|was) (decommissioned|retired|removed|deprecated)|end of life)\b`,
+        String.raw`\bmodels?\b${NAME}\b(do(es)? not exist|not exist|(is |was |be )?not (found|available|deployed|served|loaded)|is disabled|no longer (available|supported|served)|((been|is|was) )?(decommissioned|retired|removed|deprecated)|end of life)\b`,
         'i',
       ),
       // Moonshot; OpenAI and Groq for a project; Together.
@@ -378,7 +335,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     meaning: 'no_endpoint',
     isNeverWordedAs5xx: true,
-    codes: ['unsupported_endpoint', 'endpoint_not_found'],
+    codes: [],
     words: [
       // LM Studio, with a 200 (OpenHands/OpenHands#419).
       /unexpected endpoint or method/i,
@@ -395,33 +352,25 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** By code, the place of the refusal that it belongs to. */
-const PLACE_OF_CODE: ReadonlyMap<string, number> = new Map(
-  REFUSALS.flatMap(({ codes }, place) => codes.map((code) => [code, place] as const)),
-);
-
-/** All phrases of each refusal in one pattern; null where only codes tell. */
-const WORDS = REFUSALS.map(({ words }) =>
-  words.length === 0 ? null : new RegExp(words.map(({ source }) => source).join('|'), 'i'),
-);
-
 /** Null if neither a code nor the words say what a refusal with this status is about. */
 export function meaningOf({ codes, message }: UpstreamError, status: number): Meaning | null {
   if (asksForMoreThanTheLimit(message)) return 'request_too_large';
-  let coded = REFUSALS.length;
-  for (const code of codes) coded = Math.min(coded, PLACE_OF_CODE.get(code) ?? coded);
-  const worded = placeOfWords(message.slice(0, MAX_SEARCHED_CHARS), status, coded);
-  return REFUSALS[worded]?.meaning ?? null;
+  const text = message.slice(0, MAX_SEARCHED_CHARS);
+  const named = codes.map(inWords);
+  const found = REFUSALS.find(({ codes: own, words, isNeverWordedAs5xx }) => {
+    const isRead = status < 500 || isNeverWordedAs5xx !== true;
+    const said = isRead ? [...named, text] : named;
+    return (
+      codes.some((code) => own.includes(code)) ||
+      words.some((each) => said.some((one) => each.test(one)))
+    );
+  });
+  return found?.meaning ?? null;
 }
 
-/** The place of the first refusal before `end` that `text` has words of; `end` for none. */
-function placeOfWords(text: string, status: number, end: number): number {
-  for (let place = 0; place < end; place += 1) {
-    const isRead = status < 500 || REFUSALS[place]?.isNeverWordedAs5xx !== true;
-    if (isRead && WORDS[place]?.test(text) === true) return place;
-  }
-  return end;
-}
+/** `model_not_found` and `ModelNotFound` say so; the full stop tells a code from a whole message. */
+const inWords = (code: string) =>
+  `${code.slice(0, MAX_SEARCHED_CHARS).replaceAll(/[_-]|(?<=[a-z])(?=[A-Z])/g, ' ')};`;
 
 /** Error messages stand at the start of what an engine appends. */
 const MAX_SEARCHED_CHARS = 2000;
