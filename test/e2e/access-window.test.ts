@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { axeViolations } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const KEY = 'a-key-of-my-own-0123456789';
@@ -16,7 +16,7 @@ async function start(dataDirectory: string, settings: Record<string, string> = {
 }
 
 async function settingsOf(page: Page): Promise<void> {
-  await page.evaluate(() => void (location.hash = '#/settings'));
+  await turnTo(page, '#/settings');
   await page.getByRole('heading', { name: 'About and access' }).waitFor();
 }
 
@@ -39,7 +39,7 @@ test('a signed-in tab signs in others, at either name of loopback, by one click 
   await other.goto(`${first.url}/#code=%`);
   await other.getByText('This link has already been used').waitFor();
   expect(other.url()).toBe(`${first.url}/`);
-  await other.evaluate(() => void (location.hash = '#/settings'));
+  await turnTo(other, '#/settings');
   await other.getByText('This page is read-only').first().waitFor();
   await other.getByRole('button', { name: 'Sign in' }).click();
   await unlocked(other);

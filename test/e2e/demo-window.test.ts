@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { axeViolations } from '../support/browser.ts';
 import { type RunningDemo, startDemo } from '../support/demo.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 import { layoutFaults } from './layout.ts';
 
@@ -64,7 +64,7 @@ test('the demo’s steps break and heal, it sends requests of its own until told
   await page.evaluate(() => scrollTo(0, 400));
   await expect.poll(() => page.evaluate(() => scrollY)).toBe(400);
   // As a link does; a click on one would scroll to it first.
-  await page.evaluate(() => void (location.hash = '#/settings'));
+  await turnTo(page, '#/settings');
   await page.locator('fieldset.settings').first().waitFor();
   expect(await page.evaluate(() => scrollY)).toBe(0);
   await page.goBack();

@@ -5,11 +5,11 @@ import { recordOf } from '../registry/world.ts';
 import { listed, startEngine } from '../agent/fake-engine.ts';
 import { axeViolations } from '../support/browser.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { layoutFaults } from './layout.ts';
 import { showAt } from '../support/sights.ts';
 import { storedMachine } from '../support/tier.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { lists, startUpstream } from '../support/upstream.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
 const SIGHTS = [
@@ -41,10 +41,7 @@ const ASKED = request('req_1', {
 async function start(): Promise<string> {
   const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
   const service = await startUpstream();
-  service.answerGet = ({ res }) =>
-    void res
-      .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ data: [{ id: MODEL }] }));
+  service.answerGet = lists(MODEL);
   const record = { host: { ...recordOf().host, hostname: MACHINE } };
   const machine = {
     // Not called now: it is only shown.
@@ -60,10 +57,6 @@ async function start(): Promise<string> {
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-async function at(page: Page, hash: string): Promise<void> {
-  await page.evaluate((to) => void (location.hash = to), hash);
-}
-
 interface View {
   readonly name: string;
   /** Left out for a dialog. */
@@ -77,7 +70,7 @@ const VIEWS: readonly View[] = [
   {
     name: 'a machine added',
     async open(page) {
-      await at(page, '#/providers');
+      await turnTo(page, '#/providers');
       await button(page, 'Add a machine').click();
       await page.getByText(/^inglenook join/).waitFor();
     },
@@ -85,7 +78,7 @@ const VIEWS: readonly View[] = [
   {
     name: 'another gateway joined',
     async open(page) {
-      await at(page, '#/join');
+      await turnTo(page, '#/join');
       await page
         .getByRole('dialog')
         .getByRole('textbox')
@@ -96,16 +89,16 @@ const VIEWS: readonly View[] = [
   {
     name: 'a machine removed',
     async open(page) {
-      await at(page, `#/providers/${ID}`);
+      await turnTo(page, `#/providers/${ID}`);
       await button(page, 'Remove…').click();
     },
   },
-  { name: 'a request', open: (page) => at(page, '#/requests/req_1') },
+  { name: 'a request', open: (page) => turnTo(page, '#/requests/req_1') },
   {
     name: 'a key created',
     part: '.keys',
     async open(page) {
-      await at(page, '#/settings');
+      await turnTo(page, '#/settings');
       await page.getByRole('heading', { name: 'Keys for apps' }).click();
       await page.getByLabel('Name of the app').fill(KEY);
       await button(page, 'Create key').click();
@@ -124,7 +117,7 @@ const VIEWS: readonly View[] = [
     name: 'the filters of requests',
     part: '.narrowing',
     async open(page) {
-      await at(page, `#/requests?model=${MODEL}&machine=${ID}&key=${KEY}`);
+      await turnTo(page, `#/requests?model=${MODEL}&machine=${ID}&key=${KEY}`);
       await page.locator('.request-why', { hasText: 'Your GPUs · ' }).waitFor();
     },
   },

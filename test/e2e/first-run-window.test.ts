@@ -2,13 +2,14 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
 import { axeViolations } from '../support/browser.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
 import {
   answers,
   chunk,
   cut,
   error,
+  lists,
   REFUSED_URL,
   stall,
   startUpstream,
@@ -19,14 +20,10 @@ import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 const startWindow = (environment: Readonly<Record<string, string>> = {}) =>
   startWindowHost({ ...NO_AGENT, ...environment });
 
-const MODELS = JSON.stringify({ data: [{ id: 'small' }, { id: 'large' }] });
-
 /** A service with two models that answers what it is told to. */
 async function startService(script = answers('Hello from the service')): Promise<Upstream> {
-  const service = await startUpstream();
-  service.script = script;
-  service.answerGet = ({ res }) =>
-    void res.writeHead(200, { 'content-type': 'application/json' }).end(MODELS);
+  const service = await startUpstream(script);
+  service.answerGet = lists('small', 'large');
   return service;
 }
 
@@ -162,7 +159,7 @@ test('a tried prompt shows who answered and why, is stored nowhere, leaves its c
   // Its address goes after it, and would replace another one that came sooner.
   await dialog.waitFor({ state: 'detached' });
 
-  await page.evaluate(() => void (location.hash = '#/'));
+  await turnTo(page, '#/');
   service.script = stall(chunk({ content: 'It begins' }));
   const card = station(page, 'Hosted A');
   const height = async () => (await card.boundingBox())?.height;

@@ -4,12 +4,13 @@ import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { PROGRAM, type RunningCli, startCli } from '../support/process.ts';
+import { chatOnly } from '../support/speakers.ts';
 import { agentAddress, pathWithCard, soon } from '../support/two-hosts.ts';
 import {
   answers,
-  error,
+  json,
+  lists,
   REFUSED_URL,
-  type Script,
   startUpstream,
   type Upstream,
 } from '../support/upstream.ts';
@@ -25,19 +26,6 @@ if (!hasSdks)
 
 /** The gateway's address in the guides, as other machines of the network see it. */
 const LAN_ADDRESS = '192.168.1.10';
-
-/** An upstream that speaks chat completions and nothing else. */
-const chatOnly =
-  (script: Script): Script =>
-  (call) =>
-    (call.path.endsWith('/chat/completions') ? script : error(404, 'no such route'))(call);
-
-const listModels: Upstream['answerGet'] = ({ path, res }) => {
-  const isList = path.endsWith('/models');
-  const data = [{ id: 'demo-model', object: 'model' }];
-  res.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
-  res.end(JSON.stringify(isList ? { object: 'list', data } : {}));
-};
 
 const NEEDS_AGENT = /inglenook (free|resume|load)/;
 const IS_START = /^inglenook start\n$/;
@@ -86,8 +74,9 @@ class Reader {
 
   static async arrive(): Promise<Reader> {
     const start = async (name: string) => {
-      const upstream = await startUpstream(chatOnly(answers(`Hello from ${name}.`)));
-      upstream.answerGet = listModels;
+      const upstream = await startUpstream(chatOnly(404, answers(`Hello from ${name}.`)));
+      upstream.answerGet = (get) =>
+        (get.path.endsWith('/models') ? lists('demo-model') : json(404, {}))(get);
       return upstream;
     };
     const engine = await start('the engine');

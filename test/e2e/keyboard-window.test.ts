@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { askDemo, startDemo } from '../support/demo.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 
 /** What a screen reader says at the focus: the element and its text. */
 const focused = (page: Page) =>
@@ -12,8 +12,6 @@ const focused = (page: Page) =>
 
 const rowAt = (page: Page) =>
   page.evaluate(() => document.activeElement?.getAttribute('data-id') ?? null);
-
-const go = (page: Page, hash: string) => page.evaluate((to) => void (location.hash = to), hash);
 
 test('the keyboard skips the tabs by one link, shows what a state means, goes to the heading of each new page, and opens a request and returns to its row', async () => {
   const demo = await startDemo();
@@ -40,13 +38,13 @@ test('the keyboard skips the tabs by one link, shows what a state means, goes to
   await page.getByRole('link', { name: 'Requests', exact: true }).focus();
   await page.keyboard.press('Enter');
   await expect.poll(() => focused(page)).toBe('h1 Requests');
-  await go(page, '#/history');
+  await turnTo(page, '#/history');
   await expect.poll(() => focused(page)).toBe('h1 History');
-  await go(page, '#/models');
+  await turnTo(page, '#/models');
   await expect.poll(() => focused(page)).toBe('h1 Models');
   await page.goBack();
   await expect.poll(() => focused(page)).toBe('h1 History');
-  await go(page, '#/');
+  await turnTo(page, '#/');
   await page.getByRole('link', { name: 'All requests' }).first().focus();
   await page.keyboard.press('Enter');
   await expect.poll(() => focused(page)).toBe('h1 Requests');
@@ -54,10 +52,10 @@ test('the keyboard skips the tabs by one link, shows what a state means, goes to
   expect(await heading.evaluate((it) => getComputedStyle(it).outlineStyle)).toBe('none');
   await page.keyboard.press('Tab');
   expect(await page.evaluate(() => document.activeElement?.closest('main') !== null)).toBe(true);
-  await go(page, '#/try');
+  await turnTo(page, '#/try');
   await page.waitForFunction(() => document.activeElement?.matches('.try-it input'));
 
-  await go(page, '#/requests');
+  await turnTo(page, '#/requests');
   await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
   await page.locator('.request').nth(2).waitFor();
   const ids = await page
@@ -78,7 +76,7 @@ test('the keyboard skips the tabs by one link, shows what a state means, goes to
   await filter.focus();
   await page.keyboard.press('Enter');
   expect(await filter.evaluate((it) => it === document.activeElement)).toBe(true);
-  await go(page, '#/');
+  await turnTo(page, '#/');
   await page.locator('.request').first().focus();
   await page.keyboard.press('Enter');
   await dialog.waitFor();

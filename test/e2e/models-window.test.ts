@@ -6,7 +6,7 @@ import { chat, HELLO } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { openPage } from '../support/page.ts';
 import { startOllama } from '../support/ollama.ts';
-import { completion, json, startUpstream } from '../support/upstream.ts';
+import { completion, json, lists, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 const HOUR_MS = 3_600_000;
@@ -38,8 +38,7 @@ const rowOf = (page: Page, name: string) => page.getByRole('row', { name });
 
 test('the page of models shows what apps asked for and where it went, and maps a name at once', async () => {
   const engine = await startUpstream(json(200, completion('hi')));
-  const data = ['qwen3:4b', 'qwen3:30b', 'nomic-embed-text'].map((id) => ({ id }));
-  engine.answerGet = ({ res }) => res.end(JSON.stringify({ data }));
+  engine.answerGet = lists('qwen3:4b', 'qwen3:30b', 'nomic-embed-text');
   const settings = { ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: engine.url };
   const host = await startWindowHost(settings, directoryWith({ requested: ASKED }));
   const url = new URL(host.controlLink()).origin;

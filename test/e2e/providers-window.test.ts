@@ -5,7 +5,7 @@ import type { StoredProvider } from '../../main/registry/store/store.ts';
 import { axeViolations } from '../support/browser.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { gpuDevice } from '../support/agent-record.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { recordOf } from '../registry/world.ts';
 import { enrolled, machineAt, storedMachine } from '../support/tier.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -118,7 +118,7 @@ test('a machine joins by the pasted join command, without a terminal, and is tol
   const machine = await startWindowHost({ ...NO_AGENT, ...AGENT });
   // As the tray opens it.
   const page = await openPage(machine.controlLink());
-  await page.evaluate(() => (location.hash = '#/join'));
+  await turnTo(page, '#/join');
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Join a gateway…' }).click();
   const field = page.getByLabel(/^Paste the join command/);

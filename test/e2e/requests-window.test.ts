@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { attempt, NOW, request } from '../renderer/builders.ts';
 import { chat } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
@@ -66,7 +66,7 @@ test('requests of an earlier run are all in the list and its filters, with their
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('rowheader', { name: 'Your GPUs · tower' }).waitFor();
   await dialog.getByText('Your GPUs · tower timed out; Your GPUs · den').waitFor();
-  await page.evaluate(`location.hash = '#/requests/req_by_twin'`);
+  await turnTo(page, '#/requests/req_by_twin');
   await dialog.locator('.facts').getByText('Your GPUs · den (cccc1111)').waitFor();
   await page.keyboard.press('Escape');
   await expect.poll(() => page.url()).toBe(`${origin}/#/requests`);
@@ -87,7 +87,7 @@ test('requests of an earlier run are all in the list and its filters, with their
   await page.getByRole('searchbox').fill('no such request');
   await page.getByText('No request on record matches.').waitFor();
 
-  await page.evaluate(`location.hash = '#/requests/req_1'`);
+  await turnTo(page, '#/requests/req_1');
   await page.reload();
   await dialog.getByText('req_1', { exact: true }).waitFor();
   await dialog.getByText('No source', { exact: false }).first().waitFor();

@@ -2,7 +2,7 @@ import { encode } from 'uqr';
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { OUTER_ADDRESS } from '../support/http.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
 import { startWindowHost, NO_AGENT } from '../support/window-host.ts';
 
@@ -46,7 +46,7 @@ test.skipIf(OUTER_ADDRESS === undefined)(
     const host = await startWindowHost(NO_AGENT);
     const page = await openPage(host.controlLink());
     await page.getByRole('link', { name: 'Settings' }).waitFor();
-    await page.evaluate(() => void (location.hash = '#/settings/sharing'));
+    await turnTo(page, '#/settings/sharing');
     await choose(page, address);
     await apply(page);
     await page.getByText(/^Now open to http/).waitFor();

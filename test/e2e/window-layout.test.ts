@@ -6,10 +6,10 @@ import { gpuDevice } from '../support/agent-record.ts';
 import { axeViolations } from '../support/browser.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { layoutFaults } from './layout.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 import { enrolled, storedMachine } from '../support/tier.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { lists, startUpstream } from '../support/upstream.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 /** Ids as OpenRouter, Together and vLLM have them, and one without a place to break. */
@@ -56,7 +56,7 @@ test('each page fits each size with the longest names: every control can be pres
   await page.locator('.upstream-card').first().waitFor();
   const faults: Record<string, unknown> = {};
   for (const { hash, shown, part = ':root', isSeenInLight } of VIEWS) {
-    await page.evaluate((to) => void (location.hash = to), hash);
+    await turnTo(page, hash);
     await page.locator(shown).first().waitFor();
     for (const sight of SIGHTS) {
       await showAt(page, sight);
@@ -82,8 +82,7 @@ const spentBy = (upstreams: readonly string[], now: number) =>
 /** A gateway that knows 30 machines, an upstream of 500 models and the requests of all of them. */
 async function startFullGateway(): Promise<string> {
   const service = await startUpstream(({ res }) => void res.end());
-  const models = Array.from({ length: 500 }, (_, index) => ({ id: `${index}-${MODEL}` }));
-  service.answerGet = ({ res }) => void res.end(JSON.stringify({ object: 'list', data: models }));
+  service.answerGet = lists(...Array.from({ length: 500 }, (_, index) => `${index}-${MODEL}`));
   const now = Date.now();
   const machines = Array.from({ length: 30 }, (_, index) => ({
     ...storedMachine(`prv_${String(index).padStart(32, '0')}`, 'http://127.0.0.1:9', {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { RequestRow } from '#shared/live.ts';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { axeViolations } from '../support/browser.ts';
+import { turnTo } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 import { openFedWindow, openWindow } from '../support/window-feed.ts';
 import { attempt, perUpstream, request, snapshot, status, upstream } from './builders.ts';
@@ -62,7 +63,7 @@ test('a second call changes no row’s height, no text leaves its row, and the d
     );
     expect(outside).toBe(0);
     for (const { id } of ALL) {
-      await page.evaluate((to) => void (location.hash = to), `#/requests/${id}`);
+      await turnTo(page, `#/requests/${id}`);
       await dialog.getByText(id, { exact: true }).waitFor();
       const over = await dialog.evaluate((it) => it.scrollWidth - it.clientWidth);
       expect(over).toBeLessThanOrEqual(0);
@@ -116,7 +117,7 @@ test('Overview and History say what always moves on, why, for which app and at w
   const report = status(UPSTREAM_IDS.map((id) => upstream(id)));
   const page = await openWindow(snapshot({ moves, status: report }), '#/overview');
   for (const hash of ['#/overview', '#/history']) {
-    await page.evaluate((to) => void (location.hash = to), hash);
+    await turnTo(page, hash);
     const notice = page.locator('.notice', { hasText: 'always move on' });
     expect(await notice.innerText()).toBe(
       'These requests always move on from Local: HTTP 400: The harbour is closed. ' +

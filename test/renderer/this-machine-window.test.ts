@@ -7,7 +7,7 @@ import { listed, startEngine } from '../agent/fake-engine.ts';
 import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
 import { axeViolations } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 async function openProviders(host: Host): Promise<Page> {
@@ -156,7 +156,7 @@ test('an owner rule takes effect as soon as it is switched, a wrong limit is exp
   await limit.fill('72');
   await limit.blur();
   await objection.waitFor({ state: 'detached' });
-  await page.evaluate(() => void (location.hash = '#/settings/agent'));
+  await turnTo(page, '#/settings/agent');
   const field = page.getByRole('form', { name: 'This machine' }).getByLabel('Unload idle models');
   // The objection goes as soon as the limit is sent; the page of settings follows the gateway's answer.
   await expect.poll(() => field.inputValue()).toBe('72');

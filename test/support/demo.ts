@@ -6,6 +6,7 @@ import { startDemo as start } from '../../main/demo/demo.ts';
 import { type DemoPace, PACE } from '../../main/demo/engine.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
+import type { StatusReport } from '#shared/status.ts';
 import { openDatabaseHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
 
@@ -43,6 +44,12 @@ export async function askDemo({ baseUrl }: RunningDemo): Promise<string> {
   await response.arrayBuffer();
   const { headers } = response;
   return `${headers.get('x-gateway-upstream')}: ${headers.get('x-gateway-fallback-reason')}`;
+}
+
+/** What its gateway reports. */
+export async function demoStatus({ baseUrl }: RunningDemo): Promise<StatusReport> {
+  const response = await fetch(new URL('/api/v1/status', baseUrl));
+  return (await response.json()) as StatusReport;
 }
 
 /** Starts it as a process of its own, as a newcomer runs it; returns the lines to try, as they were printed. */

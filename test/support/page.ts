@@ -38,6 +38,10 @@ export async function openPage(url: string, options: TestPageOptions = {}): Prom
   return page;
 }
 
+/** Goes to a page of the dashboard, as a link there does. */
+export const turnTo = (page: Page, hash: string): Promise<void> =>
+  page.evaluate((to) => void (location.hash = to), hash);
+
 async function newTab(): Promise<Tab> {
   const page = await newPage();
   const origins = new Set<string>();

@@ -1,32 +1,55 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { Verdict } from '#shared/condition.ts';
+import { startModelServer } from '../support/agent.ts';
 import { chat } from '../support/client.ts';
 import { controlOf } from '../support/control.ts';
+import { askDemo, demoStatus, startDemo } from '../support/demo.ts';
 import { readFeed } from '../support/feed.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { openPage } from '../support/page.ts';
+import { openPage, turnTo } from '../support/page.ts';
 import { openWindow } from '../support/window-feed.ts';
 import { snapshot } from '../renderer/builders.ts';
 import { putCardOnPath } from '../support/two-hosts.ts';
-import { answers, startUpstream, type Upstream } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
-/* A machine with a GPU and an engine, as the window tells of it. */
+const station = (page: Page, name: string) =>
+  page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
-/** An engine on a socket that can be closed and opened again. */
-async function startLiveEngine(): Promise<Upstream> {
-  const engine = await startUpstream(answers('hi'));
-  engine.answerGet = ({ path, res }) => {
-    const isKnown = path === '/health' || path === '/v1/models';
-    res.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
-    res.end(path === '/health' ? '{"status":"ok"}' : '{"object":"list","data":[{"id":"m"}]}');
-  };
-  return engine;
-}
+test('a rented GPU starts at once, and a source that is paused counts down until its button ends the pause', async () => {
+  const demo = await startDemo();
+  const page = await openPage(demo.link);
+  const last = station(page, 'Rented GPU');
+  await page.getByLabel('Start Rented GPU when your GPUs fail').uncheck();
+  await page.getByText('It starts only when a request reaches it.').waitFor();
+  expect((await demoStatus(demo)).config.description).toMatch(
+    /warm-up of ondemand is switched off/,
+  );
+  await demo.break('ondemand', '500');
+  await last.getByRole('button', { name: /Start now/ }).click();
+  await last.getByText('starting', { exact: true }).waitFor();
+  expect(await last.getByRole('button', { name: /Start now/ }).count()).toBe(0);
 
+  await demo.break('local');
+  await Promise.all([1, 2, 3, 4, 5].map(() => askDemo(demo)));
+  expect(await askDemo(demo)).toBe('hosted_a: local=circuit_open');
+  const local = station(page, 'Your GPUs');
+  await local.getByText(/tried again in (1 min 00|\d+) s/).waitFor();
+  const retry = local.getByRole('button', { name: 'Try again now Your GPUs' });
+  await retry.click();
+  await retry.waitFor({ state: 'detached' });
+  const heading = local.getByRole('heading');
+  expect(await heading.evaluate((it) => it === document.activeElement)).toBe(true);
+  await demo.heal('local');
+  expect(await askDemo(demo)).toBe('local: none');
+  await local.getByText('serving').waitFor();
+});
+
+/** A machine with a GPU and an engine. */
 async function startOwner() {
   putCardOnPath();
-  const engine = await startLiveEngine();
+  const engine = await startModelServer(answers('hi'));
   const dataDirectory = temporaryDirectory();
   const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url }, dataDirectory);
   const url = new URL(host.controlLink()).origin;
@@ -59,7 +82,7 @@ test('a page whose content cannot be read says so, offers to try again, and read
   // Only the feed is there.
   const page = await openWindow(snapshot(), '#/');
   for (const [hash, what] of Object.entries(pages)) {
-    await page.evaluate((to) => void (location.hash = to), `#/${hash}`);
+    await turnTo(page, `#/${hash}`);
     const alert = page.getByRole('alert').filter({ hasText: `${what} could not be read` });
     await alert.getByRole('button', { name: 'Try again' }).waitFor();
     expect(await page.getByText('Loading…').count()).toBe(0);
