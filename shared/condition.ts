@@ -312,7 +312,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 const CAUSES: Readonly<Record<NoProviderCause, string>> = {
   verifying: 'is being tested',
-  paused: 'is paused on its machines',
+  paused: 'is held back on its machines',
   engine: 'has no running engine',
   'no-gpu': 'has a machine without a GPU',
   failed: 'has no machine that passed its test',

@@ -20,8 +20,9 @@ export function stateLine({ owner, inFlight }: Pick<AgentView, 'owner' | 'inFlig
     case 'draining':
       return `finishing (${inFlight} still running): ${why}`;
     case 'paused':
+      return `held back: ${why}`;
     case 'leaving':
-      return `${owner.mode}: ${why}`;
+      return `leaving: ${why}`;
   }
 }
 

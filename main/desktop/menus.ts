@@ -73,8 +73,8 @@ function machineItems(mode: MachineMode, act: Actions): Item[] {
   const free = entry('Free the GPU', act.freeMachine);
   if (mode !== 'on') return [entry('Resume this machine', () => act.setMachine('on')), free];
   return [
-    entry('Pause this machine', () => act.setMachine('paused')),
-    entry('Finish, then pause this machine', () => act.setMachine('drained')),
+    entry('Hold back this machine', () => act.setMachine('paused')),
+    entry('Finish, then hold back this machine', () => act.setMachine('drained')),
     free,
   ];
 }

@@ -12,7 +12,7 @@ export type TrayFacts = Omit<LiveSnapshot, 'kind' | 'requests'> & { readonly mac
 
 /**
  * The icon. `closed`: the owner's own GPUs serve; `fallback`: another upstream serves, which may cost money; `broken`:
- * the owner has to act; `paused`: by the owner; `off`: stopping, or nothing is configured.
+ * the owner has to act; `paused`: held back by the owner; `off`: stopping, or nothing is configured.
  */
 export const TRAY_SHAPES = ['closed', 'fallback', 'broken', 'paused', 'off'] as const;
 
@@ -72,7 +72,7 @@ function isRefusal(condition: Condition): boolean {
 }
 
 const HALTED = {
-  paused: 'this machine is paused',
+  paused: 'this machine is held back',
   draining: 'this machine finishes its requests',
   leaving: 'this machine is leaving its gateway',
 } as const;

@@ -112,7 +112,7 @@ function causeOf(entry: TableEntry, silentMs: number): string {
         ? 'has signed off'
         : `has been silent for ${Math.round(silentMs / 1000)} s`;
     case 'paused':
-      return 'is paused by its owner';
+      return 'is held back by its owner';
     case 'engine':
       return shown.engine_health.code === 0
         ? 'has no engine that answers'

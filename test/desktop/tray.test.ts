@@ -16,11 +16,15 @@ test.each<[string, string, Scene]>([
     'Nothing can answer: Local is unreachable',
     { configured: ['local'], sightings: { local: DOWN } },
   ],
-  ['fallback', 'Serving from Groq; this machine is paused', { open: ['local'], machine: 'paused' }],
+  [
+    'fallback',
+    'Serving from Groq; this machine is held back',
+    { open: ['local'], machine: 'paused' },
+  ],
   ['paused', 'Serving from Local; this machine finishes its requests', { machine: 'draining' }],
   [
     'paused',
-    'Not serving: this machine is paused',
+    'Not serving: this machine is held back',
     { ok: false, configured: ['local'], localHealth: 'unavailable', machine: 'paused' },
   ],
   ['broken', 'Serving from Local; Groq rejects your key', { skipped: { hosted_a: 'credentials' } }],
@@ -110,8 +114,8 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
     'Open in browser',
     'Join a gateway…',
     'separator',
-    'Pause this machine',
-    'Finish, then pause this machine',
+    'Hold back this machine',
+    'Finish, then hold back this machine',
     'Free the GPU',
     'Never spend money',
     'separator',
@@ -158,14 +162,14 @@ test('the tray’s menu hands the operating system no address but our own', asyn
   expect([openedOutside.length, boxes.length]).toEqual([0, 3]);
 });
 
-test('the tray’s menu pauses, drains, frees and resumes this machine, and offers only what changes something', async () => {
+test('the tray’s menu holds back, drains, frees and resumes this machine, and offers only what changes something', async () => {
   const { tray, host } = await startDesktop();
-  for (const label of ['Finish, then pause this', 'Resume this', 'Pause this', 'Free the GPU']) {
+  for (const label of ['Finish, then hold back', 'Resume this', 'Hold back this', 'Free the GPU']) {
     tray().menu.click(label);
     await settle();
   }
   expect(host.calls.slice(1)).toEqual(['machine drained', 'machine on', 'machine paused', 'free']);
-  expect(tray().menu.labels).not.toContain('Pause this machine');
+  expect(tray().menu.labels).not.toContain('Hold back this machine');
 });
 
 test('the tray’s menu switches spending off', async () => {

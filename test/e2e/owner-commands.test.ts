@@ -37,10 +37,10 @@ test('the commands pause, drain and resume print the state that follows, set, ge
     HOSTED_A_API_KEY: key,
     AGENT_YIELD_TO_OTHERS: 'true',
   });
-  expect(await run('pause')).toEqual(done('paused: Its owner has paused it.'));
+  expect(await run('pause')).toEqual(done('held back: Its owner holds it back.'));
   expect(await owner()).toMatchObject({ choice: 'paused', mode: 'paused' });
   expect(await run('drain')).toEqual(
-    done('paused: Its owner lets running requests finish and takes no new ones.'),
+    done('held back: Its owner lets running requests finish and takes no new ones.'),
   );
   expect(await owner()).toMatchObject({ choice: 'drained' });
   expect(await run('resume')).toEqual(done('on: this machine takes requests.'));
@@ -108,7 +108,7 @@ test('free, load and unload change the memory of an engine, and resume brings it
     '',
     expect.stringMatching(/^"ever" is not a time/),
   ]);
-  expect((await run('resume'))[1]).toMatch(/^(on|paused): /);
+  expect((await run('resume'))[1]).toMatch(/^(on|held back): /);
   await expect.poll(async () => (await owner()).mode).toBe('on');
   expect([...engine.loaded]).toEqual(['large']);
 });

@@ -65,7 +65,7 @@ test.each<[says: string, given: MachineGiven, cause: string]>([
     },
     'has failed "GPU count >0"',
   ],
-  ['is draining', { record: { status: 'draining' } }, 'is paused by its owner'],
+  ['is draining', { record: { status: 'draining' } }, 'is held back by its owner'],
   ['has signed off', { record: { status: 'offline' } }, 'has signed off'],
   [
     'has lost its engine',

@@ -33,19 +33,19 @@ async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
   onTestFinished(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 }
 
-test('the owner pauses and resumes this machine, loads a model, frees the memory and takes it back, which a reader only sees', async () => {
+test('the owner holds back and resumes this machine, loads a model, frees the memory and takes it back, which a reader only sees', async () => {
   const { ollama = () => null } = SCRIPTS;
   const engine = await startScripted(ollama, ['small']);
   const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url });
   const page = await openProviders(host);
   const panel = panelOf(page);
-  const pause = panel.getByRole('button', { name: 'Pause this machine', exact: true });
+  const pause = panel.getByRole('button', { name: 'Hold back this machine', exact: true });
   await pause.click();
-  await panel.getByText(/^Paused by you/).waitFor();
+  await panel.getByText(/^Held back by you/).waitFor();
   const title = panel.getByRole('heading', { level: 2 });
   await expect.poll(() => title.evaluate((it) => it === document.activeElement)).toBe(true);
   const resume = panel.getByRole('button', { name: 'Resume this machine' });
-  const drain = panel.getByRole('button', { name: 'Finish, then pause this machine' });
+  const drain = panel.getByRole('button', { name: 'Finish, then hold back this machine' });
   await resume.click();
   await drain.waitFor();
 
@@ -127,11 +127,11 @@ test('an owner rule takes effect as soon as it is switched, a wrong limit is exp
   const page = await openProviders(
     await startWindowHost(environment, temporaryDirectory(), { hostActivity }),
   );
-  const rules = page.getByRole('region', { name: 'Automatic pause' });
+  const rules = page.getByRole('region', { name: 'Hold back automatically' });
   await rules.getByText('It has no effect here: this machine does not report when').waitFor();
-  expect(await rules.getByLabel('Pause at a GPU temperature').count()).toBe(0);
+  expect(await rules.getByLabel('Hold back at a GPU temperature').count()).toBe(0);
 
-  const battery = rules.getByLabel('Pause on battery');
+  const battery = rules.getByLabel('Hold back on battery');
   expect(await battery.isChecked()).toBe(false);
   await battery.check();
   await standing(page, 'held back').waitFor();

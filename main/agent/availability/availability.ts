@@ -88,7 +88,7 @@ export function modeOf(state: OwnerState, rules: OwnerRules, inFlight: number): 
     const mode = state.choice === 'paused' ? 'paused' : ending;
     return { mode, reasons: ['Its owner has freed its memory for other programs.'] };
   }
-  if (state.choice === 'paused') return { mode: 'paused', reasons: ['Its owner has paused it.'] };
+  if (state.choice === 'paused') return { mode: 'paused', reasons: ['Its owner holds it back.'] };
   if (state.choice === 'drained') {
     return {
       mode: ending,

@@ -162,7 +162,7 @@ const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>>
   circuit_open: 'skipped after repeated failures or slow answers',
   zero_spend: 'skipped because “Never spend money” is on',
   budget: 'skipped because its budget is spent',
-  paused: 'paused by its owner',
+  paused: 'held back by its owner',
   model_mismatch: 'set to another model',
   unreachable: 'unreachable',
   timeout: 'timed out',

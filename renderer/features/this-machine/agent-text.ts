@@ -77,12 +77,12 @@ function ownerWords(view: AgentView, bystander: AgentBystander): AgentWords | nu
   if (owner.mode === 'draining') {
     return say(
       ['draining', 'grey', any.draining],
-      `Paused by ${isOwner ? 'you' : 'its owner'}: running requests finish, and no new ones are taken.`,
+      `Held back by ${isOwner ? 'you' : 'its owner'}: running requests finish, and no new ones are taken.`,
     );
   }
   return say(
     ['paused', 'grey', any.paused],
-    `Paused by ${
+    `Held back by ${
       isOwner
         ? 'you: it takes no requests until you resume it'
         : 'its owner: it takes no requests until it is resumed'

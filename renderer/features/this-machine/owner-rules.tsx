@@ -26,7 +26,7 @@ export function OwnerRules({ view: { owner } }: { readonly view: AgentView }) {
   const isLimit = (rule: RuleKey) => Number(FIRST_LIMITS[rule] !== undefined);
   return (
     <section className="owner-rules" aria-labelledby={titleId}>
-      <h3 id={titleId}>Automatic pause</h3>
+      <h3 id={titleId}>Hold back automatically</h3>
       {RULE_KEYS.filter(isOffered)
         .toSorted((a, b) => isLimit(a) - isLimit(b))
         .map((rule) => (

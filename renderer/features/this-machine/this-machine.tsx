@@ -191,8 +191,8 @@ export function modeActions({
 }
 
 export function modeNote({ owner: { mode, choice } }: AgentView): string | null {
-  if (mode === 'on') return 'Pause stops running requests.';
-  return mode === 'draining' && choice !== 'paused' ? 'Pause stops running requests.' : null;
+  const canEndRequests = mode === 'on' || (mode === 'draining' && choice !== 'paused');
+  return canEndRequests ? 'Holding it back ends running requests.' : null;
 }
 
 function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) {
@@ -243,8 +243,9 @@ function EngineOffer({ address }: { readonly address: string }) {
       {isSameEngine(localUrl, address) ? (
         <p>
           Requests go to it now (see the{' '}
-          {((text) => <a href={hashOf({ page: 'overview' })}>{text}</a>)('Overview')}). Pausing this
-          machine does not stop that; freeing its memory does, and so does clearing the address in{' '}
+          {((text) => <a href={hashOf({ page: 'overview' })}>{text}</a>)('Overview')}). Holding back
+          this machine does not stop that; freeing its memory does, and so does clearing the address
+          in{' '}
           {((text) => <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>)(
             'Settings',
           )}

@@ -1,30 +1,30 @@
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 
-/** The owner's rules: label, when a pause ends, and why the rule may have no effect. */
+/** The owner's rules: label, when it serves again, and why the rule may have no effect. */
 export const rules = {
   onlyWhenIdle: {
-    label: 'Pause while in use',
+    label: 'Hold back while in use',
     hint: 'It serves again after 5 minutes without keyboard or mouse input.',
     unsupported: 'this machine does not report when it was last used',
   },
   notOnBattery: {
-    label: 'Pause on battery',
+    label: 'Hold back on battery',
     hint: 'It serves again once it is plugged in.',
     unsupported: 'this machine does not report its power source',
   },
   maxGpuTemperatureC: {
-    label: 'Pause at a GPU temperature',
+    label: 'Hold back at a GPU temperature',
     hint: 'It serves again 5 °C below that.',
     unsupported: 'no GPU here reports its temperature',
   },
   yieldToOthers: {
-    label: 'Pause while another program has the GPU',
+    label: 'Hold back while another program has the GPU',
     hint: 'It serves again once the GPU has been quiet for 30 s.',
     unsupported: 'no GPU here reports its load',
   },
   freeMemory: {
     label: 'Free the memory too',
-    hint: 'A rule that pauses it also unloads its models, except the one about heat.',
+    hint: 'A rule that holds it back also unloads its models, except the one about heat.',
     unsupported: '',
   },
   idleUnloadMin: {

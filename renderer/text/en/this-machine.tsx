@@ -3,10 +3,10 @@ export const thisMachine = {
   modes: {
     on: { word: 'Resume', done: 'This machine takes requests.' },
     drained: {
-      word: 'Finish, then pause',
+      word: 'Finish, then hold back',
       done: 'This machine takes no new requests; running ones may finish.',
     },
-    paused: { word: 'Pause', done: 'This machine is paused.' },
+    paused: { word: 'Hold back', done: 'This machine is held back.' },
   },
   rules: {
     limits: {
