@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import type { Command } from 'commander';
 import { EXIT_MEANINGS } from '../main/cli/command.ts';
-import { createProgram } from '../main/cli/program.ts';
+import { createProgram, EXAMPLES } from '../main/cli/program.ts';
 
 export const CLI_PAGE = join(import.meta.dirname, '../docs/reference/cli.md');
 
@@ -65,7 +65,9 @@ function sectionOf(command: Command): string {
   const own = command.options.filter(({ flags }) => flags !== '--json');
   const options = own.map(({ flags, description }) => `- \`${flags}\`: ${description}`);
   const heading = `### \`${[command.name(), ...words].join(' ')}\``;
-  return [heading, command.description(), options.join('\n')]
+  const example = EXAMPLES[command.name()];
+  if (example === undefined) throw new Error(`no example of ${command.name()}`);
+  return [heading, command.description(), options.join('\n'), `\`\`\`sh\n${example}\n\`\`\``]
     .filter((part) => part !== '')
     .join('\n\n');
 }

@@ -34,12 +34,13 @@ export function createProgram(execute: Execute): Command {
     .configureOutput({ writeOut: print, writeErr: printError })
     .exitOverride();
 
-  /** Adds a command: `line` has its name and arguments; only its own help shows `details`. */
+  /** Adds a command: `line` has its name and arguments; only its own help shows `details` and its example. */
   const add = (line: string, summary: string, details: string, run: Run): Command => {
     const command = program.command(line).summary(summary);
     return command
       .description(`${summary} ${details}`.trim())
       .helpOption('-h, --help', 'Explain this command.')
+      .addHelpText('after', `\nExample:\n  ${EXAMPLES[command.name()]}`)
       .showHelpAfterError(`"inglenook ${command.name()} --help" explains it.`)
       .action(() => execute(run, { words: command.args, options: command.opts() }));
   };
@@ -69,13 +70,13 @@ export function createProgram(execute: Execute): Command {
   add('get [path]', 'Print all settings, one section, or one setting.', '', getSettings);
   add(
     'set <path> <value>',
-    'Change a setting, as in: set agent.onlyWhenIdle true.',
+    'Change a setting.',
     'The value "default" restores the default; "-" reads the value from standard input: use it for keys, as other programs can see a command line.',
     setSetting,
   );
   const keysCommand = add(
     'keys',
-    'List, create, limit or revoke keys for apps, as in: keys add laptop.',
+    'List, create, limit or revoke keys for apps.',
     'A new key is printed once. As soon as there is one, every app needs a key. Set limits with "add" or "limit".',
     keys,
   )
@@ -84,13 +85,18 @@ export function createProgram(execute: Execute): Command {
   for (const option of KEY_LIMIT_OPTIONS) keysCommand.addOption(option);
   add(
     'machines',
-    'List, add, test again or remove the machines that have joined, as in: machines verify prv_1f….',
+    'List, add, test again or remove the machines that have joined.',
     '"add" prints the join command.',
     machines,
   )
     .addArgument(choice(MACHINE_ACTIONS).argOptional())
     .argument('[id]');
-  add('reset <id>', 'Try a paused source or machine again now.', '', reset);
+  add(
+    'reset <id>',
+    'Try a source or machine again now.',
+    'For one that is paused after failures, or skipped for its key, credit or rate limit.',
+    reset,
+  );
   add(
     'join <url> <token>',
     'Join another gateway, so that it can use this GPU. Copy the full command from “Add a machine” there.',
@@ -98,10 +104,13 @@ export function createProgram(execute: Execute): Command {
     async (input) => (await import('./join.ts')).runJoin(input),
   ).option('--yes', 'Continue over plain HTTP without asking.');
   add('leave', 'Leave the gateway that this machine has joined.', '', leave);
-  add('pause', 'Take no requests on this machine, and end running ones.', '', (input) =>
-    setMode(input, 'paused'),
+  add(
+    'pause',
+    'Hold this machine back: running requests end, and it takes no new ones.',
+    '',
+    (input) => setMode(input, 'paused'),
   );
-  add('drain', 'Take no new requests on this machine; running ones may finish.', '', (input) =>
+  add('drain', 'Hold this machine back, but let running requests finish.', '', (input) =>
     setMode(input, 'drained'),
   );
   add(
@@ -159,6 +168,32 @@ export function createProgram(execute: Execute): Command {
     });
   return program;
 }
+
+/** A use of each command, for its help and docs/reference/cli.md. */
+export const EXAMPLES: Readonly<Record<string, string>> = {
+  start: 'inglenook start',
+  status: 'inglenook status --json',
+  open: 'inglenook open --print',
+  models: 'inglenook models',
+  logs: 'inglenook logs --follow --lines 200',
+  get: 'inglenook get circuit',
+  set: 'inglenook set agent.onlyWhenIdle true',
+  keys: 'inglenook keys add anna --requests-day 500',
+  machines: 'inglenook machines verify prv_…',
+  reset: 'inglenook reset hosted_a',
+  join: 'inglenook join http://192.168.1.10:47900 <token>',
+  leave: 'inglenook leave',
+  pause: 'inglenook pause',
+  drain: 'inglenook drain',
+  resume: 'inglenook resume',
+  free: 'inglenook free --for 2h',
+  load: 'inglenook load qwen3:8b',
+  unload: 'inglenook unload qwen3:8b',
+  doctor: 'inglenook doctor',
+  service: 'inglenook service install',
+  uninstall: 'inglenook uninstall',
+  help: 'inglenook help set',
+};
 
 /** The arguments do not include the paths of Node and of the script. */
 export const FROM_USER = { from: 'user' } as const;
