@@ -1,4 +1,5 @@
 import { HOSTED_IDS } from '#shared/ids.ts';
+import type { SettingChoice } from '#shared/settings.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -25,8 +26,8 @@ export async function configurationPage(): Promise<string> {
   const listed = SECTIONS.flatMap(([, ...sections]) => sections);
   const missing = ENTRIES.find(({ section }) => !listed.includes(section));
   if (missing !== undefined) throw new Error(`no heading in docs/ for ${missing.section}`);
-  const tables = SECTIONS.map(([heading, ...sections]) => `## ${heading}\n\n${tableOf(sections)}`);
-  return format(`${INTRODUCTION}\n${tables.join('\n\n')}\n`, {
+  const lists = SECTIONS.map(([heading, ...sections]) => `## ${heading}\n\n${listOf(sections)}`);
+  return format(`${INTRODUCTION}\n${lists.join('\n\n')}\n`, {
     ...(await resolveConfig(PAGE)),
     parser: 'markdown',
   });
@@ -48,9 +49,8 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-Each row below has the path of a setting and its variable, then its default. Numbers also have their range. A change applies to the next
-request, except where the table says "Restart." Every secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with
-the key.
+Below, each setting has its path and its variable, then its default if there is one, and the range of a number. A change applies to the next
+request, except where "Restart." follows. A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
 If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A \`settings.json\` with such a value is
 set aside as a whole, with a warning. \`inglenook set\` needs a running gateway. Without one, use variables or edit \`settings.json\`.
@@ -66,75 +66,70 @@ write a \`%\` as \`%25\`.
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`; [files](ports-and-files.md#files) has its default.
 `;
 
-/**
- * One table for sections that are alike, with the settings of the first and those in which another differs; below it,
- * what the choices mean.
- */
-function tableOf([first = '', ...others]: readonly string[]): string {
-  const rows = entriesOf(first).map(rowOf);
-  const alike = (row: string, id: string) =>
-    row.replaceAll(id, first).replaceAll(id.toUpperCase(), first.toUpperCase());
+/** One list for sections that are alike, with the settings of the first and those in which another differs. */
+function listOf([first = '', ...others]: readonly string[]): string {
+  const items = entriesOf(first).map(itemOf);
+  const alike = (item: string, id: string) =>
+    item.replaceAll(id, first).replaceAll(id.toUpperCase(), first.toUpperCase());
   const further = others.flatMap((id) =>
     entriesOf(id)
-      .map(rowOf)
-      .filter((row) => !rows.includes(alike(row, id))),
+      .map(itemOf)
+      .filter((item) => !items.includes(alike(item, id))),
   );
   const note =
     others.length === 0
       ? ''
       : `\n\n${new Intl.ListFormat('en-GB').format(others.map((id) => `\`${id}\``))} have the same settings, with their own prefix.`;
-  const table = `| setting, variable | default | meaning |\n| --- | --- | --- |\n${[...rows, ...further].join('\n')}`;
-  return `${table}${note}${entriesOf(first).map(choicesOf).join('')}`;
+  return [...items, ...further].join('\n') + note;
 }
 
 const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
 
-function rowOf(entry: Entry): string {
+/** A setting, its variable, its default and its range, with what its choices mean below it. */
+function itemOf(entry: Entry): string {
   const { path, variable, setting } = entry;
   const first = explainedAt(entry);
-  const choices = first === path ? 'Choices below.' : `Choices as for \`${first}\`.`;
+  const choices = setting.kind.choices ?? [];
   const sentences = [
     setting.meaning,
     setting.secret ? 'Secret.' : '',
     setting.restart ? 'Restart.' : '',
-    setting.kind.choices === undefined ? '' : choices,
+    choices.length === 0 || first === path ? '' : `Choices as for \`${first}\`.`,
   ];
-  const cells = [
-    `\`${path}\`<br>\`${variable}\``,
-    `${defaultOf(setting.fallback)}${rangeOf(setting.kind)}`,
-    sentences.filter((text) => text !== '').join(' '),
-  ];
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const facts = [`**\`${path}\`**`, `\`${variable}\``, ...valuesOf(setting)];
+  const lines = first === path ? choices.map(choiceLine) : [];
+  const said = sentences.filter((text) => text !== '').join(' ');
+  // The backslash ends a line.
+  return [`- ${facts.join(', ')}\\\n  ${said}`, ...lines].join('\n');
 }
+
+const choiceLine = ({ value, meaning }: SettingChoice) => `  - \`${value}\`: ${meaning}`;
 
 /** The path at which the choices of a setting are explained: several settings share a list. */
 function explainedAt({ path, setting: { kind } }: Entry): string {
   return ENTRIES.find(({ setting }) => setting.kind.choices === kind.choices)?.path ?? path;
 }
 
-/** What each choice means, where the list is explained. */
-function choicesOf(entry: Entry): string {
-  const { choices } = entry.setting.kind;
-  if (choices === undefined || explainedAt(entry) !== entry.path) return '';
-  const lines = choices.map(({ value, meaning }) => `- \`${value}\`: ${meaning}`);
-  return `\n\n**Choices of \`${entry.path}\`:**\n\n${lines.join('\n')}`;
-}
-
-function defaultOf(fallback: unknown): string {
+/** The default of a setting, if it has one, and the range of a number. */
+function valuesOf({ fallback, kind }: Entry['setting']): readonly string[] {
   const shown = shownDefault(fallback);
-  return shown === 'none' ? shown : `\`${shown}\``;
+  const range = rangeOf(kind);
+  return [
+    ...(shown === 'none' ? [] : [`default \`${shown}\``]),
+    ...(range === null ? [] : [range]),
+  ];
 }
 
 /** Of a number, what it may be; its unit is part of its name. */
-function rangeOf({ allowed }: Entry['setting']['kind']): string {
+function rangeOf({ allowed }: Entry['setting']['kind']): string | null {
   const range = /(?:number|ports) (?:from (\d+) to|of minutes (above 0, up to)) (\d+)/.exec(
     allowed,
   );
-  if (range === null) return '';
+  if (range === null) return null;
   const [, min, above = '', max] = range;
   const special = /0: [^)]+/.exec(allowed);
   return [
-    `<br>${min === undefined ? `${above} ` : `${min}–`}${Number(max).toLocaleString('en-GB')}`,
+    `${min === undefined ? `${above} ` : `${min}–`}${Number(max).toLocaleString('en-GB')}`,
     ...(special ?? []),
   ].join('; ');
 }

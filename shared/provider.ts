@@ -111,7 +111,7 @@ export const agentRecordSchema = z.object({
   energy: energySchema.optional(),
 });
 
-/** A provider as the registry lists it (docs/contributing/http-reports.md#machines). */
+/** A provider as the registry lists it (docs/reference/http-reports.md#machines). */
 export const providerSchema = z.strictObject({
   ...agentRecordSchema.omit({ uptime_s: true }).shape,
   id: z.string(),
@@ -132,7 +132,7 @@ export const providerSchema = z.strictObject({
   successCount: count,
 });
 
-/** A gateway's own figures on a provider (docs/contributing/http-reports.md#machines); times in milliseconds. */
+/** A gateway's own figures on a provider (docs/reference/http-reports.md#machines); times in milliseconds. */
 export type ProviderTraffic = Pick<
   Provider,
   'ewmaTtft' | 'ewmaLatency' | 'concurrentRequests' | 'totalRequests' | 'successCount'

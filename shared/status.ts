@@ -119,7 +119,7 @@ const windowSchema = z.strictObject({
 
 export type WindowReport = z.infer<typeof windowSchema>;
 
-/** The status report (docs/contributing/http-reports.md#status-report), strict: no field may be missing or added. */
+/** The status report (docs/reference/http-reports.md#status), strict: no field may be missing or added. */
 export const statusReportSchema = z.strictObject({
   ok: z.boolean(),
   timestamp,

@@ -262,7 +262,7 @@ function isAdmitted(id: string, { circuitAt, memory, now }: StatusParts): boolea
   );
 }
 
-/** A provider's circuit record (docs/contributing/http-reports.md#status-report). */
+/** A provider's circuit record (docs/reference/http-reports.md#status). */
 type ProviderCircuitReport = Omit<CircuitReport, 'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'>;
 
 export function providerCircuitReport(
