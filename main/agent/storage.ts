@@ -9,7 +9,7 @@ import { platform } from 'node:process';
 import { providerIdOf, publicKeyOf } from '../platform/agent-identity.ts';
 import { z } from 'zod';
 import { parseJson } from '../platform/json.ts';
-import { digestOf, isSecretShaped } from '../platform/secrets.ts';
+import { isSecretShaped } from '../platform/secrets.ts';
 import { createTurns } from '../platform/async.ts';
 import type { Log } from '../platform/log.ts';
 
@@ -173,11 +173,6 @@ export function createEnrollmentFile(directory: string, clock: Clock) {
     /** A missing file counts as removed. */
     remove: () => inTurn(() => failureAfter(rm(path, { force: true }))),
   };
-}
-
-/** The SHA-256 of an enrolment token, in hex. */
-export function tokenDigest(token: string): string {
-  return digestOf(token).toString('hex');
 }
 
 /** Sequence numbers for the messages of a key: each is used once, even across restarts and kills. */

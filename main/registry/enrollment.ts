@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
 import type { Clock } from '../platform/clock.ts';
 import { isoTime } from '../platform/dates.ts';
-import { newSecret } from '../platform/secrets.ts';
+import { digestOf, newSecret } from '../platform/secrets.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
 import { answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
@@ -190,8 +189,4 @@ export function createOpenEnrollments(
     /** Returns a token after an enrolment that failed. */
     putBack: (enrollment: StoredEnrollment) => void open.set(enrollment.digest, enrollment),
   };
-}
-
-function digestOf(token: string): string {
-  return hash('sha256', token, 'hex');
 }

@@ -8,7 +8,6 @@ import { digestOf } from '../../platform/secrets.ts';
 import {
   type EnrollmentFile,
   type SavedEnrollment,
-  tokenDigest,
   type AgentIdentity,
   type Sequence,
 } from '../storage.ts';
@@ -162,7 +161,7 @@ export function createRegistration(deps: RegistrationDeps) {
     if (origin === null) return show({ ...NOWHERE, problem: BAD_SETTING });
     const former = ours?.registryUrl === origin ? ours : null;
     // A token works only once, but stays in the environment after its use.
-    const isUsed = enrollToken === null || former?.tokenDigest === tokenDigest(enrollToken);
+    const isUsed = enrollToken === null || former?.tokenDigest === digestOf(enrollToken);
     if (former !== null && isUsed) return connectTo(former);
     if (enrollToken === null) return show({ ...NOWHERE, url: origin, problem: NOT_JOINED });
     return enroll(origin, enrollToken, former);
@@ -259,7 +258,7 @@ export function keepEnrollment(
   token: string,
   { id, gatewayToken }: EnrolledOutcome,
 ): Promise<string | null> {
-  return file.save({ registryUrl, others, id, gatewayToken, tokenDigest: tokenDigest(token) });
+  return file.save({ registryUrl, others, id, gatewayToken, tokenDigest: digestOf(token) });
 }
 
 type EnrolledOutcome = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;

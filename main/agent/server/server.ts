@@ -11,7 +11,7 @@ import { sendJson } from '../../platform/http/responses.ts';
 import { isLoopbackHost, listen } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 import { bareHost, canonicalIp, isLoopback } from '../../platform/network-guard.ts';
-import { isOneOf, isSecretShaped } from '../../platform/secrets.ts';
+import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import type { AgentIdentity } from '../storage.ts';
 import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
@@ -186,7 +186,7 @@ interface AccessRules {
   /** Names of this machine, besides loopback names and the local address of the connection. */
   readonly hostNames: () => readonly string[];
   /** Digests of the tokens that gateways may send. */
-  readonly tokenDigests: () => readonly Buffer[];
+  readonly tokenDigests: () => readonly string[];
 }
 
 /** Requests with these headers came from another machine, through a proxy on this one. */
@@ -262,7 +262,9 @@ function isAuthorized(
     return !isForwarded && isLoopback(canonicalIp(socket.remoteAddress ?? '') ?? '');
   }
   // A wrong token is refused on loopback too: the gateway must learn that the agent has to enrol again.
-  return typeof token === 'string' && isSecretShaped(token) && isOneOf(token, tokenDigests());
+  return (
+    typeof token === 'string' && isSecretShaped(token) && tokenDigests().includes(digestOf(token))
+  );
 }
 
 interface HealthFacts {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { perConfig } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { isLoopbackHost } from '../../platform/http/addresses.ts';
-import { digestOf, isOneOf } from '../../platform/secrets.ts';
+import { digestOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { NamedKeys } from './named-keys.ts';
 
@@ -29,20 +29,19 @@ interface AuthDeps {
   readonly isShared: () => boolean;
 }
 
-/** Secrets are looked up by their digest, so that the time of the lookup reveals nothing about a secret. */
 export function createIdentify(
   { config, controlToken, keys: named, isShared }: AuthDeps,
   isSession: (token: string) => boolean,
 ): Identify {
-  const control = [digestOf(controlToken)];
+  const control = digestOf(controlToken);
   const rulesIn = perConfig(({ gateway }) => ({
-    listed: new Map(gateway.apiKeys.map((key, index) => [hexOf(key), `key ${index + 1}`])),
+    listed: new Map(gateway.apiKeys.map((key, index) => [digestOf(key), `key ${index + 1}`])),
     // After a change to loopback, the gateway stays exposed until the restart.
     willBeShared: !isLoopbackHost(gateway.host),
   }));
   const isControlSecret = (text: string) =>
     // Length first, because a digest costs more than the rest of this function.
-    (text.length === controlToken.length && isOneOf(text, control)) || isSession(text);
+    (text.length === controlToken.length && digestOf(text) === control) || isSession(text);
   const withoutSecrets = (text: string | null, nameOf: (word: string) => string | null) =>
     wordsOf(text).some((word) => isControlSecret(word) || nameOf(word) !== null) ? null : text;
   return (headers) => {
@@ -50,7 +49,7 @@ export function createIdentify(
     const hasKeys = listed.size > 0 || !named.isEmpty();
     const nameOf = (text: string) => {
       if (!hasKeys) return null;
-      const digest = hexOf(text);
+      const digest = digestOf(text);
       return listed.get(digest) ?? named.use(digest);
     };
     let isReader = !hasKeys && !willBeShared && !isShared();
@@ -71,8 +70,6 @@ export function createIdentify(
     return { reader: isReader, control: hasControl, authorization: forEngine, key, keyName };
   };
 }
-
-const hexOf = (secret: string): string => digestOf(secret).toString('hex');
 
 interface Credential {
   /** As forwarded to an engine; null for `X-Gateway-Key`, which is not forwarded. */

@@ -68,7 +68,7 @@ export function createNamedKeys(deps: NamedKeysDeps) {
       const first = changedLimits({}, limits);
       if (first.kind === 'refused') return first;
       const key = PREFIX + newSecret();
-      const digest = digestOf(key).toString('hex');
+      const digest = digestOf(key);
       used.delete(name);
       const added = { name, digest, createdAt: clock.now(), limits: first.limits };
       const problem = replace([...keys, added]);

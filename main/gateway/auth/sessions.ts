@@ -1,25 +1,23 @@
 import { z } from 'zod';
 import type { Clock } from '../../platform/clock.ts';
-import { digestOf, isOneOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
+import { digestOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/files.ts';
 
 /** Control sessions: a page exchanges the one-time code in its address for a token. */
 export type Sessions = ReturnType<typeof createSessions>;
 
-interface Credential {
-  readonly digest: Buffer;
-  /** Milliseconds since the epoch: a session outlives the process. */
-  readonly until: number;
-}
+/** When each secret ends, by its digest, the oldest first; in ms since the epoch, as a session outlives the process. */
+type Credentials = Map<string, number>;
 
 const CODE_MS = 600_000;
 const SESSION_MS = 7 * 86_400_000;
 /** Limit for codes and for sessions each; beyond it, the oldest is removed. */
 const MAX_CREDENTIALS = 100;
 
+const hexDigest = z.string().length(64);
 const sessionsSchema = z.strictObject({
   version: z.literal(1),
-  sessions: z.array(z.strictObject({ digest: z.string().length(64), until: z.int() })),
+  sessions: z.array(z.strictObject({ digest: hexDigest, until: z.int() })),
 });
 
 /**
@@ -32,50 +30,45 @@ export function createSessions(
   keep: (save: () => unknown) => StateFile,
   { reusesCodes = false } = {},
 ) {
-  const codes: Credential[] = [];
-  const valid = (credentials: readonly Credential[]) =>
-    credentials.filter(({ until }) => clock.now() < until);
-  const digests = (credentials: readonly Credential[]) =>
-    valid(credentials).map(({ digest }) => digest);
+  const codes: Credentials = new Map();
+  const sessions: Credentials = new Map();
   const file = keep(() => ({
     version: 1,
-    sessions: valid(sessions).map(({ digest, until }) => ({
-      digest: digest.toString('hex'),
-      until,
-    })),
+    sessions: [...sessions].map(([digest, until]) => ({ digest, until })),
   }));
-  const sessions: Credential[] = readSessions(file.load(), clock.now());
+  // None lasts longer than a new one, whatever the clock was when it was saved.
+  const longest = clock.now() + SESSION_MS;
+  for (const { digest, until } of sessionsSchema.safeParse(file.load()).data?.sessions ?? [])
+    sessions.set(digest, Math.min(until, longest));
 
-  function issue(credentials: Credential[], lifetimeMs: number): string {
+  function issue(credentials: Credentials, lifetimeMs: number): string {
     const secret = newSecret();
-    credentials.push({ digest: digestOf(secret), until: clock.now() + lifetimeMs });
-    if (credentials.length > MAX_CREDENTIALS) credentials.shift();
+    credentials.set(digestOf(secret), clock.now() + lifetimeMs);
+    dropOldest(credentials, MAX_CREDENTIALS);
     return secret;
   }
+
+  const isValid = (credentials: Credentials, secret: string) =>
+    isSecretShaped(secret) && clock.now() < (credentials.get(digestOf(secret)) ?? 0);
 
   return {
     newCode: () => issue(codes, reusesCodes ? SESSION_MS : CODE_MS),
     /** A session token, once it is on disk; null if the code is unknown, used or expired. */
     async redeem(code: string): Promise<string | null> {
-      if (!isOneOf(code, digests(codes))) return null;
-      const used = digestOf(code);
-      const at = codes.findIndex(({ digest }) => digest.equals(used));
-      if (!reusesCodes) codes.splice(at, 1);
+      if (!isValid(codes, code)) return null;
+      if (!reusesCodes) codes.delete(digestOf(code));
       const token = issue(sessions, SESSION_MS);
       file.changed();
       await file.flush();
       return token;
     },
-    isSession: (token: string) => isSecretShaped(token) && isOneOf(token, digests(sessions)),
+    isSession: (token: string) => isValid(sessions, token),
   };
 }
 
-/** None lasts longer than a new one, whatever the clock was when it was saved. */
-function readSessions(saved: unknown, now: number): Credential[] {
-  const known = sessionsSchema.safeParse(saved).data?.sessions ?? [];
-  return known.slice(-MAX_CREDENTIALS).map(({ digest, until }) => {
-    return { digest: Buffer.from(digest, 'hex'), until: Math.min(until, now + SESSION_MS) };
-  });
+function dropOldest(kept: Map<string, unknown>, max: number): void {
+  const [oldest] = kept.keys();
+  if (kept.size > max && oldest !== undefined) kept.delete(oldest);
 }
 
 /** Browsers that keep control across restarts, until they are forgotten or unused for 90 days. */
@@ -84,7 +77,7 @@ export type Browsers = ReturnType<typeof createBrowsers>;
 const browserSchema = z.strictObject({
   id: z.string(),
   name: z.string(),
-  digest: z.string().length(64),
+  digest: hexDigest,
   createdAt: z.int(),
   seenAt: z.int(),
 });
@@ -99,20 +92,16 @@ const UNUSED_MS = 90 * 86_400_000;
 const SEEN_MS = 3_600_000;
 
 export function createBrowsers(clock: Clock, keep: (save: () => unknown) => StateFile) {
-  const known = new Map<string, { about: Browser; readonly digest: Buffer }>();
+  /** By the digest of its token. */
+  const known = new Map<string, Browser>();
   const file = keep(() => ({
     version: 1,
-    browsers: [...known.values()].map(({ about, digest }) => ({
-      ...about,
-      digest: digest.toString('hex'),
-    })),
+    browsers: [...known].map(([digest, about]) => ({ ...about, digest })),
   }));
-  for (const { digest, ...about } of schema.safeParse(file.load()).data?.browsers ?? []) {
-    known.set(about.id, { about, digest: Buffer.from(digest, 'hex') });
-  }
+  for (const { digest, ...about } of schema.safeParse(file.load()).data?.browsers ?? [])
+    known.set(digest, about);
 
-  const current = () =>
-    [...known.values()].filter(({ about }) => clock.now() - about.seenAt < UNUSED_MS);
+  const isUsed = ({ seenAt }: Browser) => clock.now() - seenAt < UNUSED_MS;
   const write = () => {
     file.changed();
     return file.flush();
@@ -124,26 +113,28 @@ export function createBrowsers(clock: Clock, keep: (save: () => unknown) => Stat
       const id = `brw_${newSecret().slice(0, 16)}`;
       const now = clock.now();
       const about = { id, name: name.slice(0, MAX_NAME_LENGTH), createdAt: now, seenAt: now };
-      known.set(id, { about, digest: digestOf(token) });
-      const oldest = known.keys().next();
-      if (known.size > MAX_BROWSERS && !oldest.done) known.delete(oldest.value);
+      known.set(digestOf(token), about);
+      dropOldest(known, MAX_BROWSERS);
       await write();
       return { id, token };
     },
     isRemembered(token: string) {
       if (known.size === 0 || !isSecretShaped(token)) return false;
-      const found = current().find(({ digest }) => isOneOf(token, [digest]));
-      if (found === undefined) return false;
-      if (clock.now() - found.about.seenAt >= SEEN_MS) {
-        found.about = { ...found.about, seenAt: clock.now() };
+      const digest = digestOf(token);
+      const found = known.get(digest);
+      if (found === undefined || !isUsed(found)) return false;
+      if (clock.now() - found.seenAt >= SEEN_MS) {
+        known.set(digest, { ...found, seenAt: clock.now() });
         file.changed();
       }
       return true;
     },
-    list: () => current().map(({ about }) => about),
+    list: () => [...known.values()].filter(isUsed),
     /** False if no browser has this id. Resolves once the change is on disk. */
     async forget(id: string) {
-      if (!known.delete(id)) return false;
+      const [digest] = [...known].find(([, about]) => about.id === id) ?? [];
+      if (digest === undefined) return false;
+      known.delete(digest);
       await write();
       return true;
     },

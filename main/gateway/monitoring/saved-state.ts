@@ -62,5 +62,5 @@ function pick(saved: unknown, isIncluded: (id: string) => boolean): unknown {
  */
 export function identityOf(config: Config, id: UpstreamId): string {
   const { baseUrl, apiKey, model } = { apiKey: null, model: null, ...config[id] };
-  return digestOf(JSON.stringify([baseUrl, apiKey, model])).toString('hex');
+  return digestOf(JSON.stringify([baseUrl, apiKey, model]));
 }
