@@ -20,7 +20,8 @@ import {
 } from './provider-table.ts';
 import { HIDDEN_MS, statusAt } from './staleness.ts';
 import { z } from 'zod';
-import { type Answer, answered, invalidRequest, type Refusal } from '../platform/http/routes.ts';
+import { oneOf, type Query, readQuery, wholeNumber } from '../platform/http/query.ts';
+import { type Answer, answered } from '../platform/http/routes.ts';
 
 /** A provider as it is listed; null before its first heartbeat. */
 export function providerView(
@@ -134,10 +135,10 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Pro
   }
 
   return {
-    list(raw: RawQuery): Answer<ProviderList> {
-      const { data: query, error } = listSchema.safeParse(raw);
-      if (query === undefined) return badParameter(error);
-      const { counts, data } = select(query);
+    list(query: Query): Answer<ProviderList> {
+      const wanted = readQuery(query, listSchema);
+      if (wanted.kind === 'refused') return wanted;
+      const { counts, data } = select(wanted.value);
       return answered({ object: 'list', data, ...counts });
     },
     counts: (): Counts => select(ONLY_COUNTS).counts,
@@ -154,41 +155,14 @@ export function createListing(table: ProviderTable, traffic: (id: string) => Pro
 
 const ONLY_COUNTS: ListQuery = { limit: 0, offset: 0 };
 
-/** Query parameters as parsed from the URL: a string, or several if one was repeated. */
-export type RawQuery = Readonly<Record<string, unknown>>;
-
 const MAX_LIMIT = 10_000;
 const MAX_OFFSET = 1_000_000_000;
-const MAX_EVENTS = 1000;
-
-const oneOf = <T extends string>(words: readonly [T, ...T[]]) =>
-  z.enum(words, `one of ${words.join(', ')}`).optional();
-const numberFrom = (min: number, max: number) =>
-  z
-    .unknown()
-    .transform((text) => (typeof text === 'string' && /^\d{1,10}$/.test(text) ? Number(text) : NaN))
-    .refine((number) => number >= min && number <= max, `a whole number from ${min} to ${max}`);
 
 const listSchema = z.object({
-  status: oneOf(PROVIDER_STATUSES),
-  verification: oneOf(VERIFICATION_STATES),
-  limit: numberFrom(1, MAX_LIMIT).default(Infinity),
-  offset: numberFrom(0, MAX_OFFSET).default(0),
+  status: oneOf(PROVIDER_STATUSES).optional(),
+  verification: oneOf(VERIFICATION_STATES).optional(),
+  limit: wholeNumber(1, MAX_LIMIT).default(Infinity),
+  offset: wholeNumber(0, MAX_OFFSET).default(0),
 });
 /** What is left out may have any value. */
 type ListQuery = z.infer<typeof listSchema>;
-
-/** How many events of a machine are asked for. */
-export function readHistoryLimit(raw: RawQuery): number | Refusal {
-  const { data, error } = z
-    .object({ limit: numberFrom(1, MAX_EVENTS).default(100) })
-    .safeParse(raw);
-  return data?.limit ?? badParameter(error);
-}
-
-/** Names the first bad parameter. */
-function badParameter(error: z.ZodError | undefined): Refusal {
-  const [issue] = error?.issues ?? [];
-  const name = String(issue?.path[0]);
-  return invalidRequest(`${name} must be ${issue?.message ?? 'valid'}, once.`, name);
-}

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
 import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
@@ -5,13 +6,7 @@ import { eventChange, providerChange, type RegistryContext, write } from './cont
 import { admit, createOpenEnrollments, enroll } from './enrollment.ts';
 import { createFollower } from './follower.ts';
 import { applyHeartbeat, takeHeartbeat } from './heartbeat.ts';
-import {
-  createListing,
-  type RawQuery,
-  readHistoryLimit,
-  excerptOf,
-  providerView,
-} from './listing.ts';
+import { createListing, excerptOf, providerView } from './listing.ts';
 import {
   createProviderTable,
   entryOf,
@@ -23,6 +18,7 @@ import {
 import { silenceAtStart, STALE_MS } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper, lastAliveAt } from './sweeper.ts';
+import { type Query, readQuery, wholeNumber } from '../platform/http/query.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
 import { absenceIn, capacityOf, causesIn, proofOf, servingState } from './serving.ts';
@@ -177,6 +173,8 @@ const OWN_PROVIDER: Refusal = {
     'This is the machine that the gateway runs on. Switch its agent off instead: set agent.enabled (INGLENOOK_AGENT) to false.',
 };
 
+const historySchema = z.object({ limit: wholeNumber(1, 1000).default(100) });
+
 /** The owner's actions on providers; `gone` is called for one that was removed. */
 function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
   const { table, store, verifier } = parts;
@@ -206,11 +204,11 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
       verifier.providerChanged(id, ['requested']);
       return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
     },
-    async history(id: string, query: RawQuery) {
+    async history(id: string, query: Query) {
       if (table.get(id) === undefined) return providerNotFound(id);
-      const limit = readHistoryLimit(query);
-      if (typeof limit !== 'number') return limit;
-      const events = await store.events(id, limit);
+      const wanted = readQuery(query, historySchema);
+      if (wanted.kind === 'refused') return wanted;
+      const events = await store.events(id, wanted.value.limit);
       const data = events.map(({ at, kind, text }) => ({ at: isoTime(at), kind, text }));
       return answered({ object: 'list', data });
     },
