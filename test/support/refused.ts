@@ -147,7 +147,8 @@ export function askedBy(
   const made = new Set(how.made);
   const error = readErrorBody(bytesOf(body));
   const bytes = adjustedBody(bytesOf(sent), made);
-  return adjustmentsAfter({ status, error, path, body: bytes, headers, made, mayBeWhole });
+  const isForWords = path !== '/embeddings';
+  return adjustmentsAfter({ status, error, isForWords, body: bytes, headers, made, mayBeWhole });
 }
 
 /** In the shape of pydantic, as Mistral and vLLM send it. */

@@ -77,7 +77,7 @@ export interface Values {
   /** It has no such endpoint; by path. */
   readonly lacks: true;
   /** It does not take a request as it is; by model and what is changed for it. */
-  readonly refuses: true;
+  readonly refuses: { readonly model: string; readonly change: string };
   /** It told the usage of a stream when it was asked; by model. */
   readonly tells: true;
   /** How fast it reads prompts; by model. */

@@ -171,7 +171,8 @@ export type Adjustment =
 interface RefusedRequest {
   readonly status: number;
   readonly error: UpstreamError;
-  readonly path: string;
+  /** Its answer is words; of vectors and sounds each field says what they are to be, but for how vectors are written. */
+  readonly isForWords: boolean;
   readonly body: Buffer;
   /** Names and values in turn. */
   readonly headers: readonly string[];
@@ -183,16 +184,7 @@ interface RefusedRequest {
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
 export const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 422]);
 
-/** Of embeddings, pictures and sounds each field says what they are to be, but for how vectors are written. */
-const EMBEDDINGS = '/embeddings';
 const HOW_WRITTEN = /^without encoding_format\b/;
-const ANSWERED_IN_WORDS = new Set([
-  '/chat/completions',
-  '/completions',
-  '/messages',
-  '/messages/count_tokens',
-  '/responses',
-]);
 
 /** An upstream may name what it likes, and each time it is asked again. */
 const MAX_CHANGES = 16;
@@ -203,10 +195,9 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changes that would answer a refusal; none if it names nothing that can be changed. */
 export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
-  const { status, path, body, made, headers } = refused;
-  const isOfWords = ANSWERED_IN_WORDS.has(path);
-  if ((!isOfWords && path !== EMBEDDINGS) || made.size >= MAX_CHANGES) return [];
-  if (body.length > MAX_BYTES || isHeavyJson(body.toString('latin1'))) return [];
+  const { status, isForWords, body, made, headers } = refused;
+  if (made.size >= MAX_CHANGES || body.length > MAX_BYTES || isHeavyJson(body.toString('latin1')))
+    return [];
   const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = REWRITES.find(({ adjustment, asks, change, isSaidAs500 }) => {
@@ -218,7 +209,7 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const limit = tokenLimitIn(text, body, made);
   if (limit !== null) return [limit];
   const left = [...refusedBetas(text, headers), ...refusedFields(error, body)];
-  return left.filter((each) => (isOfWords || HOW_WRITTEN.test(each)) && mayBeMade(each, refused));
+  return left.filter((each) => (isForWords || HOW_WRITTEN.test(each)) && mayBeMade(each, refused));
 }
 
 /** Changes that undo each other: only one is made, so that an upstream that refuses both is not asked in circles. */
@@ -287,16 +278,14 @@ export function adjustedHeaders(
 /** How long an upstream that never told its usage is not asked for it after an unexplained failure. */
 const SUSPECTED_MS = 600_000;
 
-const NONE: ReadonlySet<Adjustment> = new Set();
-
-const keyOf = (model: string, adjustment = '') => `${model}\n${adjustment}`;
-
 /** The changes to make before a request is sent. */
 export function knownRefusals(known: Knowledge, model: string): ReadonlySet<Adjustment> {
-  const start = keyOf(model);
-  const kept = known.entries('refuses').map(({ key }) => String(key));
-  const own = kept.filter((key) => key.startsWith(start));
-  return own.length === 0 ? NONE : new Set(own.map((key) => key.slice(start.length) as Adjustment));
+  const own = known.entries('refuses').filter(({ value }) => value.model === model);
+  return new Set(own.map(({ value }) => value.change as Adjustment));
+}
+
+function noteRefusal(known: Knowledge, model: string, change: Adjustment, ms?: number): void {
+  known.set('refuses', `${model}\n${change}`, { model, change }, ms);
 }
 
 /** What is about one conversation or request rather than about its upstream. */
@@ -309,14 +298,12 @@ export function learnRefusals(
   { made, hadUsage }: { readonly made: ReadonlySet<Adjustment>; readonly hadUsage: boolean },
 ): void {
   if (hadUsage && known.get('tells', model) === null) known.set('tells', model, true);
-  for (const each of made) {
-    const isNew = known.get('refuses', keyOf(model, each)) === null;
-    if (isNew && !isPassing(each)) known.set('refuses', keyOf(model, each), true);
-  }
+  const before = knownRefusals(known, model);
+  for (const each of made)
+    if (!before.has(each) && !isPassing(each)) noteRefusal(known, model, each);
 }
 
 /** A request that asked for its usage failed without saying why: it is not asked for for a while, unless it was once told. */
 export function suspectUsage(known: Knowledge, model: string): void {
-  if (known.get('tells', model) !== null) return;
-  known.set('refuses', keyOf(model, WITHOUT_USAGE), true, SUSPECTED_MS);
+  if (known.get('tells', model) === null) noteRefusal(known, model, WITHOUT_USAGE, SUSPECTED_MS);
 }

@@ -406,8 +406,8 @@ function adjustmentsFor(
   if (!isRefused || body === null) return [];
   const { status } = seen;
   const mayBeWhole = mode === 'assemble' || (endpoint.answer.stream?.asEvents ?? null) !== null;
-  const [error, path] = [readErrorBody(seen.body), endpoint.upstreamPath];
-  return adjustmentsAfter({ status, error, path, body, headers, made, mayBeWhole });
+  const [error, isForWords] = [readErrorBody(seen.body), !endpoint.keepsModel];
+  return adjustmentsAfter({ status, error, isForWords, body, headers, made, mayBeWhole });
 }
 
 function learn(seen: CallResult, { call, known, changes }: ExchangePlan): void {

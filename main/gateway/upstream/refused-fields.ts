@@ -83,9 +83,10 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
       .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], inside)),
   ];
   function has(field: string): boolean {
-    const [holder = '', name] = field.split('.');
-    if (name === undefined) return dropped(holder, ALL)(body, members) !== null;
-    return inside.get(holder)?.has(name) === true;
+    const [holder = '', name = ''] = field.split('.');
+    return name === ''
+      ? dropped(holder, [name])(body, members) !== null
+      : inside.get(holder)?.has(name) === true;
   }
   const fields = ways.map((way) => [...new Set(way)].filter(has)).find(isFilled) ?? [];
   // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
@@ -152,25 +153,25 @@ export function withoutFields(
   bytes: Buffer,
   members: readonly Member[],
 ): readonly BodyChange[] {
-  const inside = new Map<string, Set<string>>();
-  for (const each of refused) {
+  const fields = refused.flatMap((each) => {
     const [, field = '', value] = /^without ([^=]*)=?(.*)$/s.exec(each) ?? [];
-    if (value !== '' && JSON.stringify(valueAt(field, bytes, members)) !== value) continue;
+    const isThere = value === '' || JSON.stringify(valueAt(field, bytes, members)) === value;
     const [holder = '', name = ''] = field.split('.');
-    inside.set(holder, (inside.get(holder) ?? new Set()).add(name));
-  }
-  return [...inside].map(([holder, names]) => dropped(holder, names.has('') ? ALL : names));
+    return isThere ? [{ holder, name }] : [];
+  });
+  const byHolder = Map.groupBy(fields, ({ holder }) => holder);
+  return [...byHolder].map(([holder, all]) => dropped(holder, namesOf(all)));
 }
 
-const ALL: ReadonlySet<string> = new Set();
+const namesOf = (fields: readonly { readonly name: string }[]) => fields.map(({ name }) => name);
 
-/** Without the names inside of it, or without all of it. */
+/** Without the names inside of it, or without all of it if one is empty. */
 const dropped =
-  (holder: string, names: ReadonlySet<string>): BodyChange =>
+  (holder: string, names: readonly string[]): BodyChange =>
   (bytes, members) => {
-    if (names === ALL) return (REWRITTEN[holder] ?? without(holder))(bytes, members);
-    const edit = (value: Json) => withoutNames(value, names) as Json;
-    const words = [...names].map((name) => `"${name}"`);
+    if (names.includes('')) return (REWRITTEN[holder] ?? without(holder))(bytes, members);
+    const edit = (value: Json) => pruned(value, (name) => names.includes(name)) as Json;
+    const words = names.map((name) => `"${name}"`);
     const inList = editedObjects(holder, words, edit)(bytes, members);
     const value = inList === null ? smallValueOf(bytes, members, holder) : null;
     if (!isObject(value) || isTooDeep(value)) return inList;
@@ -186,17 +187,6 @@ type Json = Readonly<Record<string, unknown>>;
 /** Where something stands: in what a message says, or among the caller's own names. */
 type Place = 'request' | 'said' | 'own names';
 
-const mayGo = (key: string, place: Place): boolean =>
-  place === 'request' || (place === 'said' && BESIDE_CONTENT.test(key));
-
-/** Null if the key is the caller's own. */
-function placeWithin(key: string, place: Place): Place | null {
-  if (place === 'own names') return 'request';
-  if (OWN_DATA.has(key)) return null;
-  if (key === OWN_NAMES) return 'own names';
-  return key === 'content' ? 'said' : place;
-}
-
 /** By member of a request, the names inside of it that could be left out. */
 type InnerNames = ReadonlyMap<string, ReadonlySet<string>>;
 
@@ -205,39 +195,38 @@ function namesInside(request: unknown): InnerNames {
   return new Map(
     all.map(([key, value]) => {
       const names = new Set<string>();
-      if (!isTooDeep(value)) gather(value, names);
+      const isGone = (name: string) => {
+        names.add(name);
+        return false;
+      };
+      if (!isTooDeep(value)) pruned(value, isGone);
       return [key, names];
     }),
   );
 }
 
-function gather(value: unknown, names: Set<string>, place: Place = 'request'): void {
-  if (typeof value !== 'object' || value === null) return;
-  for (const [key, inner] of Object.entries(value)) {
-    if (mayGo(key, place)) names.add(key);
-    const within = placeWithin(key, place);
-    if (within !== null) gather(inner, names, within);
-  }
-}
-
-/** The value itself if none of the names is in it. */
-function withoutNames(
-  value: unknown,
-  names: ReadonlySet<string>,
-  place: Place = 'request',
-): unknown {
+/** Without the members of those names, wherever they may be left out; the value itself if it has none of them. */
+function pruned(value: unknown, isGone: (name: string) => boolean, place: Place = 'request') {
   if (typeof value !== 'object' || value === null) return value;
   const before = Object.entries(value);
-  const left = before
-    .filter(([key]) => Array.isArray(value) || !names.has(key) || !mayGo(key, place))
-    .map(([key, inner]) => {
-      const within = placeWithin(key, place);
-      return [key, within === null ? inner : withoutNames(inner, names, within)] as const;
-    });
+  const left = before.flatMap(([key, inner]): [string, unknown][] => {
+    const mayGo = place === 'request' || (place === 'said' && BESIDE_CONTENT.test(key));
+    if (!Array.isArray(value) && mayGo && isGone(key)) return [];
+    const within = placeWithin(key, place);
+    return [[key, within === null ? inner : pruned(inner, isGone, within)]];
+  });
   const isSame =
     left.length === before.length && left.every(([, inner], at) => inner === before[at]?.[1]);
   if (isSame) return value;
   return Array.isArray(value) ? left.map(([, inner]) => inner) : Object.fromEntries(left);
+}
+
+/** Null if what is in it is the caller's own. */
+function placeWithin(key: string, place: Place): Place | null {
+  if (place === 'own names') return 'request';
+  if (OWN_DATA.has(key)) return null;
+  if (key === OWN_NAMES) return 'own names';
+  return key === 'content' ? 'said' : place;
 }
 
 const without =
@@ -251,11 +240,10 @@ const renamed =
   (from: string, to: string): BodyChange =>
   (bytes, members) => {
     const old = members.find(({ key }) => key === from);
-    if (old === undefined) return null;
-    const left = withoutMembers(bytes, members, (member) => member === old);
+    const left = without(from)(bytes, members);
     // A caller that sends both means the newer name.
-    if (members.some(({ key }) => key === to)) return left;
-    const value = bytes.toString('utf8', old.start, old.end);
+    if (old === undefined || left === null || members.some(({ key }) => key === to)) return left;
+    const value = bytes.subarray(old.start, old.end);
     return withMembers(left, topLevelMembers(left), { [to]: value });
   };
 

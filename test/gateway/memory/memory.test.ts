@@ -9,7 +9,7 @@ const ID = 'hosted_a';
 /** A value of each topic. */
 const SAMPLES: { readonly [T in Topic]: Values[T] } = {
   lacks: true,
-  refuses: true,
+  refuses: { model: 'm', change: 'without store' },
   tells: true,
   rate: { tokens: 1000, ms: 500 },
   left_alone: { reason: 'quota', model: null },

@@ -56,7 +56,7 @@ export const WORKS: Works = {
       );
       const message = `Unknown fields: ${names.map((name) => `messages.0.${name}`).join(', ')}`;
       const error = readErrorBody(Buffer.from(JSON.stringify({ error: { message } })));
-      const asked = { status: 400, path: '/chat/completions', headers: [], mayBeWhole: true };
+      const asked = { status: 400, isForWords: true, headers: [], mayBeWhole: true };
       return () => void adjustmentsAfter({ ...asked, error, body, made: new Set() });
     },
   },
