@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chat, HELLO, startChat, type Answer } from '../support/client.ts';
+import { type Answer, chat, expectServed, HELLO, startChat } from '../support/client.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import {
   answers,
@@ -18,7 +18,7 @@ import { startBefore, startStill } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
 const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
-const withCalls = (...calls: readonly unknown[]) => chunk({ tool_calls: calls });
+const calls = (...told: readonly unknown[]) => ({ tool_calls: told });
 
 async function ask(script: Script, body: unknown = HELLO, settings: Record<string, string> = {}) {
   const { gateway, a } = await startBefore({ a: script }, settings);
@@ -35,7 +35,7 @@ const BEGUN = { role: 'assistant', content: 'Once upon' };
 
 test('a stream is assembled into the answer that the caller asked for', async () => {
   const { answer, gateway } = await ask(answers('one two three'));
-  expect(answer).toMatchObject({ status: 200, upstream: 'hosted_a', reason: 'none' });
+  expectServed(answer, 'hosted_a');
   expect(answer.headers['content-type']).toBe('application/json');
   expect(answer.headers['content-length']).toBe(String(answer.body.length));
   expect(parsed(answer)).toEqual({
@@ -63,62 +63,44 @@ const begin = (index: number, call: typeof CALL) => ({
   function: { name: call.function.name, arguments: '' },
 });
 
-test.each<[name: string, events: readonly string[], message: unknown]>([
+/** An event as it is sent, or the delta of a chunk. */
+test.each<[name: string, events: readonly (string | Record<string, unknown>)[], message: object]>([
   [
     'reasoning under its other name',
-    [chunk({ reasoning: 'he' }), chunk({ reasoning: 'm' }), A],
-    { role: 'assistant', content: 'a', reasoning: 'hem' },
+    [{ reasoning: 'he' }, { reasoning: 'm' }, A],
+    { content: 'a', reasoning: 'hem' },
   ],
-  [
-    'role and content in one event',
-    [chunk({ role: 'assistant', content: 'a' })],
-    { role: 'assistant', content: 'a' },
-  ],
-  ['no role at all', [A, A], { role: 'assistant', content: 'aa' }],
+  ['role and content in one event', [{ role: 'assistant', content: 'a' }], { content: 'a' }],
+  ['no role at all', [A, A], { content: 'aa' }],
   [
     'an empty content that stays text',
-    [chunk({ content: '' }), withCalls(begin(0, CALL), piece(0, '{"a":1}'))],
-    { role: 'assistant', content: '', tool_calls: [CALL] },
+    [{ content: '' }, calls(begin(0, CALL), piece(0, '{"a":1}'))],
+    { content: '', tool_calls: [CALL] },
   ],
   [
     'two tool calls, interleaved',
     [
-      withCalls(begin(0, CALL)),
-      withCalls(begin(1, CALL_2)),
-      withCalls(piece(0, '{"a":'), piece(1, '{')),
-      withCalls(piece(1, '}'), piece(0, '1}')),
+      calls(begin(0, CALL)),
+      calls(begin(1, CALL_2)),
+      calls(piece(0, '{"a":'), piece(1, '{')),
+      calls(piece(1, '}'), piece(0, '1}')),
     ],
-    { role: 'assistant', content: null, tool_calls: [CALL, CALL_2] },
+    { tool_calls: [CALL, CALL_2] },
   ],
   [
     'the old function_call',
-    [
-      chunk({ function_call: { name: 'f', arguments: '' } }),
-      chunk({ function_call: { arguments: '{}' } }),
-    ],
-    { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+    [{ function_call: { name: 'f', arguments: '' } }, { function_call: { arguments: '{}' } }],
+    { function_call: { name: 'f', arguments: '{}' } },
   ],
-  [
-    'a refusal',
-    [chunk({ refusal: 'n' }), chunk({ refusal: 'o' })],
-    { role: 'assistant', content: null, refusal: 'no' },
-  ],
-  [
-    'unknown fields of the delta',
-    [chunk({ content: 'a', annotations: [1] }), chunk({ annotations: [2] })],
-    { role: 'assistant', content: 'a', annotations: [1, 2] },
-  ],
-  [
-    'chunks without choices and comments between',
-    [': hi\n\n', event({ id: 'c1' }), A, 'event: ping\n\n'],
-    { role: 'assistant', content: 'a' },
-  ],
-  ['lines that end in CRLF', [A.replaceAll('\n', '\r\n')], { role: 'assistant', content: 'a' }],
+  ['a refusal', [{ refusal: 'n' }, { refusal: 'o' }], { refusal: 'no' }],
+  ['unknown fields of the delta', [{ x: [1] }, { x: [2] }, A], { content: 'a', x: [1, 2] }],
+  ['chunks without choices and comments', [': hi\n\n', event({ id: 'c1' }), A], { content: 'a' }],
+  ['lines that end in CRLF', [A.replaceAll('\n', '\r\n')], { content: 'a' }],
 ])('the assembled message is whole with %s', async (_name, events, message) => {
-  const { answer } = await ask(
-    sse(ROLE.replace('"content":""', '"x":null'), ...events, STOP, DONE),
-  );
-  expect(parsed(answer).choices[0].message).toEqual(message);
+  const told = events.map((each) => (typeof each === 'string' ? each : chunk(each)));
+  const { answer } = await ask(sse(ROLE.replace('"content":""', '"x":null'), ...told, STOP, DONE));
+  const whole = { role: 'assistant', content: null, ...message };
+  expect(parsed(answer).choices[0].message).toEqual(whole);
 });
 
 test('an assembled answer is sent at [DONE], though the upstream keeps its connection open', async () => {
@@ -129,18 +111,12 @@ test('an assembled answer is sent at [DONE], though the upstream keeps its conne
 const odd =
   '{ "messages" : [{"role":"user","content":"\\u0068i"}],\n "seed":12345678901234567890, "temperature":1.0';
 
+const USAGE = '"stream_options":{"include_usage":true}';
+
 test.each([
-  ['no stream field', `${odd}}`, `${odd},"stream":true,"stream_options":{"include_usage":true}}`],
-  [
-    'stream:false',
-    `${odd}, "stream": false }`,
-    `${odd}, "stream": true ,"stream_options":{"include_usage":true}}`,
-  ],
-  [
-    'stream:null',
-    `${odd},"stream":null}`,
-    `${odd},"stream":true,"stream_options":{"include_usage":true}}`,
-  ],
+  ['no stream field', `${odd}}`, `${odd},"stream":true,${USAGE}}`],
+  ['stream:false', `${odd}, "stream": false }`, `${odd}, "stream": true ,${USAGE}}`],
+  ['stream:null', `${odd},"stream":null}`, `${odd},"stream":true,${USAGE}}`],
   [
     'own stream options',
     `{"stream_options":{"x":1},${odd.slice(1)}}`,
@@ -194,7 +170,7 @@ test.each<[name: string, script: Script]>([
 ])('an assembled answer falls back at any point before its end: %s', async (_name, script) => {
   const { b, gateway, pending } = await askPair(script);
   const answer = await pending.answer;
-  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+  expectServed(answer, 'hosted_b', 'hosted_a=bad_response');
   expect(parsed(answer).choices[0].message).toMatchObject({ content: 'from b' });
   expect(b.calls).toHaveLength(1);
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
@@ -206,6 +182,6 @@ test('an assembled answer is whole at a stall after the finish reason', async ()
   await a.call(1);
   await turns(gateway);
   clock.advance(5000);
-  expect(await pending.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  expectServed(await pending.answer, 'hosted_a');
   expect(b.calls).toHaveLength(0);
 });

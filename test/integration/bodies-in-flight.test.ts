@@ -3,7 +3,7 @@ import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
-import { answers } from '../support/upstream.ts';
+import { answers, hang } from '../support/upstream.ts';
 import { chatHead, openWire } from '../support/wire.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 
@@ -11,16 +11,10 @@ import { startBefore, startStill } from '../support/scene.ts';
 const BUDGET = 20_000;
 const MEBIBYTE = 1024 * 1024;
 
-async function startTight() {
-  const { gateway, a, clock } = await startStill(
-    { a: answers('x') },
-    { MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET) },
-  );
-  return { upstream: a, clock, gateway };
-}
+const startTight = (script = answers('x')) =>
+  startStill({ a: script }, { MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET) });
 
 const bodyOf = (bytes: number) => JSON.stringify({ ...HELLO, user: 'x'.repeat(bytes) });
-const isOverloaded = { status: 503, upstream: 'none', reason: 'none' };
 
 /** Asks with a body that has room beside nothing else, until there is something. */
 async function gatewayHolds(url: string) {
@@ -79,26 +73,21 @@ test('a body that is refused is not read to its end, and the connection is close
   expect(await silent.closed).toMatch(/^HTTP\/1\.1 503 /);
 });
 
-/** The head and first byte of a body that goes on for longer than anybody waits. */
-const slowUpload = (bytes: number) => `${chatHead({ 'content-length': bytes })}{`;
-
 test('two hundred slow uploads of 32 MiB do not keep another caller out', async () => {
   const { gateway } = await startBefore({ a: answers('x') });
-  for (let upload = 0; upload < 200; upload += 1)
-    (await openWire(gateway.url)).send(slowUpload(32 * MEBIBYTE));
+  const begun = `${chatHead({ 'content-length': 32 * MEBIBYTE })}{`;
+  for (let upload = 0; upload < 200; upload += 1) (await openWire(gateway.url)).send(begun);
   await turns(gateway, 20);
   expect(await chat(gateway.url, HELLO)).toMatchObject({ status: 200 });
   expect(await chat(gateway.url, bodyOf(MEBIBYTE))).toMatchObject({ status: 200 });
 });
 
 test('the body of a request is held until its answer has gone out', async () => {
-  const { gateway, a } = await startBefore(
-    { a: () => {} },
-    { MAX_BODIES_IN_FLIGHT_BYTES: String(BUDGET) },
-  );
+  const { gateway, a } = await startTight(hang);
   const first = startChat(gateway.url, bodyOf(8000));
   await a.call(1);
-  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(isOverloaded);
+  const refused = { status: 503, upstream: 'none', reason: 'none' };
+  expect(await chat(gateway.url, bodyOf(8000))).toMatchObject(refused);
   a.script = answers('x');
   first.leave();
   await expect.poll(async () => (await chat(gateway.url, bodyOf(8000))).status).toBe(200);

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
-import { startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
+import { expectServed, startCall } from '../support/client.ts';
 import { typed } from '../support/protocols.ts';
 import { json, sse } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
 
 const ASK = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'tidy up' }] };
@@ -45,15 +43,15 @@ test.each([
   ['with something behind', ['{"paths":[]}', '</tool>']],
 ])('a tool is never called with an empty input for pieces %s', async (_what, pieces) => {
   const call = { ...BLOCK, input: { paths: ['/tmp/a'] } };
-  const { gateway, local } = await startBefore({
+  const { gateway, a } = await startBefore({
     local: calling(pieces, 'tool_use'),
     a: json(200, message([call])),
   });
   const answer = await answerTo(gateway.url);
-  expect(answer).toMatchObject({ status: 200, reason: 'local=bad_response', upstream: 'hosted_a' });
+  expectServed(answer, 'hosted_a', 'local=bad_response');
   expect(JSON.parse(answer.text)).toMatchObject({ content: [call] });
-  const alone = await startGateway(at({ hosted_a: local.url }));
-  expect((await answerTo(alone.url)).status).toBe(502);
+  a.script = calling(pieces, 'tool_use');
+  expect((await answerTo(gateway.url)).status).toBe(502);
 });
 
 test('a tool’s input that is empty, or a JSON object, stays as the upstream gave it', async () => {

@@ -2,31 +2,27 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import { chat, startChat } from '../support/client.ts';
-import { startGateway, startIn, temporaryDirectory } from '../support/gateway.ts';
-import { answers, completion, json, type Script, startUpstream } from '../support/upstream.ts';
-import { startBefore } from '../support/scene.ts';
+import { startIn } from '../support/gateway.ts';
+import { answers, completion, json, REFUSED_URL, type Script } from '../support/upstream.ts';
+import { at } from '../support/words.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 /** What each answer costs at a price of 1000 for a million tokens of output. */
 const COST = 0.25;
 const usage = { prompt_tokens: 10, completion_tokens: 250, total_tokens: 260 };
 const costly: Script = json(200, { ...completion('paid'), usage });
 
-const priced = (url: string, budget: Readonly<Record<string, string>>) => ({
-  HOSTED_A_BASE_URL: url,
-  HOSTED_A_PRICE_OUTPUT: '1000',
-  ...budget,
-});
+const PRICED = { HOSTED_A_PRICE_OUTPUT: '1000' };
 
 test('an upstream whose money budget is used up is skipped until the next day, and the next one serves', async () => {
-  const clock = createManualClock();
-  const paid = await startUpstream(costly);
-  const other = await startUpstream(answers('free'));
-  const settings = priced(paid.url, { HOSTED_A_BUDGET_DAY: '0.75', HOSTED_B_BASE_URL: other.url });
-  const gateway = await startGateway(settings, clock);
+  const { gateway, a, clock } = await startStill(
+    { a: costly, b: answers('free') },
+    { ...PRICED, HOSTED_A_BUDGET_DAY: '0.75' },
+  );
   const reasons = [];
   for (let n = 0; n < 5; n += 1) reasons.push((await chat(gateway.url)).reason);
   expect(reasons).toEqual(['none', 'none', 'none', 'hosted_a=budget', 'hosted_a=budget']);
-  expect(paid.calls).toHaveLength(3);
+  expect(a.calls).toHaveLength(3);
   const { status } = gateway.host.snapshot();
   expect(status.upstreams[1]).toMatchObject({
     healthy: false,
@@ -39,8 +35,7 @@ test('an upstream whose money budget is used up is skipped until the next day, a
 });
 
 test('a caller whose only upstream is out of money budget gets a 503, and never a 402', async () => {
-  const paid = await startUpstream(costly);
-  const gateway = await startGateway(priced(paid.url, { HOSTED_A_BUDGET_MONTH: '0.2' }));
+  const { gateway } = await startBefore({ a: costly }, { ...PRICED, HOSTED_A_BUDGET_MONTH: '0.2' });
   await chat(gateway.url);
   const answer = await chat(gateway.url);
   expect(answer).toMatchObject({
@@ -55,23 +50,25 @@ test('a caller whose only upstream is out of money budget gets a 503, and never 
 test('a money budget is exceeded only by what was running when it was reached', async () => {
   const RUNNING = 5;
   const held: (() => void)[] = [];
-  const paid = await startUpstream((call) => void held.push(() => void costly(call)));
-  const gateway = await startGateway(priced(paid.url, { HOSTED_A_BUDGET_DAY: `${COST}` }));
+  const { gateway, a } = await startBefore(
+    { a: (call) => void held.push(() => void costly(call)) },
+    { ...PRICED, HOSTED_A_BUDGET_DAY: `${COST}` },
+  );
   const pending = Array.from({ length: RUNNING }, () => startChat(gateway.url));
-  await paid.call(RUNNING);
+  await a.call(RUNNING);
   held[0]?.();
   await Promise.race(pending.map(({ answer }) => answer));
   for (let n = 0; n < 3; n += 1) expect((await chat(gateway.url)).status).toBe(503);
   for (const release of held.slice(1)) release();
   for (const { answer } of pending) expect((await answer).status).toBe(200);
-  expect(paid.calls).toHaveLength(RUNNING);
+  expect(a.calls).toHaveLength(RUNNING);
 });
 
 test('the log warns of a money budget once at 80 %, and again when it is used up', async () => {
   const lines: string[] = [];
-  const paid = await startUpstream(costly);
-  const gateway = await startGateway(
-    priced(paid.url, { HOSTED_A_BUDGET_DAY: '1.3', HOSTED_A_BUDGET_MONTH: '100' }),
+  const { gateway } = await startBefore(
+    { a: costly },
+    { ...PRICED, HOSTED_A_BUDGET_DAY: '1.3', HOSTED_A_BUDGET_MONTH: '100' },
     createManualClock(),
     (_level, name, details) => void lines.push(`${name} ${String(details?.['period'] ?? '')}`),
   );
@@ -84,43 +81,38 @@ test('the log warns of a money budget once at 80 %, and again when it is used up
   expect(told()).toEqual(['budget_nearly_spent day', 'budget_spent day']);
 });
 
+/** The upstream of a gateway that has used up its budget and was stopped, and one that starts in its directory. */
+async function startSpent() {
+  const settings = { ...PRICED, HOSTED_A_BUDGET_MONTH: `${2 * COST}` };
+  const { gateway, a } = await startBefore({ a: costly }, settings);
+  for (let n = 0; n < 2; n += 1) await chat(gateway.url);
+  await gateway.host.stop();
+  const startAgain = (clock = systemClock) =>
+    startIn(gateway.dataDirectory, { HOSTED_A_BASE_URL: a.url, ...settings }, clock);
+  return { a, startAgain };
+}
+
 test('the use of a money budget outlasts a restart', async () => {
-  const paid = await startUpstream(costly);
-  const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
-  const directory = temporaryDirectory();
-  const first = await startIn(directory, settings);
-  for (let n = 0; n < 2; n += 1) await chat(first.url);
-  await first.host.stop();
-  const second = await startIn(directory, settings);
-  expect((await chat(second.url)).status).toBe(503);
-  expect(paid.calls).toHaveLength(2);
+  const { a, startAgain } = await startSpent();
+  expect((await chat((await startAgain()).url)).status).toBe(503);
+  expect(a.calls).toHaveLength(2);
 });
 
 test('a money budget stays used up even if the clock is wrong at the start and put right later', async () => {
-  const paid = await startUpstream(costly);
-  const settings = priced(paid.url, { HOSTED_A_BUDGET_MONTH: `${2 * COST}` });
-  const directory = temporaryDirectory();
-  const first = await startIn(directory, settings);
-  for (let n = 0; n < 2; n += 1) await chat(first.url);
-  await first.host.stop();
+  const { a, startAgain } = await startSpent();
   // A machine without a battery for its clock starts at 1970 or at its last shutdown.
   let behindMs = 3650 * 86_400_000;
-  const clock = { ...systemClock, now: () => Date.now() - behindMs };
-  const second = await startIn(directory, settings, clock);
-  expect((await chat(second.url)).status).toBe(200);
+  const { url } = await startAgain({ ...systemClock, now: () => Date.now() - behindMs });
+  expect((await chat(url)).status).toBe(200);
   behindMs = 0;
-  expect((await chat(second.url)).status).toBe(503);
-  expect(paid.calls).toHaveLength(3);
+  expect((await chat(url)).status).toBe(503);
+  expect(a.calls).toHaveLength(3);
 });
 
 test('an ondemand whose money budget is used up is not started', async () => {
   const { gateway, ondemand } = await startBefore(
     { ondemand: costly },
-    {
-      LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
-      ONDEMAND_PRICE_OUTPUT: '1000',
-      ONDEMAND_BUDGET_DAY: '0',
-    },
+    { ...at({ local: REFUSED_URL }), ONDEMAND_PRICE_OUTPUT: '1000', ONDEMAND_BUDGET_DAY: '0' },
   );
   expect((await chat(gateway.url)).reason).toContain('ondemand=budget');
   expect([ondemand.calls.length, ondemand.gets.length]).toEqual([0, 0]);

@@ -37,7 +37,7 @@ async function expectForgotten(gateway: TestGateway): Promise<void> {
 
 const EVENTS = 40;
 const WORDS = Array.from({ length: EVENTS }, () => chunk({ content: 'word ' }));
-const WHOLE = { HOSTED_A_ASSEMBLE: 'false' };
+const WHOLE = { settings: { HOSTED_A_ASSEMBLE: 'false' } };
 
 /** The first 400 bytes of one that comes as JSON. */
 const halfAnswer: Script = ({ res }) => {
@@ -62,60 +62,32 @@ const halfMessage = stall(
 );
 
 interface Leaving {
-  readonly phase: string;
   readonly path?: string;
-  readonly script: Script;
-  readonly body: object;
   readonly settings?: Record<string, string>;
   /** Of the answer, before the caller leaves. */
   readonly received?: string;
-  readonly output: number;
 }
 
-test.each<Leaving>([
-  { phase: 'before the head', script: hang, body: STREAM, output: 0 },
-  { phase: 'between head and content', script: headOnly, body: STREAM, output: 0 },
-  { phase: 'while events are held', script: stall(ROLE, ': hi\n\n'), body: STREAM, output: 0 },
-  { phase: 'in the middle of an event', script: stall(A.slice(0, 50)), body: STREAM, output: 0 },
-  {
-    phase: 'in the middle of a stream',
-    script: stall(ROLE, ...WORDS),
-    body: STREAM,
-    received: 'word',
-    output: EVENTS + 1,
-  },
-  { phase: 'before the head of an assembled answer', script: hang, body: PLAIN, output: 0 },
-  {
-    phase: 'while an answer is put together',
-    script: stall(ROLE, ...WORDS),
-    body: PLAIN,
-    output: EVENTS,
-  },
-  {
-    phase: 'while a whole answer is waited for',
-    script: hang,
-    body: PLAIN,
-    settings: WHOLE,
-    output: 0,
-  },
-  {
-    phase: 'in the middle of a whole answer',
-    script: halfAnswer,
-    body: PLAIN,
-    settings: WHOLE,
-    output: 100,
-  },
-  {
-    phase: 'in the middle of a streamed message',
-    path: '/v1/messages',
-    script: halfMessage,
-    body: { ...STREAM, model: 'm', max_tokens: 5 },
-    received: 'word',
-    output: EVENTS + 1,
-  },
+test.each<[phase: string, script: Script, body: object, output: number, how?: Leaving]>([
+  ['before the head', hang, STREAM, 0],
+  ['between head and content', headOnly, STREAM, 0],
+  ['while events are held', stall(ROLE, ': hi\n\n'), STREAM, 0],
+  ['in the middle of an event', stall(A.slice(0, 50)), STREAM, 0],
+  ['in the middle of a stream', stall(ROLE, ...WORDS), STREAM, EVENTS + 1, { received: 'word' }],
+  ['before the head of an assembled answer', hang, PLAIN, 0],
+  ['while an answer is put together', stall(ROLE, ...WORDS), PLAIN, EVENTS],
+  ['while a whole answer is waited for', hang, PLAIN, 0, WHOLE],
+  ['in the middle of a whole answer', halfAnswer, PLAIN, 100, WHOLE],
+  [
+    'in the middle of a streamed message',
+    halfMessage,
+    { ...STREAM, model: 'm', max_tokens: 5 },
+    EVENTS + 1,
+    { path: '/v1/messages', received: 'word' },
+  ],
 ])(
-  'a caller that leaves $phase aborts the upstream call at once, no other upstream is called, and its usage is estimated',
-  async ({ path = CHAT, script, body, settings, received, output }) => {
+  'a caller that leaves %s aborts the upstream call at once, no other upstream is called, and its usage is estimated',
+  async (_phase, script, body, output, { path = CHAT, settings, received } = {}) => {
     const { gateway, a, b } = await startBefore({ a: script, b: answers('from b') }, settings);
     const took = await fastest(async () => {
       const pending = startCall(gateway.url + path, body);

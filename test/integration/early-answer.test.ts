@@ -134,17 +134,15 @@ test('OpenAI’s and Anthropic’s clients read answers that began before their 
   const anthropic = (url: string) => new Anthropic({ ...kept, baseURL: url });
   const textIn = (content: Anthropic.ContentBlock[]) =>
     content.map((block) => 'text' in block && block.text).join('');
+  const input = { model: 'm', input: 'hi' };
+  const short = { ...hi, max_tokens: 9 };
   const said: ((url: string) => Promise<string | null | undefined>)[] = [
     async (url) => (await openai(url).chat.completions.create(hi)).choices[0]?.message.content,
     (url) => openai(url).chat.completions.stream(hi).finalContent(),
-    async (url) => (await openai(url).responses.create({ model: 'm', input: 'hi' })).output_text,
-    async (url) =>
-      (await openai(url).responses.stream({ model: 'm', input: 'hi' }).finalResponse()).output_text,
-    async (url) => textIn((await anthropic(url).messages.create({ ...hi, max_tokens: 9 })).content),
-    (url) =>
-      anthropic(url)
-        .messages.stream({ ...hi, max_tokens: 9 })
-        .finalText(),
+    async (url) => (await openai(url).responses.create(input)).output_text,
+    async (url) => (await openai(url).responses.stream(input).finalResponse()).output_text,
+    async (url) => textIn((await anthropic(url).messages.create(short)).content),
+    (url) => anthropic(url).messages.stream(short).finalText(),
   ];
   for (const say of said)
     for (const protocols of ['chat', 'auto']) {

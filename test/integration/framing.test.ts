@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
+import { chat, chatStream, expectServed, HELLO, startChat } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { FRAMINGS, responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
 import { turns } from '../support/report.ts';
@@ -13,7 +13,6 @@ import {
   json,
   ROLE,
   sse,
-  startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
@@ -22,11 +21,7 @@ import { startBefore } from '../support/scene.ts';
 const EVENTS = { 'content-type': 'text/event-stream' };
 const A = chunk({ content: 'a' });
 
-/** A gateway whose only upstream answers as scripted. */
-async function startOne(script: Script): Promise<TestGateway> {
-  const a = await startUpstream(script);
-  return startGateway({ HOSTED_A_BASE_URL: a.url });
-}
+const startOne = (script: Script) => startBefore({ a: script });
 
 const withCrlf = (text: string) => text.replaceAll('\n', '\r\n');
 
@@ -74,8 +69,8 @@ test.each(STREAMS)(
 test.each(STREAMS.slice(0, 4))(
   'a stream in lines of %s arrives unchanged in one piece, but without ids, and no proxy is to hold it back',
   async (_name, text) => {
-    const gateway = await startOne(sse(text));
-    const answer = await chatStream(gateway.url);
+    const { url } = await startOne(sse(text));
+    const answer = await chatStream(url);
     // Behind an id, OpenAI's Python client makes an event of each comment (openai/openai-python#2722).
     expect(answer.text).toBe(text.replace('id: 1\n', ''));
     expect(answer.headers['x-accel-buffering']).toBe('no');
@@ -85,8 +80,8 @@ test.each(STREAMS.slice(0, 4))(
 const TOO_LARGE = chunk({ content: 'x'.repeat(5 * 1024 * 1024) });
 
 test('an event over 4 MiB after the commit ends the stream with an error event', async () => {
-  const gateway = await startOne(sse(A, TOO_LARGE, STOP, DONE));
-  const { text } = await chatStream(gateway.url);
+  const { url } = await startOne(sse(A, TOO_LARGE, STOP, DONE));
+  const { text } = await chatStream(url);
   expect(text.slice(0, A.length)).toBe(A);
   expect(JSON.parse(text.slice(A.length + 6))).toMatchObject({
     error: { code: 'upstream_bad_response' },
@@ -95,19 +90,16 @@ test('an event over 4 MiB after the commit ends the stream with an error event',
 
 test('more than 64 KiB before any content is a bad response', async () => {
   const comments = Array.from({ length: 70 }, () => `: ${'x'.repeat(1000)}\n\n`);
-  const { gateway } = await startBefore({
-    a: sse(...comments, A, STOP, DONE),
-    b: sse(A, STOP, DONE),
-  });
-  const answer = await chatStream(gateway.url);
-  expect(answer).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=bad_response' });
+  const { url } = await startBefore({ a: sse(...comments, A, STOP, DONE), b: sse(A, STOP, DONE) });
+  const answer = await chatStream(url);
+  expectServed(answer, 'hosted_b', 'hosted_a=bad_response');
   expect(answer.text).toBe(A + STOP + DONE);
 });
 
 test('up to 64 KiB before the content is held and sent along', async () => {
   const comments = Array.from({ length: 60 }, () => `: ${'x'.repeat(1000)}\n\n`).join('');
-  const gateway = await startOne(sse(comments, A, STOP, DONE));
-  expect((await chatStream(gateway.url)).text).toBe(comments + A + STOP + DONE);
+  const { url } = await startOne(sse(comments, A, STOP, DONE));
+  expect((await chatStream(url)).text).toBe(comments + A + STOP + DONE);
 });
 
 /** The address of a gateway whose only upstream answers with these bytes. */
@@ -155,17 +147,16 @@ test.each(CODINGS)(
   async (coding, compress) => {
     const text = answerChunks('one two').join('');
     const headers = { ...EVENTS, 'content-encoding': coding };
-    const gateway = await startOne(({ res }) => {
-      res.writeHead(200, headers).end(compress(text));
-    });
-    const answer = await chatStream(gateway.url);
+    const { url } = await startOne(
+      ({ res }) => void res.writeHead(200, headers).end(compress(text)),
+    );
+    const answer = await chatStream(url);
     expect(answer.text).toBe(text);
     expect(answer.headers).not.toHaveProperty('content-encoding');
   },
 );
 
 test('a compressed stream reaches the caller event by event', async () => {
-  const { createGzip } = await import('node:zlib');
   const { gateway, a } = await startBefore({ a: () => {} });
   const pending = startChat(gateway.url, { ...HELLO, stream: true });
   const { res } = await a.call(1);
@@ -191,8 +182,8 @@ test.each([
     for (const part of [ROLE, A, STOP, DONE]) res.write(part);
     res.end();
   };
-  const gateway = await startOne(events);
-  const answer = await chatStream(gateway.url);
+  const { url } = await startOne(events);
+  const answer = await chatStream(url);
   expect(answer.status).toBe(200);
   expect(answer.text).toBe(ROLE + A + STOP + DONE);
   expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8');
@@ -200,23 +191,19 @@ test.each([
 
 const PLAIN = { ...completion('hello'), usage: { total_tokens: 9 }, timings: { ms: 1 } };
 
+const ASKS = { stream_options: { include_usage: true } };
+
 test.each([
   ['without usage', {}, []],
-  [
-    'with usage where it was asked for',
-    { stream_options: { include_usage: true } },
-    [{ total_tokens: 9 }],
-  ],
+  ['with usage where it was asked for', ASKS, [{ total_tokens: 9 }]],
 ])(
   'a JSON answer becomes one chunk %s and [DONE] for a caller of a stream',
   async (_name, more, usages) => {
-    const gateway = await startOne(json(200, PLAIN));
-    const answer = await chatStream(gateway.url, more);
+    const { url } = await startOne(json(200, PLAIN));
+    const answer = await chatStream(url, more);
     const events = answer.text.split('\n\n');
-    expect(events.slice(-2)).toEqual(['data: [DONE]', '']);
-    const chunks = events
-      .slice(0, -2)
-      .map((event) => JSON.parse(event.slice(6)) as Record<string, unknown>);
+    expect(events.splice(-2)).toEqual(['data: [DONE]', '']);
+    const chunks = events.map((event) => JSON.parse(event.slice(6)) as Record<string, unknown>);
     expect(chunks[0]).toEqual({
       id: 'c1',
       object: 'chat.completion.chunk',
@@ -239,8 +226,8 @@ test.each([
 ])('a whole answer labelled as events reaches a %s caller', async (_name, isStream) => {
   const labelled: Script = ({ res }) =>
     void res.writeHead(200, EVENTS).end(JSON.stringify(completion('hello')));
-  const gateway = await startOne(labelled);
-  const { text, reason } = await (isStream ? chatStream(gateway.url) : chat(gateway.url));
+  const { url } = await startOne(labelled);
+  const { text, reason } = await (isStream ? chatStream(url) : chat(url));
   expect(reason).toBe('none');
   expect(text).toMatch(isStream ? /^data: .*"content":"hello"/ : /"content":"hello"/);
 });
@@ -252,6 +239,6 @@ test('blanks before an unlabelled JSON answer stay with it', async () => {
     res.write(text.slice(0, 1));
     setImmediate(() => res.end(text.slice(1)));
   };
-  const gateway = await startOne(unlabelled);
-  expect((await chat(gateway.url)).text).toBe(text);
+  const { url } = await startOne(unlabelled);
+  expect((await chat(url)).text).toBe(text);
 });

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { expectServed } from '../support/client.ts';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import {
   askHedged,
@@ -25,10 +26,7 @@ test('a hedged call that fails makes room for a third call, which starts at once
   await turns(scene);
   clock.advance(0);
   await answers('from c')(await up.hosted_c.call(1));
-  expect(await pending.answer).toMatchObject({
-    upstream: 'hosted_c',
-    reason: 'hosted_a=outrun; hosted_b=http_503',
-  });
+  expectServed(await pending.answer, 'hosted_c', 'hosted_a=outrun; hosted_b=http_503');
   await slow.gone;
   await expectAtRest(scene);
   expect(attemptsOf(scene)).toEqual([
@@ -45,11 +43,7 @@ test('an unexplained refusal of the slow call leaves the hedged call its chance'
   BAD(slow);
   await turns(scene);
   await answers('from b')(hedge);
-  expect(await pending.answer).toMatchObject({
-    status: 200,
-    upstream: 'hosted_b',
-    reason: 'hosted_a=http_400',
-  });
+  expectServed(await pending.answer, 'hosted_b', 'hosted_a=http_400');
   await expectAtRest(scene);
   expect((await scene.status()).circuits).toMatchObject({ hosted_a: { fails: 0 } });
 });
@@ -83,11 +77,12 @@ test('a refused credential at local ends the hedged call, and the caller gets th
   expect(answer.text).toContain('bad key');
 });
 
-describe.each([
+test.each([
   ['a stream', STREAM],
   ['a plain answer', PLAIN],
-])('a caller of %s that leaves during a hedge', (_caller, body) => {
-  test('a caller that leaves during a hedge aborts both calls at once, and nothing is counted', async () => {
+])(
+  'a caller of %s that leaves during a hedge aborts both calls at once, and nothing is counted',
+  async (_caller, body) => {
     const scene = await startScene({
       hosted_a: hang,
       hosted_b: stall(ROLE),
@@ -112,15 +107,15 @@ describe.each([
       ['hosted_a', 'turn', null],
       ['hosted_b', 'hedge', null],
     ]);
-  });
-});
+  },
+);
 
 test('the cold start of an ondemand that is the hedge is polled while the slow call runs', async () => {
   const scene = await startScene({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
   const { up, clock } = scene;
   const { pending, call: slow } = await askSlow(scene, up.hosted_a);
   clock.advance(await nextPause(clock));
-  expect(await pending.answer).toMatchObject({ upstream: 'ondemand', reason: 'hosted_a=outrun' });
+  expectServed(await pending.answer, 'ondemand', 'hosted_a=outrun');
   await slow.gone;
   expect(attemptsOf(scene)).toEqual([
     ['hosted_a', 'turn', 'outrun'],

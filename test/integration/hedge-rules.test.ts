@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chat, startChat } from '../support/client.ts';
+import { chat, expectServed, startChat } from '../support/client.ts';
 import {
   ask,
   askSlow,
@@ -29,16 +29,13 @@ test.each([
   await pass(scene, 4 * LINE_MS);
   expect(callsOf(up)).toEqual({ local: 1, hosted_a: 0, ondemand: 0 });
   await answers('from local')(call);
-  expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+  expectServed(await pending.answer, 'local');
 });
 
 test('HEDGE=own hedges among paid upstreams once local has failed', async () => {
   const scene = await startScene({ local: DEAD, hosted_a: hang, hosted_b: answers('from b') });
   const { pending } = await askSlow(scene, scene.up.hosted_a);
-  expect(await pending.answer).toMatchObject({
-    upstream: 'hosted_b',
-    reason: 'local=http_503; hosted_a=outrun',
-  });
+  expectServed(await pending.answer, 'hosted_b', 'local=http_503; hosted_a=outrun');
 });
 
 test.each([
@@ -56,7 +53,7 @@ test.each([
     await pass(scene, 4 * LINE_MS);
     expect(scene.up.hosted_a.calls).toHaveLength(0);
     await answers('from local')(call);
-    expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+    expectServed(await pending.answer, 'local');
   },
 );
 
@@ -68,7 +65,7 @@ test('own machines never read a prompt of more than 8 KiB twice', async () => {
   await pass(tier, 3 * LINE_MS);
   expect(tier.own.second.calls).toHaveLength(0);
   await answers('from the first')(call);
-  expect(await pending.answer).toMatchObject({ upstream: 'local', reason: 'none' });
+  expectServed(await pending.answer, 'local');
 });
 
 test('paid upstreams are hedged for prompts of any length', async () => {
@@ -97,7 +94,7 @@ test.each([
   const before = (await scene.status()).circuits['hosted_b'];
   clock.advance(passedMs);
   const { pending } = await askSlow(scene, up.hosted_a);
-  expect(await pending.answer).toMatchObject({ upstream: 'hosted_c', reason: 'hosted_a=outrun' });
+  expectServed(await pending.answer, 'hosted_c', 'hosted_a=outrun');
   expect(up.hosted_b.calls).toHaveLength(1);
   const after = (await scene.status()).circuits['hosted_b'];
   expect(after?.open).toBe(before?.open);
@@ -118,10 +115,7 @@ test('the circuit of a slow call counts it as slow, and opens like for slow answ
       lastTtftMs: null,
     });
   }
-  expect(await chat(url)).toMatchObject({
-    upstream: 'hosted_b',
-    reason: 'hosted_a=circuit_open',
-  });
+  expectServed(await chat(url), 'hosted_b', 'hosted_a=circuit_open');
   expect((await scene.status()).circuits['hosted_b']).toMatchObject({
     fails: 0,
     successes: 4,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chat } from '../support/client.ts';
+import { chat, expectServed } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { startOllama } from '../support/ollama.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
@@ -23,10 +23,7 @@ async function started(contextLength: number, settings: Readonly<Record<string, 
   await expect.poll(async () => (await modelAt()).status).toBe(200);
   await chat(gateway.url, { ...LONG, messages: [{ role: 'user', content: 'hi' }] });
   await expect.poll(async () => (await modelAt()).json()).toMatchObject({ context_length: 4096 });
-  expect(await chat(gateway.url, LONG)).toMatchObject({
-    upstream: 'hosted_a',
-    reason: 'local=context_length',
-  });
+  expectServed(await chat(gateway.url, LONG), 'hosted_a', 'local=context_length');
   const post = async (path: string, body: object) => {
     const { status, text } = await gateway.post(path, body);
     return { status, body: JSON.parse(text) as unknown };
@@ -55,10 +52,7 @@ test('a prompt that is too long for an Ollama model offers a copy, which then re
     { model: MODEL, tokens: 65_536, remedy: { kind: 'made', copy: COPY } },
   ]);
   for (const model of [LONG.model, MODEL, 'fast'])
-    expect(await chat(url, { ...LONG, model })).toMatchObject({
-      upstream: 'local',
-      reason: 'none',
-    });
+    expectServed(await chat(url, { ...LONG, model }), 'local');
   expect(ollama.loaded).toBe(COPY);
 
   expect((await post('windows/undo', { copy: COPY })).status).toBe(200);

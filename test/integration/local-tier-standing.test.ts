@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chat, HELLO } from '../support/client.ts';
+import { chat, expectServed, HELLO } from '../support/client.ts';
 import {
   machineAt,
   startMachine,
@@ -39,10 +39,7 @@ test.each<[says: string, given: readonly MachineGiven[]]>([
     const { settings, ondemand } = await startOthers();
     const machines = await Promise.all(given.map(machineThat));
     const tier = await startTier(machines, settings);
-    expect(await chat(tier.url)).toMatchObject({
-      upstream: 'hosted_a',
-      reason: 'local=no_provider',
-    });
+    expectServed(await chat(tier.url), 'hosted_a', 'local=no_provider');
     expect((await ondemand.get(1)).path).toBe('/health');
     expect(await warmedAt(tier)).toBe('2026-01-01T00:00:00.000Z');
     expect(machines.flatMap(({ calls }) => calls)).toEqual([]);
@@ -103,7 +100,7 @@ test('a local pool whose machines are silent has no provider after 45 s, and not
   const machine = await startMachine(answers('hi'));
   const tier = await startTier([machine], settings);
   tier.clock.advance(44_999);
-  expect(await chat(tier.url)).toMatchObject({ upstream: 'local', reason: 'none' });
+  expectServed(await chat(tier.url), 'local');
   tier.clock.advance(1);
   expect(await chat(tier.url)).toMatchObject({ reason: 'local=no_provider' });
   expect(await warmedAt(tier)).not.toBeNull();
@@ -112,7 +109,7 @@ test('a local pool whose machines are silent has no provider after 45 s, and not
 test('a local pool whose machines are all paused by their owners is paused, and keeps no paid upstream warm', async () => {
   const { settings, ondemand } = await startOthers();
   const tier = await startTier([await machineThat(paused), await machineThat(paused)], settings);
-  expect(await chat(tier.url)).toMatchObject({ upstream: 'hosted_a', reason: 'local=paused' });
+  expectServed(await chat(tier.url), 'hosted_a', 'local=paused');
   expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
 });
 
@@ -136,7 +133,7 @@ test('a fixed engine is called in place of the machines, and gets no token of th
   const engine = await startUpstream(answers('fixed'));
   const tier = await startTier([machine], at({ local: engine.url }));
   const answer = await chat(tier.url);
-  expect(answer).toMatchObject({ status: 200, upstream: 'local', reason: 'none' });
+  expectServed(answer, 'local');
   expect(answer.headers).not.toHaveProperty('x-gateway-provider');
   expect((await engine.call(1)).headers).not.toHaveProperty('x-gateway-token');
   expect(machine.calls).toHaveLength(0);

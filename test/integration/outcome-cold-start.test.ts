@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chat, chatStream, textOf } from '../support/client.ts';
+import { chat, chatStream, expectServed, textOf } from '../support/client.ts';
 import { nextPause, pollUntil } from '../support/polling.ts';
 import { answers, error, json, type Script } from '../support/upstream.ts';
 import { worded, wordOf } from '../support/words.ts';
@@ -26,7 +26,7 @@ test.each(STARTING)(
     });
     const answer = chatStream(gateway.url);
     await pollUntil(answer, clock);
-    expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
+    expectServed(await answer, 'ondemand');
     expect(textOf((await answer).text)).toBe('awake');
     expect(ondemand.calls).toHaveLength(4);
     const [first, ...others] = ondemand.calls;
@@ -85,6 +85,6 @@ test('an ondemand that refuses connections once it was reached has scaled down, 
   await ondemand.reopen();
   clock.advance(pause);
   await pollUntil(answer, clock);
-  expect(await answer).toMatchObject({ status: 200, upstream: 'ondemand', reason: 'none' });
+  expectServed(await answer, 'ondemand');
   expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
 });

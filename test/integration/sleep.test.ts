@@ -3,7 +3,7 @@ import { followSleep } from '../../main/desktop/power.ts';
 import { createPreferences } from '../../main/desktop/preferences.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { memoryFile } from '../desktop/harness.ts';
-import { chat, startChat } from '../support/client.ts';
+import { chat, expectServed, startChat } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { createFakeElectron } from '../desktop/fake-electron.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -28,12 +28,12 @@ test('a connection that was idle during a sleep is closed and not used again, an
   const kept = await a.call(2);
   expect(kept.connection).not.toBe(slow.connection);
   wake(gateway);
-  expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  expectServed(await chat(gateway.url), 'hosted_a');
   const { connection } = await a.call(3);
   expect([slow.connection, kept.connection]).not.toContain(connection);
   await kept.gone;
   await answers('still there')(slow);
-  expect(await running.answer).toMatchObject({ upstream: 'hosted_a', reason: 'none' });
+  expectServed(await running.answer, 'hosted_a');
 });
 
 test('an open circuit is checked as soon as the computer wakes, and never by a completion', async () => {

@@ -1,4 +1,5 @@
 import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { expect } from 'vitest';
 import { createLooks, untilSo } from './looks.ts';
 
 /** An answer as it came over the wire. */
@@ -119,4 +120,9 @@ export function textOf(stream: string): string {
           ?.content ?? '',
     )
     .join('');
+}
+
+/** Holds that an upstream has answered, and what those that were asked before it said (`none`: nobody was). */
+export function expectServed(answer: Answer, upstream: string, reason = 'none'): void {
+  expect(answer).toMatchObject({ status: 200, upstream, reason });
 }
