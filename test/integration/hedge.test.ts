@@ -125,16 +125,12 @@ test('a changed hedge delay holds for the next request, not for one that runs', 
 test('an assembled answer wins the race by its first content, although it is sent when it is whole', async () => {
   const scene = await startScene({ hosted_a: stall(ROLE), hosted_b: stall(ROLE) });
   const { up, clock } = scene;
-  const {
-    pending,
-    slow: first,
-    hedge: second,
-  } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
-  second.res.write(A);
-  await first.gone;
+  const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
+  hedge.res.write(A);
+  await slow.gone;
   // So long as it goes on it may take its time; nobody else is started beside it.
   clock.advance(2 * LINE_MS);
-  second.res.end(chunk({ content: 'b' }) + REST);
+  hedge.res.end(chunk({ content: 'b' }) + REST);
   const answer = await pending.answer;
   expectServed(answer, 'hosted_b', 'hosted_a=outrun');
   expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'ab' } }] });

@@ -3,7 +3,7 @@ import { createGzip, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
-import { chat, expectServed, HELLO } from '../support/client.ts';
+import { chat, expectServed } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
 import { inFlight } from '../support/report.ts';
@@ -12,16 +12,16 @@ import {
   chunk,
   completion,
   DONE,
+  json,
+  ROLE,
   sse,
   startUpstream,
   STOP,
   type Script,
 } from '../support/upstream.ts';
-import { startBefore } from '../support/scene.ts';
+import { PLAIN, startBefore, STREAM } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
-const STREAM = { ...HELLO, stream: true };
-const PLAIN = { ...HELLO, stream: false };
 const KIB_64 = 'x'.repeat(64 * 1024);
 const MEBIBYTE = 1024 * 1024;
 
@@ -35,8 +35,8 @@ async function pour(socket: Socket, head: string, piece: string): Promise<void> 
   }
 }
 
-const chunkHead = (type: string, more = '') =>
-  `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${more}connection: close\r\n\r\n`;
+const OK = 'HTTP/1.1 200 OK\r\n';
+const chunkHead = (type: string) => `${OK}content-type: ${type}\r\nconnection: close\r\n\r\n`;
 
 const ENDLESS: readonly [name: string, head: string, piece: string][] = [
   ['a status line', 'HTTP/1.1 200 ', KIB_64],
@@ -46,11 +46,7 @@ const ENDLESS: readonly [name: string, head: string, piece: string][] = [
   ['blank lines', chunkHead('text/event-stream'), '\n'.repeat(65_536)],
   ['blanks without a label', chunkHead('application/octet-stream'), ' '.repeat(65_536)],
   ['one event', chunkHead('text/event-stream'), KIB_64],
-  [
-    'events without content',
-    chunkHead('text/event-stream'),
-    chunk({ role: 'assistant' }).repeat(200),
-  ],
+  ['events without content', chunkHead('text/event-stream'), ROLE.repeat(200)],
   ['a JSON answer', chunkHead('application/json'), `{"a":"${KIB_64}"},`],
   ['an error', 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n', KIB_64],
 ];
@@ -85,15 +81,9 @@ describe.each([
 test.each<[name: string, bytes: string]>([
   ['garbage', '\x00\x01\x02\x03 what?\r\n\r\n'],
   ['HTTP/0.9', '<html>hello</html>\r\n\r\n'],
-  [
-    'two lengths that differ',
-    'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}',
-  ],
-  [
-    'a chunk size that is none',
-    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`,
-  ],
-  ['a head that ends too early', 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'],
+  ['two lengths that differ', `${OK}content-length: 1\r\ncontent-length: 2\r\n\r\n{}`],
+  ['a chunk size that is none', `${OK}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`],
+  ['a head that ends too early', `${OK}content-type: application/json\r\n`],
 ])('%s in place of an answer falls back', async (_name, bytes) => {
   const a = await startRawUpstream((socket) => void socket.end(Buffer.from(bytes, 'latin1')));
   const b = await startUpstream(answers('from b'));
@@ -104,12 +94,13 @@ test.each<[name: string, bytes: string]>([
   expect(a.requests).toHaveLength(1);
 });
 
-describe.each<[name: string, status: number, type: string, body: object]>([
+test.each<[name: string, status: number, type: string, body: object]>([
   ['a plain answer', 200, 'application/json', PLAIN],
   ['a stream', 200, 'text/event-stream', STREAM],
   ['an error', 400, 'application/json', STREAM],
-])('a gzip bomb as %s', (_name, status, type, body) => {
-  test('a gzip bomb is refused before it is unpacked completely', async () => {
+])(
+  'a gzip bomb as %s is refused before it is unpacked completely',
+  async (_name, status, type, body) => {
     const zeros = Buffer.alloc(8 * MEBIBYTE);
     const bomb: Script = async ({ res, socket, gone }) => {
       res.writeHead(status, { 'content-type': type, 'content-encoding': 'gzip' });
@@ -134,18 +125,14 @@ describe.each<[name: string, status: number, type: string, body: object]>([
     expect(answer).toMatchObject(told);
     expect(process.memoryUsage.rss() - before).toBeLessThan(400 * MEBIBYTE);
     await a.gone(1);
-  });
-});
+  },
+);
 
 test('a small gzip bomb in one piece after the commit ends the stream with an error event', async () => {
   const bomb = gzipSync(Buffer.concat([Buffer.from(`${A}data: `), Buffer.alloc(16 * MEBIBYTE)]));
-  const script: Script = ({ res }) => {
-    res
-      .writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
-      .end(bomb);
-  };
-  const { gateway } = await startBefore({ a: script });
-  const { text } = await chat(gateway.url, STREAM);
+  const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
+  const { url } = await startBefore({ a: ({ res }) => void res.writeHead(200, headers).end(bomb) });
+  const { text } = await chat(url, STREAM);
   expect(text.startsWith(`${A}data: {"error":`)).toBe(true);
   expect(text).toContain('upstream_bad_response');
 });
@@ -154,21 +141,16 @@ const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
 const deepAnswer = JSON.stringify(completion('hello')).replace('"created":1', `"deep":${DEEP}`);
 const deepChunk = A.replace('"created":1', `"deep":${DEEP}`);
 const deepCall = `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"x":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}]}}]}\n\n`;
-const answer =
-  (text: string, status = 200): Script =>
-  ({ res }) => {
-    res.writeHead(status, { 'content-type': 'application/json' }).end(text);
-  };
 
 test.each<[name: string, script: Script, body: object, upstream: string]>([
-  ['an answer, to a plain caller', answer(deepAnswer), PLAIN, 'hosted_a'],
-  ['an answer, to a stream caller', answer(deepAnswer), STREAM, 'hosted_b'],
+  ['an answer, to a plain caller', json(200, deepAnswer), PLAIN, 'hosted_a'],
+  ['an answer, to a stream caller', json(200, deepAnswer), STREAM, 'hosted_b'],
   ['a stream, to a stream caller', sse(deepChunk, A, STOP, DONE), STREAM, 'hosted_a'],
   ['a stream, to a plain caller', sse(deepChunk, A, STOP, DONE), PLAIN, 'hosted_b'],
   ['a tool call, to a plain caller', sse(deepCall, deepCall, STOP, DONE), PLAIN, 'hosted_b'],
   ['an error event', sse(`data: {"error":${DEEP}}\n\n`), STREAM, 'hosted_b'],
-  ['an error answer', answer(`{"error":${DEEP}}`), PLAIN, 'hosted_b'],
-  ['an error status', answer(`{"error":${DEEP.slice(0, 4000)}}`, 500), PLAIN, 'hosted_b'],
+  ['an error answer', json(200, `{"error":${DEEP}}`), PLAIN, 'hosted_b'],
+  ['an error status', json(500, `{"error":${DEEP.slice(0, 4000)}}`), PLAIN, 'hosted_b'],
 ])(
   'a nest 100,000 deep in %s is passed on or falls back, and never ends the gateway',
   async (_name, script, body, upstream) => {
@@ -192,12 +174,8 @@ test('keys that objects inherit are plain keys in an assembled stream', async ()
 });
 
 test('bytes that an upstream sends after its answer never become the next answer, and are logged once', async () => {
-  const reply = (text: string) =>
-    responseBytes(
-      'length',
-      { 'content-type': 'application/json' },
-      JSON.stringify(completion(text)),
-    );
+  const type = { 'content-type': 'application/json' };
+  const reply = (text: string) => responseBytes('length', type, JSON.stringify(completion(text)));
   const a = await startRawUpstream((socket, n) => {
     socket.write(Buffer.concat([reply(`answer ${n}`), reply('smuggled')]));
   });
@@ -209,9 +187,7 @@ test('bytes that an upstream sends after its answer never become the next answer
       if (event === 'unasked_bytes') origins.push(fields?.['origin']);
     },
   );
-  for (let n = 1; n <= 3; n += 1) {
-    const got = await chat(gateway.url, PLAIN);
-    expect(got.text).toContain(`"answer ${n}"`);
-  }
+  for (let n = 1; n <= 3; n += 1)
+    expect((await chat(gateway.url, PLAIN)).text).toContain(`"answer ${n}"`);
   expect(origins).toEqual([new URL(a.url).origin]);
 });

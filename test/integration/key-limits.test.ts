@@ -5,8 +5,7 @@ import type { Log } from '../../main/platform/log.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { controlOf } from '../support/control.ts';
 import { createManualClock } from '../support/clock.ts';
-import { startIn, temporaryDirectory } from '../support/gateway.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import { startIn, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
 import { completion, json, type Script, startUpstream } from '../support/upstream.ts';
 import { history } from '../support/usage.ts';
@@ -127,11 +126,6 @@ test('a token limit is exceeded only by what was running when it was reached', a
   expect(await used('laptop')).toEqual([['tokensDay', RUNNING * TOKENS]]);
 });
 
-const usedUp = [
-  ['requestsMonth', 2],
-  ['tokensDay', 2 * TOKENS],
-];
-
 test('the use of a key is on disk within a second, also after the process is killed', async () => {
   const clock = createManualClock();
   const upstream = await startUpstream(counted);
@@ -147,5 +141,6 @@ test('the use of a key is on disk within a second, also after the process is kil
   cpSync(first.dataDirectory, left, { recursive: true });
   const second = await startIn(left, settings, clock);
   expect((await chat(second.url, HELLO, key)).status).toBe(429);
-  expect(await ownerOf(second).used('laptop')).toEqual(usedUp);
+  const usedUp = { requestsMonth: 2, tokensDay: 2 * TOKENS };
+  expect(await ownerOf(second).used('laptop')).toEqual(Object.entries(usedUp));
 });

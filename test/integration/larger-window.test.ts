@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { chat, expectServed } from '../support/client.ts';
-import { startControlled } from '../support/control.ts';
 import { startOllama } from '../support/ollama.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
+import { startBefore } from '../support/scene.ts';
+import { answers } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 
 const MODEL = 'qwen3:8b';
@@ -16,9 +16,10 @@ const LONG = {
 /** A gateway whose Ollama has met a prompt that is too long for it. */
 async function started(contextLength: number, settings: Readonly<Record<string, string>> = {}) {
   const ollama = await startOllama({ [MODEL]: { contextLength } });
-  const hosted = await startUpstream(answers('a'));
-  const up = at({ local: ollama.url, hosted_a: hosted.url });
-  const gateway = await startControlled({ ...up, HOSTED_A_MODEL: 'mini', ...settings });
+  const { gateway } = await startBefore(
+    { a: answers('a') },
+    { ...at({ local: ollama.url }), HOSTED_A_MODEL: 'mini', ...settings },
+  );
   const modelAt = () => fetch(`${gateway.url}/v1/models/${MODEL}`);
   await expect.poll(async () => (await modelAt()).status).toBe(200);
   await chat(gateway.url, { ...LONG, messages: [{ role: 'user', content: 'hi' }] });
@@ -30,7 +31,7 @@ async function started(contextLength: number, settings: Readonly<Record<string, 
   };
   const windows = async () => (await gateway.status()).local.windows;
   const aliases = async () => (await gateway.settings())['routing']?.['modelAliases']?.value;
-  return { ...gateway, ollama, hosted, post, windows, aliases };
+  return { ...gateway, ollama, post, windows, aliases };
 }
 
 const small = (tokens: number, isMost: boolean) => [

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { chatStream, expectServed, HELLO, startChat, textOf } from '../support/client.ts';
-import { attemptsOf, callsOf, expectAtRest, startScene, STREAM } from '../support/scene.ts';
-import { MODEL, startMachine, startTier } from '../support/tier.ts';
+import {
+  attemptsOf,
+  callsOf,
+  expectAtRest,
+  startScene,
+  startTierScene,
+  STREAM,
+} from '../support/scene.ts';
+import { MODEL } from '../support/tier.ts';
 import { answers, error, hang, json, type Script } from '../support/upstream.ts';
 
 /** An engine without room for so many seconds, in both of the forms that there are. */
@@ -9,7 +16,7 @@ const limitedFor = (seconds: string): Script =>
   error(429, 'slow down', null, { 'retry-after': seconds });
 const busyFor = (seconds: string): Script =>
   json(503, { error: 'server busy, please try again.' }, { 'retry-after': seconds });
-const SERVED = { status: 200, upstream: 'local', reason: 'none' };
+const PAID = answers('paid');
 
 test.each([
   ['a 429', limitedFor('2')],
@@ -21,12 +28,10 @@ test.each([
     const pending = chatStream(scene.url);
     scene.clock.advance(await scene.clock.timer(2000, 2000));
     const answer = await pending;
-    expect(answer).toMatchObject(SERVED);
+    expectServed(answer, 'local');
     expect(textOf(answer.text)).toBe('after the wait');
-    expect(attemptsOf(scene).map(([, , reason]) => reason)).toEqual([
-      expect.stringMatching(/rate_limited|busy/),
-      null,
-    ]);
+    const reasons = attemptsOf(scene).map(([, , reason]) => reason);
+    expect(reasons).toEqual([expect.stringMatching(/rate_limited|busy/), null]);
     await expectAtRest(scene);
   },
 );
@@ -35,16 +40,12 @@ test.each(['own', 'off'])(
   'a request waits for a full local with HEDGE=%s before it spends money',
   async (hedge) => {
     const scene = await startScene(
-      {
-        local: [limitedFor('2'), answers('x')],
-        hosted_a: answers('paid'),
-        ondemand: answers('y'),
-      },
+      { local: [limitedFor('2'), answers('x')], hosted_a: PAID, ondemand: PAID },
       { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
     );
     const pending = chatStream(scene.url);
     scene.clock.advance(await scene.clock.timer(2000, 2000));
-    expect(await pending).toMatchObject(SERVED);
+    expectServed(await pending, 'local');
     expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
     // Nor is a GPU started that costs money by the minute.
     expect(scene.up.ondemand.gets).toHaveLength(0);
@@ -52,15 +53,12 @@ test.each(['own', 'off'])(
 );
 
 test('a request does not wait for a full local with HEDGE=all if another upstream may be called', async () => {
-  const scene = await startScene(
-    { local: limitedFor('2'), hosted_a: answers('paid') },
-    { HEDGE: 'all' },
-  );
+  const scene = await startScene({ local: limitedFor('2'), hosted_a: PAID }, { HEDGE: 'all' });
   expectServed(await chatStream(scene.url), 'hosted_a', 'local=rate_limited');
 });
 
 test('the wait for local ends with the caller, and no upstream is called any more', async () => {
-  const scene = await startScene({ local: limitedFor('2'), hosted_a: answers('paid') });
+  const scene = await startScene({ local: limitedFor('2'), hosted_a: PAID });
   const pending = startChat(scene.url, STREAM);
   await scene.clock.timer(2000, 2000);
   pending.leave();
@@ -80,7 +78,7 @@ test('a request that comes meanwhile waits as well if no other upstream is left'
   const second = chatStream(url);
   await expect.poll(() => clock.pending()).toBeGreaterThan(timers);
   clock.advance(2000);
-  expect([await first, await second]).toMatchObject([SERVED, SERVED]);
+  for (const each of [first, second]) expectServed(await each, 'local');
   expect(callsOf(up)).toEqual({ local: 3 });
 });
 
@@ -94,17 +92,14 @@ test('the wait for local counts in the timeout, and the second call gets what is
 });
 
 test('a request waits for the last machine if all of them are full', async () => {
-  const slow = await startMachine(limitedFor('2'));
   // A length that no other timer has.
-  const quick = await startMachine(
-    error(429, 'slow down', null, { 'retry-after-ms': '1234' }),
-    answers('x'),
-  );
-  const tier = await startTier([slow, quick]);
+  const limited = error(429, 'slow down', null, { 'retry-after-ms': '1234' });
+  const tier = await startTierScene({ slow: limitedFor('2'), quick: [limited, answers('x')] });
+  const { slow, quick } = tier.own;
   const pending = chatStream(tier.url, { ...HELLO, model: MODEL });
   tier.clock.advance(await tier.clock.timer(1234, 1234));
   const answer = await pending;
-  expect(answer).toMatchObject({ ...SERVED, reason: `local/${slow.id}=rate_limited` });
+  expectServed(answer, 'local', `local/${slow.id}=rate_limited`);
   expect(answer.headers['x-gateway-provider']).toBe(quick.id);
   expect([slow.calls.length, quick.calls.length]).toEqual([1, 2]);
 });

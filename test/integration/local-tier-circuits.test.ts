@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { chat, expectServed, HELLO, startChat } from '../support/client.ts';
 import { startMachine, startTier, callCounts } from '../support/tier.ts';
-import { answers, error, hang, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answers, error, hang } from '../support/upstream.ts';
+import { startTierScene } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
+
+const PAID = { hosted_a: answers('paid for') };
+const SENSITIVE = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' };
 
 test('the circuit of a machine opens by itself, and that of the local pool stays closed while any machine serves', async () => {
   const [dead, alive] = [await startMachine(error(503)), await startMachine(answers('hi'))];
@@ -36,38 +39,25 @@ test('the circuit of a machine is closed by its owner, and only by its id', asyn
 });
 
 test('the circuit of the local pool stays closed if three machines have failed and a fourth could serve', async () => {
-  const dead = [error(503), error(502), error(504)].map((script) => startMachine(script));
-  const [fourth, hosted] = [await startMachine(answers('hi')), await startUpstream(answers('$'))];
-  const tier = await startTier(
-    [...(await Promise.all(dead)), fourth],
-    at({ hosted_a: hosted.url }),
-  );
+  const dead = { first: error(503), second: error(502), third: error(504) };
+  const machines = { ...dead, fourth: answers('hi') };
+  const tier = await startTierScene(machines, { hosted_a: answers('$') });
   const served: string[] = [];
   for (let n = 0; n < 7; n += 1) served.push((await chat(tier.url)).upstream);
   expect(served).toEqual([...Array.from({ length: 5 }, () => 'hosted_a'), 'local', 'local']);
-  expect((await tier.status()).circuits['local']).toMatchObject({
-    open: false,
-    fails: 0,
-    successes: 2,
-  });
+  const circuit = { open: false, fails: 0, successes: 2 };
+  expect((await tier.status()).circuits['local']).toMatchObject(circuit);
 });
 
 test('the circuit of the local pool opens if all machines have failed', async () => {
-  const dead = [await startMachine(error(503)), await startMachine(error(503))];
-  const hosted = await startUpstream(answers('paid for'));
-  const tier = await startTier(dead, at({ hosted_a: hosted.url }));
+  const tier = await startTierScene({ a: error(503), b: error(503) }, PAID);
   for (let n = 0; n < 5; n += 1) await chat(tier.url);
   expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
 });
 
 test('the circuit of the local pool admits the next request once a probe is refused for its key', async () => {
-  const machines = [await startMachine(error(503)), await startMachine(error(503))];
-  const hosted = await startUpstream(answers('paid for'));
-  const tier = await startTier(machines, {
-    FAIL_THRESHOLD: '1',
-    COOLDOWN_MS: '10000',
-    ...at({ hosted_a: hosted.url }),
-  });
+  const tier = await startTierScene({ a: error(503), b: error(503) }, PAID, SENSITIVE);
+  const machines = Object.values(tier.own);
   await chat(tier.url);
   tier.clock.advance(10_000);
   for (const machine of machines) machine.script = error(401);
@@ -78,23 +68,18 @@ test('the circuit of the local pool admits the next request once a probe is refu
 });
 
 /** Two machines whose circuits open half a second apart, the first one's at 0. */
-async function startOut(settings: Readonly<Record<string, string>> = {}) {
-  const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
-  const tier = await startTier([first, second], {
-    FAIL_THRESHOLD: '1',
-    COOLDOWN_MS: '10000',
-    ...settings,
-  });
+async function startOut(paid = {} as typeof PAID) {
+  const tier = await startTierScene({ first: error(503), second: hang }, paid, SENSITIVE);
   const answer = chat(tier.url);
-  const call = await second.call(1);
+  const call = await tier.own.second.call(1);
   tier.clock.advance(500);
   error(503)(call);
-  return { first, second, tier, answer: await answer };
+  await answer;
+  return { ...tier.own, tier };
 }
 
 test('a local pool whose machines are all out is skipped as circuit_open, and the hosted upstream is called', async () => {
-  const hosted = await startUpstream(answers('paid for'));
-  const { tier, first, second } = await startOut(at({ hosted_a: hosted.url }));
+  const { tier, first, second } = await startOut(PAID);
   expectServed(await chat(tier.url), 'hosted_a', 'local=circuit_open');
   expect(callCounts([first, second])).toEqual([1, 1]);
   expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
@@ -114,7 +99,7 @@ test('the machine that comes back first is called if no other upstream is left, 
 
 test('a caller that leaves a probe frees the probes of the machine and of the local pool', async () => {
   const machine = await startMachine(error(503));
-  const tier = await startTier([machine], { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' });
+  const tier = await startTier([machine], SENSITIVE);
   const reason = `local/${machine.id}=http_503`;
   const pending = startChat(tier.url);
   expect(await pending.answer).toMatchObject({ status: 503, reason });

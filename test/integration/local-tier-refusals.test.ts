@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chat, HELLO } from '../support/client.ts';
+import { chat, expectServed, HELLO } from '../support/client.ts';
 import {
   machineAt,
   MODEL,
@@ -10,7 +10,7 @@ import {
   callCounts,
 } from '../support/tier.ts';
 import { answers, error, startUpstream, type Script } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { startTierScene } from '../support/scene.ts';
 
 /** The agent does not know the gateway's token. */
 const unauthorized = (status: number): Script =>
@@ -19,15 +19,9 @@ const unauthorized = (status: number): Script =>
 test.each([401, 403])(
   'an agent that refuses the gateway (%d) falls back to the next machine, and is not called again',
   async (status) => {
-    const [closed, open] = [
-      await startMachine(unauthorized(status)),
-      await startMachine(answers('hi')),
-    ];
-    const tier = await startTier([closed, open]);
-    expect(await chat(tier.url)).toMatchObject({
-      status: 200,
-      reason: `local/${closed.id}=credentials`,
-    });
+    const tier = await startTierScene({ closed: unauthorized(status), open: answers('hi') });
+    const { closed, open } = tier.own;
+    expectServed(await chat(tier.url), 'local', `local/${closed.id}=credentials`);
     expect((await tier.status()).circuits[closed.id]).toMatchObject({ fails: 0, open: false });
     expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
     tier.clock.advance(599_000);
@@ -44,22 +38,15 @@ test.each([
 ])(
   'an engine’s refusal of the caller (%d: %s) is passed on unchanged, and no other upstream is called',
   async (status, message, code) => {
-    const [strict, other] = [
-      await startMachine(error(status, message, code)),
-      await startMachine(answers('never asked')),
-    ];
-    const [hosted, ondemand] = [await startUpstream(answers('never')), await startUpstream()];
-    const tier = await startTier(
-      [strict, other],
-      at({ hosted_a: hosted.url, ondemand: ondemand.url }),
-    );
+    const never = answers('never asked');
+    const machines = { strict: error(status, message, code), other: never };
+    const tier = await startTierScene(machines, { hosted_a: never, ondemand: never });
+    const { strict, other } = tier.own;
     const answer = await chat(tier.url);
     expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
     expect(answer.headers['x-gateway-provider']).toBe(strict.id);
-    expect(JSON.parse(answer.text)).toEqual({
-      error: { message, type: 'x', code, param: null },
-    });
-    expect(callCounts([other, hosted])).toEqual([0, 0]);
+    expect(JSON.parse(answer.text)).toEqual({ error: { message, type: 'x', code, param: null } });
+    expect(callCounts([other, tier.up.hosted_a])).toEqual([0, 0]);
     const { circuits, ondemand_warmup: warmup } = await tier.status();
     expect(warmup).toBe('idle');
     for (const id of ['local', strict.id]) {
@@ -165,10 +152,7 @@ test('a missing model excludes requests for that model at that machine, and no o
     (json['model'] === 'x' ? error(404, 'no such model') : answers('hi'))({ json, ...call });
   const tier = await startTier([a, b]);
   const ask = (model: string) => chat(tier.url, { ...HELLO, model });
-  expect(await ask('x')).toMatchObject({
-    status: 200,
-    reason: `local/${a.id}=model_not_found`,
-  });
+  expectServed(await ask('x'), 'local', `local/${a.id}=model_not_found`);
   expect(await ask('x')).toMatchObject({ status: 200, reason: 'none' });
   expect(callCounts([a, b])).toEqual([1, 2]);
   b.script = error(503);

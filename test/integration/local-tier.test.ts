@@ -16,6 +16,7 @@ import {
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { turns } from '../support/report.ts';
+import { startTierScene } from '../support/scene.ts';
 
 /** What the gateway shows the agent of a machine. */
 function tokenFor({ stored }: Machine, { dataDirectory }: Tier): string {
@@ -23,6 +24,7 @@ function tokenFor({ stored }: Machine, { dataDirectory }: Tier): string {
   return gatewayTokenOf(secret, stored);
 }
 
+const NEVER = answers('never asked');
 const AUTHORIZATION = { authorization: 'Bearer of-the-caller' };
 
 test('a verified machine is called at its verified address, with its token and the caller’s own authorization', async () => {
@@ -49,13 +51,13 @@ test('a verified machine is called at its verified address, with its token and t
 });
 
 test('a verified machine gets a token of its own, and no other upstream gets one', async () => {
-  const [a, b] = [await startMachine(error(503)), await startMachine(error(503))];
-  const [hosted, ondemand] = [await startUpstream(error(503)), await startUpstream(error(400))];
-  const settings = {
-    ...at({ hosted_a: hosted.url, ondemand: ondemand.url }),
-    HOSTED_A_API_KEY: 'hosted-key',
-  };
-  const tier = await startTier([a, b], settings);
+  const tier = await startTierScene(
+    { a: error(503), b: error(503) },
+    { hosted_a: error(503), ondemand: error(400) },
+    { HOSTED_A_API_KEY: 'hosted-key' },
+  );
+  const { a, b } = tier.own;
+  const { hosted_a: hosted, ondemand } = tier.up;
   await chat(tier.url, HELLO, AUTHORIZATION);
   const tokens = [a, b].map(({ calls }) => calls[0]?.headers['x-gateway-token']);
   expect(tokens).toEqual([tokenFor(a, tier), tokenFor(b, tier)]);
@@ -77,9 +79,8 @@ test('a verified machine is not sent a key of the gateway’s own', async () => 
   await chat(tier.url, HELLO, { 'x-gateway-key': key, ...AUTHORIZATION });
   const seen = machine.calls.map(({ headers }) => headers.authorization);
   expect(seen).toEqual([undefined, AUTHORIZATION.authorization]);
-  expect(machine.calls.every(({ headerNames }) => !headerNames.includes('x-gateway-key'))).toBe(
-    true,
-  );
+  const names = machine.calls.flatMap(({ headerNames }) => headerNames);
+  expect(names).not.toContain('x-gateway-key');
 });
 
 test('three machines are called at most, then the hosted upstream answers, and every failure is named in order', async () => {
@@ -87,7 +88,7 @@ test('three machines are called at most, then the hosted upstream answers, and e
     await startMachine(error(503)),
     await startMachine(error(502)),
     await startMachine(error(504)),
-    await startMachine(answers('never asked')),
+    await startMachine(NEVER),
   ];
   const hosted = await startUpstream(answers('paid for'));
   const tier = await startTier(dead, at({ hosted_a: REFUSED_URL, hosted_b: hosted.url }));
@@ -103,11 +104,11 @@ test('three machines are called at most, then the hosted upstream answers, and e
 });
 
 test('a machine’s refusal that a hosted upstream repeats is passed on', async () => {
-  const [dead, strict] = [await startMachine(error(503)), await startMachine(error(422, 'no!'))];
-  const hosted = await startUpstream(error(400, 'nor here'));
-  const never = await startUpstream(answers('never asked'));
-  const urls = at({ hosted_a: hosted.url, hosted_b: never.url });
-  const tier = await startTier([dead, strict], urls);
+  const tier = await startTierScene(
+    { dead: error(503), strict: error(422, 'no!') },
+    { hosted_a: error(400, 'nor here'), hosted_b: NEVER },
+  );
+  const { dead, strict } = tier.own;
   const answer = await chat(tier.url);
   expect(answer).toMatchObject({ status: 422, upstream: 'local' });
   expect(answer.reason).toBe(
@@ -115,20 +116,19 @@ test('a machine’s refusal that a hosted upstream repeats is passed on', async 
   );
   expect(answer.headers['x-gateway-provider']).toBe(strict.id);
   expect(answer.text).toContain('no!');
-  expect(callCounts([never])).toEqual([0]);
+  expect(tier.up.hosted_b.calls).toHaveLength(0);
 });
 
 test('a machine that fails after its first content is not followed by another, and counts at itself and the pool', async () => {
-  const broken = await startMachine(cut(ROLE, chunk({ content: 'half' })));
-  const other = await startMachine(answers('never asked'));
-  const hosted = await startUpstream(answers('never asked'));
-  const tier = await startTier([broken, other], at({ hosted_a: hosted.url }));
+  const machines = { broken: cut(ROLE, chunk({ content: 'half' })), other: NEVER };
+  const tier = await startTierScene(machines, { hosted_a: NEVER });
+  const { broken, other } = tier.own;
   const answer = await chatStream(tier.url);
   expectServed(answer, 'local');
   expect(answer.text).toContain('half');
   expect(answer.text).toContain('"error"');
   expect(answer.text).not.toContain('[DONE]');
-  expect(callCounts([other, hosted])).toEqual([0, 0]);
+  expect(callCounts([other, tier.up.hosted_a])).toEqual([0, 0]);
   const { circuits } = await tier.status();
   for (const id of ['local', broken.id]) {
     expect(circuits[id]).toMatchObject({ fails: 1, successes: 0, consecutiveFails: 1 });
@@ -137,17 +137,16 @@ test('a machine that fails after its first content is not followed by another, a
 });
 
 test('the warm-up of ondemand starts once the local pool is lost, and not while its machines are still called', async () => {
-  const [first, second] = [await startMachine(error(503)), await startMachine(hang)];
-  const ondemand = await startUpstream(answers('never asked'));
-  const hosted = await startUpstream(answers('paid for'));
-  const others = at({ hosted_a: hosted.url, ondemand: ondemand.url });
-  const tier = await startTier([first, second], others);
+  const tier = await startTierScene(
+    { first: error(503), second: hang },
+    { hosted_a: answers('paid for'), ondemand: NEVER },
+  );
   const answer = chat(tier.url);
-  const call = await second.call(1);
+  const call = await tier.own.second.call(1);
   expect((await tier.status()).ondemand_warmup).toBe('idle');
   error(503)(call);
   expect(await answer).toMatchObject({ status: 200, upstream: 'hosted_a' });
-  expect((await ondemand.get(1)).path).toBe('/health');
+  expect((await tier.up.ondemand.get(1)).path).toBe('/health');
 });
 
 test.each([1, 2, 3])(

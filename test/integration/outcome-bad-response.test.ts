@@ -28,11 +28,13 @@ const bytes =
   ({ socket }) =>
     void socket.end(text);
 
-/** 33 KB in one header; the limit is 32 KiB for the whole head. */
-const longHead: Script = (call) => {
-  call.res.setHeader('x-long', 'x'.repeat(33 * 1024));
-  return answers('never read')(call);
-};
+/** So many KiB in one header; the limit is 32 for the whole head. */
+const withHeader =
+  (kib: number): Script =>
+  (call) => {
+    call.res.setHeader('x-long', 'x'.repeat(kib * 1024));
+    return answers('fits')(call);
+  };
 
 const answerOf = (fields: Record<string, unknown>) =>
   json(200, {
@@ -49,60 +51,47 @@ function contentOf(text: string): unknown {
   return answer.choices[0]?.message.content;
 }
 
+const BEHIND_200 = 'an error behind a 200';
+const NO_STREAM = 'a stream without content';
+const EMPTY = 'an empty body';
+const SAYS_NOTHING = 'an answer without content';
+const CLOSED = 'the connection was closed';
+const CRASHED = 'event: error\ndata: {"message":"crashed"}\n\n';
+
 /** 2xx responses that are no answer, and how the gateway describes them. */
 const NO_ANSWERS: readonly (readonly [says: string, Script, described: string])[] = [
+  ['an error in JSON with status 200', json(200, failure, { 'x-request-id': 'r' }), BEHIND_200],
   [
-    'an error in JSON with status 200',
-    json(200, failure, { 'x-request-id': 'r' }),
-    'an error behind a 200',
+    'an error whose code is a number',
+    json(200, { error: { code: 400, message: 'b' } }),
+    BEHIND_200,
   ],
-  [
-    'an error in JSON whose code is a number',
-    json(200, { error: { code: 400, message: 'bad' } }),
-    'an error behind a 200',
-  ],
-  [
-    'an error in JSON that is only a text',
-    json(200, { error: 'model crashed' }),
-    'an error behind a 200',
-  ],
+  ['an error in JSON that is only a text', json(200, { error: 'model crashed' }), BEHIND_200],
   ['a JSON list', json(200, '[]'), 'an error instead of an answer'],
-  ['an error event first', sse(`data: ${failure}\n\n`, DONE), 'an error behind a 200'],
-  ['an error event after a role', sse(ROLE, `data: ${failure}\n\n`, DONE), 'an error behind a 200'],
-  [
-    'an event named error first',
-    sse('event: error\ndata: {"message":"crashed"}\n\n'),
-    'an error behind a 200',
-  ],
+  ['an error event first', sse(`data: ${failure}\n\n`, DONE), BEHIND_200],
+  ['an error event after a role', sse(ROLE, `data: ${failure}\n\n`, DONE), BEHIND_200],
+  ['an event named error first', sse(CRASHED), BEHIND_200],
   ['a page of HTML', body('text/html; charset=utf-8', '<html>Sign in</html>'), 'a page of HTML'],
-  ['an empty body without a type', ({ res }) => void res.writeHead(200).end(), 'an empty body'],
-  ['an empty JSON body', json(200, ''), 'an empty body'],
-  ['a 204', ({ res }) => void res.writeHead(204).end(), 'an empty body'],
-  ['an empty stream', sse(), 'an empty body'],
-  ['a stream of [DONE] alone', sse(DONE), 'a stream without content'],
-  ['a stream without content or tool call', sse(ROLE, STOP, DONE), 'an answer without content'],
-  ['a stream of comments', sse(': ping\n\n', ': ping\n\n'), 'a stream without content'],
-  [
-    'an answer without content or tool call',
-    answerOf({ content: '' }),
-    'an answer without content',
-  ],
-  [
-    'an answer with an empty list of tool calls',
-    answerOf({ content: null, tool_calls: [] }),
-    'an answer without content',
-  ],
-  ['an answer without choices', json(200, { id: 'x', choices: [] }), 'an answer without content'],
+  ['an empty body without a type', ({ res }) => void res.writeHead(200).end(), EMPTY],
+  ['an empty JSON body', json(200, ''), EMPTY],
+  ['a 204', ({ res }) => void res.writeHead(204).end(), EMPTY],
+  ['an empty stream', sse(), EMPTY],
+  ['a stream of [DONE] alone', sse(DONE), NO_STREAM],
+  ['a stream without content or tool call', sse(ROLE, STOP, DONE), SAYS_NOTHING],
+  ['a stream of comments', sse(': ping\n\n', ': ping\n\n'), NO_STREAM],
+  ['an answer without content or tool call', answerOf({ content: '' }), SAYS_NOTHING],
+  ['an empty list of tool calls', answerOf({ content: null, tool_calls: [] }), SAYS_NOTHING],
+  ['an answer without choices', json(200, { id: 'x', choices: [] }), SAYS_NOTHING],
   ['JSON that is cut short', json(200, '{"choices":[{"mess'), 'a body that is not JSON'],
-  ['a header of 33 KB', longHead, 'the response head is too large'],
+  ['a header of 33 KB', withHeader(33), 'the response head is too large'],
   ['bytes that are not HTTP', bytes('SSH-2.0-OpenSSH_9.9\r\n\r\n'), 'the response is not HTTP'],
   [
     'an unknown content coding',
     json(200, completion('x'), { 'content-encoding': 'pied-piper' }),
     'an unknown content coding',
   ],
-  ['a cut right after the head', cut(), 'the connection was closed'],
-  ['a cut before any content', cut(ROLE), 'the connection was closed'],
+  ['a cut right after the head', cut(), CLOSED],
+  ['a cut before any content', cut(ROLE), CLOSED],
 ];
 
 describe.each([
@@ -136,27 +125,16 @@ describe.each([
   );
 });
 
-test('a tool call alone is an answer', async () => {
-  const calls = [{ index: 0, id: '', type: 'function', function: { name: 'f', arguments: '{}' } }];
-  const { gateway } = await startBefore({
-    a: sse(ROLE, chunk({ tool_calls: calls }, 'tool_calls'), DONE),
-  });
-  expectServed(await chatStream(gateway.url), 'hosted_a');
-});
+const CALL = { index: 0, id: '', type: 'function', function: { name: 'f', arguments: '{}' } };
 
-test('reasoning alone is an answer', async () => {
-  const { gateway } = await startBefore({
-    a: sse(ROLE, chunk({ reasoning_content: 'hm' }), STOP, DONE),
-  });
-  expectServed(await chatStream(gateway.url), 'hosted_a');
+test.each([
+  ['a tool call', sse(ROLE, chunk({ tool_calls: [CALL] }, 'tool_calls'), DONE)],
+  ['reasoning', sse(ROLE, chunk({ reasoning_content: 'hm' }), STOP, DONE)],
+])('%s alone is an answer', async (_what, script) => {
+  expectServed(await chatStream((await startBefore({ a: script })).url), 'hosted_a');
 });
 
 test('a response head just under 32 KiB is read', async () => {
-  const { gateway } = await startBefore({
-    a: (call) => {
-      call.res.setHeader('x-long', 'x'.repeat(31 * 1024));
-      return answers('fits')(call);
-    },
-  });
-  expect(textOf((await chatStream(gateway.url)).text)).toBe('fits');
+  const { url } = await startBefore({ a: withHeader(31) });
+  expect(textOf((await chatStream(url)).text)).toBe('fits');
 });

@@ -1,16 +1,8 @@
 import { expect, test } from 'vitest';
 import { chat, startCall, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import {
-  answers,
-  error,
-  json,
-  reset,
-  startUpstream,
-  type Script,
-  type Upstream,
-} from '../support/upstream.ts';
-import { at, worded, wordOf } from '../support/words.ts';
+import { answers, error, json, reset, type Script } from '../support/upstream.ts';
+import { worded, wordOf } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
 
 const limited = (retryAfter?: string): Script =>
@@ -19,41 +11,59 @@ const limited = (retryAfter?: string): Script =>
 const unavailable = (retryAfter: string): Script =>
   error(503, 'down', null, { 'retry-after': retryAfter });
 
-/** A gateway whose hosted upstreams follow these scripts, `hosted_a` first. */
-async function startHosted(...scripts: readonly Script[]) {
-  const [a, b, c] = await Promise.all(scripts.map((script) => startUpstream(script)));
-  return startGateway(
-    at({
-      ...(a ? { hosted_a: a.url } : {}),
-      ...(b ? { hosted_b: b.url } : {}),
-      ...(c ? { hosted_c: c.url } : {}),
-    }),
-  );
-}
+type Row = [
+  what: string,
+  scripts: Readonly<Record<'a' | 'b' | 'c', Script>>,
+  word: Parameters<typeof worded>[0],
+];
 
-test('the last upstream that was called decides the final answer', async () => {
-  const gateway = await startHosted(limited('30'), unavailable('9'), reset);
-  expect(wordOf(await chat(gateway.url))).toEqual(
-    worded({
+test.each<Row>([
+  [
+    'that of the last upstream that was called',
+    { a: limited('30'), b: unavailable('9'), c: reset },
+    {
       status: 502,
       code: 'upstream_unreachable',
       reason: 'hosted_a=rate_limited; hosted_b=http_503; hosted_c=unreachable',
       last: ['hosted_c', 'unreachable (the connection was closed)'],
-    }),
-  );
-});
-
-test('the final answer for a 503 is a 503 with its own Retry-After, which is not waited out', async () => {
-  const gateway = await startHosted(unavailable('1'), unavailable('2'));
-  expect(wordOf(await chat(gateway.url))).toEqual(
-    worded({
+    },
+  ],
+  [
+    'a 503 with its own Retry-After, which is not waited out',
+    { a: unavailable('1'), b: unavailable('3'), c: unavailable('2') },
+    {
       status: 503,
       code: 'upstream_unavailable',
-      reason: 'hosted_a=http_503; hosted_b=http_503',
-      last: ['hosted_b', 'http_503 (HTTP 503)'],
+      reason: 'hosted_a=http_503; hosted_b=http_503; hosted_c=http_503',
+      last: ['hosted_c', 'http_503 (HTTP 503)'],
       retryAfter: '2',
-    }),
-  );
+    },
+  ],
+  [
+    'a 429 with the smallest Retry-After when every upstream gave one',
+    { a: limited('40'), b: limited('20'), c: limited('30') },
+    {
+      status: 429,
+      code: 'upstream_rate_limited',
+      reason: 'hosted_a=rate_limited; hosted_b=rate_limited; hosted_c=rate_limited',
+      last: ['hosted_c', 'rate_limited (HTTP 429)'],
+      retryAfter: '20',
+    },
+  ],
+  [
+    'a 503 with Retry-After for a 429 after another failure',
+    { a: error(402), b: limited('9'), c: limited('20') },
+    {
+      status: 503,
+      code: 'upstream_rate_limited',
+      reason: 'hosted_a=quota; hosted_b=rate_limited; hosted_c=rate_limited',
+      last: ['hosted_c', 'rate_limited (HTTP 429)'],
+      retryAfter: '9',
+    },
+  ],
+])('the final answer is %s', async (_what, scripts, word) => {
+  const { url } = await startBefore(scripts);
+  expect(wordOf(await chat(url))).toEqual(worded(word));
 });
 
 // openai-node#1840: a client sleeps as long as it is told to.
@@ -61,34 +71,26 @@ test.each([
   [429, limited],
   [503, unavailable],
 ])('the final answer names a wait of ten minutes if a %i asks for two days', async (code, says) => {
-  const gateway = await startHosted(says('172800'));
-  const { status, headers } = await chat(gateway.url);
+  const { url } = await startBefore({ a: says('172800') });
+  const { status, headers } = await chat(url);
   expect({ status, wait: headers['retry-after'] }).toEqual({ status: code, wait: '600' });
 });
 
+const TOO_LONG = 'maximum context length is 8';
+
 test.each([
   // llama.cpp, tools/server
-  [
-    'a number as its code',
-    '{ "error":{"message":"maximum context length is 8","code":400}}',
-    'maximum context length is 8',
-  ],
-  [
-    'no code',
-    '{"error":"the input length exceeds the context length"}',
-    'the input length exceeds the context length',
-  ],
-  ['words alone', 'maximum context length is 8', 'maximum context length is 8'],
+  ['a number as its code', `{ "error":{"message":"${TOO_LONG}","code":400}}`],
+  ['no code', `{"error":"${TOO_LONG}"}`],
+  ['words alone', TOO_LONG],
 ])(
   'a refusal of a long prompt with %s tells a caller of the Responses API the code by which agents shorten it',
-  async (_says, body, message) => {
-    const gateway = await startHosted(json(400, body));
-    const { status, text } = await startCall(`${gateway.url}/v1/responses`, { input: 'hi' }).answer;
-    expect(status).toBe(400);
-    expect(JSON.parse(text)).toMatchObject({
-      error: { message, code: 'context_length_exceeded' },
-    });
-    expect((await chat(gateway.url)).text).toBe(body);
+  async (_says, body) => {
+    const { url } = await startBefore({ a: json(400, body) });
+    const { status, text } = await startCall(`${url}/v1/responses`, { input: 'hi' }).answer;
+    const told = { error: { message: TOO_LONG, code: 'context_length_exceeded' } };
+    expect([status, JSON.parse(text)]).toMatchObject([400, told]);
+    expect((await chat(url)).text).toBe(body);
   },
 );
 
@@ -105,41 +107,8 @@ test('a model that every upstream lacks is a 404 each time, until one of them ha
   expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
 });
 
-test('a 429 reaches the caller when every upstream gave one, with the smallest Retry-After', async () => {
-  const gateway = await startHosted(limited('40'), limited('20'), limited('30'));
-  expect(wordOf(await chat(gateway.url))).toEqual(
-    worded({
-      status: 429,
-      code: 'upstream_rate_limited',
-      reason: 'hosted_a=rate_limited; hosted_b=rate_limited; hosted_c=rate_limited',
-      last: ['hosted_c', 'rate_limited (HTTP 429)'],
-      retryAfter: '20',
-    }),
-  );
-});
-
-test('a 429 after another failure is a 503 with Retry-After', async () => {
-  const gateway = await startHosted(error(402), limited('20'));
-  expect(wordOf(await chat(gateway.url))).toEqual(
-    worded({
-      status: 503,
-      code: 'upstream_rate_limited',
-      reason: 'hosted_a=quota; hosted_b=rate_limited',
-      last: ['hosted_b', 'rate_limited (HTTP 429)'],
-      retryAfter: '20',
-    }),
-  );
-});
-
 const NOTHING_SET_UP =
   'local=not_configured; hosted_a=not_configured; hosted_b=not_configured; hosted_c=not_configured; ondemand=not_configured';
-
-const ZERO = { 'x-gateway-force-zero': '1' };
-
-/** An upstream that nobody may ask. */
-async function startForbidden(): Promise<Upstream> {
-  return startUpstream(answers('never'));
-}
 
 test('a request without a configured upstream gets a 503 that names each one and says what to do', async () => {
   const gateway = await startGateway({});
@@ -163,9 +132,9 @@ test('a request without a configured upstream gets a 503 that names each one and
 });
 
 test('a request without a permitted upstream gets a 503 that names each one', async () => {
-  const hosted = await startForbidden();
-  const gateway = await startGateway(at({ hosted_a: hosted.url, ondemand: hosted.url }));
-  const answer = await chat(gateway.url, HELLO, ZERO);
+  const never = answers('never');
+  const { url, a, ondemand } = await startBefore({ a: never, ondemand: never });
+  const answer = await chat(url, HELLO, { 'x-gateway-force-zero': '1' });
   expect(answer).toMatchObject({ status: 503, upstream: 'none' });
   expect(answer.reason).toBe(
     'local=not_configured; hosted_a=zero_spend; hosted_b=not_configured; hosted_c=not_configured; ondemand=zero_spend',
@@ -180,6 +149,5 @@ test('a request without a permitted upstream gets a 503 that names each one', as
     },
     src: 'gateway',
   });
-  expect(hosted.calls).toHaveLength(0);
-  expect(hosted.gets).toHaveLength(0);
+  expect([a, ondemand].flatMap(({ calls, gets }) => [...calls, ...gets])).toEqual([]);
 });
