@@ -44,13 +44,8 @@ test.each(STARTING)(
     );
     const answer = chat(gateway.url);
     const pauses = await pollUntil(answer, clock);
-    expect(wordOf(await answer)).toEqual(
-      worded({
-        status: 504,
-        code: 'upstream_timeout',
-        last: ['ondemand', 'timeout (no answer in time)'],
-      }),
-    );
+    const last = ['ondemand', 'timeout (no answer in time)'] as const;
+    expect(wordOf(await answer)).toEqual(worded({ status: 504, code: 'upstream_timeout', last }));
     // The last poll comes just before the end.
     expect(sum(pauses)).toBe(31_750);
     expect(ondemand.calls).toHaveLength(pauses.length + 1);
@@ -66,13 +61,8 @@ test('an ondemand that refuses after its start is left for that reason', async (
   const { gateway, clock } = await startStill({ ondemand: [error(503), error(401)] });
   const answer = chat(gateway.url);
   await pollUntil(answer, clock);
-  expect(wordOf(await answer)).toEqual(
-    worded({
-      status: 502,
-      code: 'upstream_credentials',
-      last: ['ondemand', 'credentials (HTTP 401)'],
-    }),
-  );
+  const last = ['ondemand', 'credentials (HTTP 401)'] as const;
+  expect(wordOf(await answer)).toEqual(worded({ status: 502, code: 'upstream_credentials', last }));
 });
 
 test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {

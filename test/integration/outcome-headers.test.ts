@@ -3,7 +3,7 @@ import { chat, expectServed, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { answers, completion, error, json, startUpstream, lists } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { startBefore } from '../support/scene.ts';
+import { startBefore, startOnly } from '../support/scene.ts';
 
 const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
 
@@ -58,14 +58,13 @@ const OWN = ['host', 'connection', 'content-type', 'content-length', 'x-gateway-
 test.each(TIERS)(
   '%s gets the caller’s headers of the allow-list and no others',
   async (upstream) => {
-    const only = await startUpstream(answers('hi'));
-    const gateway = await startGateway(at({ [upstream]: only.url }));
-    await chat(gateway.url, HELLO, {
+    const { url, only } = await startOnly(upstream, answers('hi'));
+    await chat(url, HELLO, {
       ...PASSED,
       ...OF_OWN_ACCOUNT,
       ...KEPT,
       // A page of the gateway's own; a foreign one is refused.
-      origin: gateway.url,
+      origin: url,
       'content-type': 'application/json; charset=utf-8',
     });
     const [call] = only.calls;
@@ -91,9 +90,8 @@ test.each([
 test.each(['hosted_a', 'ondemand'] as const)(
   '%s without a key gets no Authorization, and never the one for local',
   async (upstream) => {
-    const only = await startUpstream(answers('hi'));
-    const gateway = await startGateway(at({ [upstream]: only.url }));
-    await chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller' });
+    const { url, only } = await startOnly(upstream, answers('hi'));
+    await chat(url, HELLO, { authorization: 'Bearer of-the-caller' });
     expect(only.calls[0]?.headerNames).not.toContain('authorization');
   },
 );
@@ -102,12 +100,9 @@ test.each([
   ['hosted_a', 'HOSTED_A_HEADERS'],
   ['ondemand', 'ONDEMAND_HEADERS'],
 ] as const)('%s gets its configured headers, which replace others', async (upstream, variable) => {
-  const only = await startUpstream(answers('hi'));
-  const gateway = await startGateway({
-    ...at({ [upstream]: only.url }),
-    [variable]: '{"X-Title":"inglenook","User-Agent":"own","api-key":"k"}',
-  });
-  await chat(gateway.url, HELLO, { 'user-agent': 'of the caller' });
+  const configured = '{"X-Title":"inglenook","User-Agent":"own","api-key":"k"}';
+  const { url, only } = await startOnly(upstream, answers('hi'), { [variable]: configured });
+  await chat(url, HELLO, { 'user-agent': 'of the caller' });
   const { headers, headerNames } = await only.call(1);
   expect(headers).toMatchObject({ 'x-title': 'inglenook', 'user-agent': 'own', 'api-key': 'k' });
   expect(headerNames.filter((name) => name === 'user-agent')).toHaveLength(1);
@@ -139,9 +134,8 @@ test.each(TIERS.flatMap((id) => [[id, 200] as const, [id, 400] as const]))(
   'the caller gets the headers of the allow-list from %s (%i) and no others',
   async (upstream, status) => {
     const body = status === 200 ? completion('hi') : { error: { message: 'no' } };
-    const only = await startUpstream(json(status, body, { ...BACK, ...NOT_BACK }));
-    const gateway = await startGateway(at({ [upstream]: only.url }));
-    const { headers, ...answer } = await chat(gateway.url);
+    const { url } = await startOnly(upstream, json(status, body, { ...BACK, ...NOT_BACK }));
+    const { headers, ...answer } = await chat(url);
     expect(answer).toMatchObject({ status, upstream, reason: 'none' });
     expect(headers).toMatchObject({ ...BACK, 'content-type': 'application/json' });
     const { 'x-gateway-upstream': _, 'x-gateway-fallback-reason': __, ...others } = NOT_BACK;

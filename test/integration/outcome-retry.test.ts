@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
 import { chatStream, expectServed, textOf } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
-import { startGateway } from '../support/gateway.ts';
-import { answers, error, startUpstream, type Script } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
-import { startStill } from '../support/scene.ts';
+import { answers, error, type Script } from '../support/upstream.ts';
+import { startOnly, startStill } from '../support/scene.ts';
 
 const busyFor = (retryAfter: string): Script =>
   error(429, 'slow down', null, { 'retry-after': retryAfter });
@@ -18,10 +15,11 @@ test.each([
 ] as const)(
   'a lone error from %s (%i) is retried after 50 to 200 ms, and leaves no fallback reason if it is served then',
   async (upstream, status) => {
-    const clock = createManualClock();
-    const only = await startUpstream(error(status), answers('on the second try'));
-    const gateway = await startGateway(at({ [upstream]: only.url }), clock);
-    const pending = chatStream(gateway.url);
+    const { url, clock, only } = await startOnly(upstream, [
+      error(status),
+      answers('on the second try'),
+    ]);
+    const pending = chatStream(url);
     clock.advance(await clock.timer(50, 200));
     const answer = await pending;
     expectServed(answer, upstream);
@@ -35,10 +33,8 @@ test.each([
 test.each(['hosted_a', 'ondemand'] as const)(
   'a short Retry-After from %s is waited out, and leaves no fallback reason if it is served then',
   async (upstream) => {
-    const clock = createManualClock();
-    const only = await startUpstream(busyFor('2'), answers('after the wait'));
-    const gateway = await startGateway(at({ [upstream]: only.url }), clock);
-    const pending = chatStream(gateway.url);
+    const { url, clock } = await startOnly(upstream, [busyFor('2'), answers('after the wait')]);
+    const pending = chatStream(url);
     clock.advance(await clock.timer(2000, 2000));
     const answer = await pending;
     expectServed(answer, upstream);

@@ -4,7 +4,7 @@ import { chat, chatStream, expectServed, HELLO, textOf } from '../support/client
 import { startGateway } from '../support/gateway.ts';
 import { answers, error, json, startUpstream, type Script } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
-import { startBefore } from '../support/scene.ts';
+import { startBefore, startOnly } from '../support/scene.ts';
 import { counted } from '../support/report.ts';
 
 /** Who is asked after an upstream that is not the last; `ondemand` is. */
@@ -152,8 +152,7 @@ test.each(withNext(each(ROWS, NOT_ONDEMAND)))(
     const second = await startUpstream(answers('from the next'));
     const gateway = await startGateway(at({ [upstream]: first.url, [next]: second.url }));
     const answer = await chatStream(gateway.url);
-    expect(answer).toMatchObject({ status: 200, upstream: next });
-    expect(answer.reason).toBe(`${upstream}=${reason}`);
+    expectServed(answer, next, `${upstream}=${reason}`);
     expect(textOf(answer.text)).toBe('from the next');
     expect(first.calls).toHaveLength(calls);
     const asked = { ...HELLO, stream: true, stream_options: { include_usage: true } };
@@ -251,9 +250,9 @@ test.each([
 test.each(each([...UNEXPLAINED, TOO_LONG, ...OWN_CREDENTIAL]))(
   'a $says from $upstream alone is passed on byte for byte, and its circuit does not count it',
   async ({ upstream, status, body }) => {
-    const only = await startUpstream(json(status, body, { 'x-ratelimit-remaining': '3' }));
-    const gateway = await startGateway(at({ [upstream]: only.url }));
-    const answer = await chat(gateway.url);
+    const refusal = json(status, body, { 'x-ratelimit-remaining': '3' });
+    const { url, gateway, only } = await startOnly(upstream, refusal);
+    const answer = await chat(url);
     expect(answer).toMatchObject({ status, upstream, reason: 'none', text: body });
     expect(answer.headers).toMatchObject({
       'content-type': 'application/json',
@@ -267,15 +266,16 @@ test.each(each([...UNEXPLAINED, TOO_LONG, ...OWN_CREDENTIAL]))(
 test.each(OWN_CREDENTIAL)(
   'a $says from local for the caller’s credential calls and warms up no other upstream',
   async ({ status, body }) => {
-    const local = await startUpstream(json(status, body));
-    const paid = await startUpstream(answers('never'));
-    const gateway = await startGateway(
-      at({ local: local.url, hosted_a: paid.url, ondemand: paid.url }),
-    );
-    const answer = await chat(gateway.url, HELLO, { authorization: 'Bearer stranger' });
+    const never = answers('never');
+    const { url, local, a, ondemand } = await startBefore({
+      local: json(status, body),
+      a: never,
+      ondemand: never,
+    });
+    const answer = await chat(url, HELLO, { authorization: 'Bearer stranger' });
     expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none', text: body });
     expect(local.calls[0]?.headers.authorization).toBe('Bearer stranger');
-    expect([paid.calls.length, paid.gets.length]).toEqual([0, 0]);
+    expect([a, ondemand].flatMap(({ calls, gets }) => [...calls, ...gets])).toEqual([]);
   },
 );
 
@@ -293,33 +293,23 @@ test.each([
 ] as const)(
   'a gateway’s credential that %s refuses (%i) gives a 502 with the words and not the key as the final answer',
   async (upstream, status) => {
-    const only = await startUpstream(error(status, 'Incorrect API key provided: sk-secret-1234'));
-    const gateway = await startGateway(at({ [upstream]: only.url }));
-    const answer = await chat(gateway.url);
-    expect(wordOf(answer)).toEqual(
-      worded({
-        status: 502,
-        code: 'upstream_credentials',
-        last: [upstream, `credentials (HTTP ${status})`],
-      }),
-    );
+    const refusal = error(status, 'Incorrect API key provided: sk-secret-1234');
+    const { url } = await startOnly(upstream, refusal);
+    const answer = await chat(url);
+    const last = [upstream, `credentials (HTTP ${status})`] as const;
+    expect(wordOf(answer)).toEqual(worded({ status: 502, code: 'upstream_credentials', last }));
     expect(answer.text).not.toContain('1234');
     expect(answer.text).toContain('Incorrect API key provided: sk-[secret]');
   },
 );
 
 test.each([
-  [
-    'LiteLLM',
-    error(429, 'Budget has been exceeded! Current cost: 0.2, Max budget: 0.1', 'budget_exceeded'),
-  ],
-  ['LocalAI', error(429, 'Request quota exceeded for all models: 5/5 requests in 1h window')],
-  ['any gateway, for a minute', error(429, 'Rate limit exceeded for this key')],
-])('a used-up limit of one caller at %s leaves local to all others', async (_name, used) => {
-  const { gateway } = await startBefore({
-    local: [used, answers('hi')],
-    a: answers('spilled'),
-  });
+  ['LiteLLM', 'Budget has been exceeded! Current cost: 0.2, Max budget: 0.1', 'budget_exceeded'],
+  ['LocalAI', 'Request quota exceeded for all models: 5/5 requests in 1h window'],
+  ['any gateway, for a minute', 'Rate limit exceeded for this key'],
+])('a used-up limit of one caller at %s leaves local to all others', async (_name, ...says) => {
+  const local = [error(429, ...says), answers('hi')];
+  const { gateway } = await startBefore({ local, a: answers('spilled') });
   const ask = (key: string) => chat(gateway.url, HELLO, { authorization: `Bearer ${key}` });
   expectServed(await ask('spent'), 'hosted_a', 'local=http_429');
   expectServed(await ask('other'), 'local');

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, test } from 'vitest';
 import { chat, chatStream, expectServed, textOf } from '../support/client.ts';
+import { tlsFile } from '../support/byte-server.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
@@ -14,42 +13,28 @@ import {
   hang,
   REFUSED_URL,
   reset,
-  startUpstream,
-  type Script,
-  type Upstream,
+  type UpstreamGet,
 } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
-import { startBefore, startStill } from '../support/scene.ts';
+import { startBefore, startOnly, startStill } from '../support/scene.ts';
 
 const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
 
-/** An upstream whose every chat completion comes on a connection of its own. */
-async function startUnpooled(...scripts: readonly Script[]): Promise<Upstream> {
-  const upstream = await startUpstream(...scripts);
-  upstream.answerGet = ({ res }) => void res.writeHead(404, { connection: 'close' }).end();
-  return upstream;
-}
-
 const startPlain = () => listening(createServer());
 
-function startTls(name: 'agent' | 'expired'): Promise<number> {
-  const read = (file: string) => readFileSync(join(import.meta.dirname, '../support/tls', file));
-  const [key, cert] = [read('agent.key.pem'), read(`${name}.cert.pem`)];
-  return listening(createTlsServer({ key, cert }));
-}
+const startTls = (name: 'agent' | 'expired') =>
+  listening(createTlsServer({ key: tlsFile('agent.key.pem'), cert: tlsFile(`${name}.cert.pem`) }));
+
+const UNREACHABLE = { status: 502, code: 'upstream_unreachable' };
 
 test.each(TIERS)(
   'a refused connection to %s is a 502 at once as the final answer',
   async (upstream) => {
-    const url = REFUSED_URL;
     // The clock stands still: nothing is waited for.
-    const gateway = await startGateway(at({ [upstream]: url }), createManualClock());
+    const gateway = await startGateway(at({ [upstream]: REFUSED_URL }), createManualClock());
+    const described = `unreachable (nothing listens at ${new URL(REFUSED_URL).host})`;
     expect(wordOf(await chat(gateway.url))).toEqual(
-      worded({
-        status: 502,
-        code: 'upstream_unreachable',
-        last: [upstream, `unreachable (nothing listens at ${new URL(url).host})`],
-      }),
+      worded({ ...UNREACHABLE, last: [upstream, described] }),
     );
   },
 );
@@ -57,14 +42,12 @@ test.each(TIERS)(
 test.each(TIERS)(
   'a fresh connection that %s resets is not retried and is a 502',
   async (upstream) => {
-    const only = await startUnpooled(reset, answers('too late'));
-    const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
-    expect(wordOf(await chat(gateway.url))).toEqual(
-      worded({
-        status: 502,
-        code: 'upstream_unreachable',
-        last: [upstream, 'unreachable (the connection was closed)'],
-      }),
+    const script = [reset, answers('too late')];
+    // Every chat completion comes on a connection of its own.
+    const get = ({ res }: UpstreamGet) => void res.writeHead(404, { connection: 'close' }).end();
+    const { url, only } = await startOnly(upstream, { script, get });
+    expect(wordOf(await chat(url))).toEqual(
+      worded({ ...UNREACHABLE, last: [upstream, 'unreachable (the connection was closed)'] }),
     );
     expect(only.calls).toHaveLength(1);
   },
@@ -86,20 +69,12 @@ test.each([
   ['hosted_a', 30_000],
   ['ondemand', 120_000],
 ] as const)('a %s that is silent for %i ms is a 504', async (upstream, timeoutMs) => {
-  const clock = createManualClock();
-  const only = await startUpstream(hang);
-  const settings = { ...at({ [upstream]: only.url }), KEEP_ALIVE_MS: '0' };
-  const gateway = await startGateway(settings, clock);
-  const answer = chat(gateway.url);
+  const { url, clock, only } = await startOnly(upstream, hang, { KEEP_ALIVE_MS: '0' });
+  const answer = chat(url);
   const call = await only.call(1);
   clock.advance(timeoutMs);
-  expect(wordOf(await answer)).toEqual(
-    worded({
-      status: 504,
-      code: 'upstream_timeout',
-      last: [upstream, 'timeout (no answer in time)'],
-    }),
-  );
+  const last = [upstream, 'timeout (no answer in time)'] as const;
+  expect(wordOf(await answer)).toEqual(worded({ status: 504, code: 'upstream_timeout', last }));
   await call.gone;
   expect(only.calls).toHaveLength(1);
 });
@@ -107,11 +82,10 @@ test.each([
 test.each(TIERS)(
   'a kept connection that %s has closed is replaced by a fresh one at once, without a fallback reason',
   async (upstream) => {
-    const only = await startUpstream(answers('first'), reset, answers('second'));
     // The clock stands still: the retry does not wait.
-    const gateway = await startGateway(at({ [upstream]: only.url }), createManualClock());
-    await chatStream(gateway.url);
-    const answer = await chatStream(gateway.url);
+    const { url, only } = await startOnly(upstream, [answers('first'), reset, answers('second')]);
+    await chatStream(url);
+    const answer = await chatStream(url);
     expectServed(answer, upstream);
     expect(textOf(answer.text)).toBe('second');
     const [first, second, third] = only.calls;

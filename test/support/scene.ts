@@ -48,6 +48,18 @@ export async function startStill<Name extends Place>(
   return { clock, ...(await startBefore(scripts, settings, clock)) };
 }
 
+/** A gateway before a single upstream, at a place that a test has in a variable, and time that stands still. */
+export async function startOnly(
+  place: UpstreamId,
+  playing: Playing,
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const clock = createManualClock();
+  const only = await startPlaying(playing);
+  const gateway = await startControlled({ ...at({ [place]: only.url }), ...settings }, clock);
+  return { clock, only, gateway, url: gateway.url };
+}
+
 /** A gateway before some upstreams, and time that stands still. */
 export interface Scene<Id extends UpstreamId> extends Controlled {
   readonly clock: ManualClock;
@@ -69,7 +81,9 @@ export async function startScene<Id extends UpstreamId>(
 
 /** One script for all calls, or several for the first calls in turn; `get` answers what the gateway asks by itself. */
 type Playing =
-  Script | readonly Script[] | { readonly script?: Script; readonly get: Upstream['answerGet'] };
+  | Script
+  | readonly Script[]
+  | { readonly script?: Script | readonly Script[]; readonly get: Upstream['answerGet'] };
 type Scripts<Name extends string> = Readonly<Record<Name, Playing>>;
 
 async function startUpstreams<Name extends string>(scripts: Scripts<Name>) {
@@ -83,7 +97,7 @@ async function startUpstreams<Name extends string>(scripts: Scripts<Name>) {
 async function startPlaying(playing: Playing): Promise<Upstream> {
   if (!('get' in playing)) return startUpstream(...[playing].flat());
   const { script = hang, get } = playing;
-  return Object.assign(await startUpstream(script), { answerGet: get });
+  return Object.assign(await startUpstream(...[script].flat()), { answerGet: get });
 }
 
 function urlsOf(up: Readonly<Record<string, Upstream>>): Partial<Record<UpstreamId, string>> {
