@@ -27,9 +27,8 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## As a service
 
-\`inglenook service install\` writes a unit for systemd, an agent for launchd or a task for Windows, and starts it. A clone has to
-stay where it is. Services get [few variables](../guides/upgrade-and-backup.md#run-it-as-a-service), and print no sign-in link: use
-\`inglenook open\`.
+A clone that runs as [a service](../guides/upgrade-and-backup.md#run-it-as-a-service) has to stay where it is. Services get few variables, and print
+no sign-in link: use \`inglenook open\`.
 
 ## In a container
 
