@@ -4,15 +4,15 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { NEUTRAL } from '../circuits/breaker.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import {
-  changesAfter,
   hidesUsage,
   inCallersProtocol,
   type UpstreamAnswer,
-  PendingCall,
+  type PendingCall,
   type CallResult,
+  sendAdjusted,
   tokensUsed,
 } from '../upstream/exchange.ts';
-import { type Adjustment, knownRefusals, REFUSAL_STATUSES } from '../upstream/adjustments.ts';
+import { REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure, type NoAnswer } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
@@ -80,13 +80,7 @@ export async function callUpstream(
   const plan = { ...options, turn, request, deps, signal, deadline, known: memory.of(own.id) };
   let next: Try | null = { ...FIRST, call, permits: turn.permits };
   for (;;) {
-    const { pending, attempt } = send(next, plan);
-    const seen = await pending.seen;
-    const changes = changesAfter(seen, pending, clock.ticks());
-    if (changes !== null) {
-      next = { ...next, isPoll: false, changes };
-      continue;
-    }
+    const { seen, pending, attempt } = await send(next, plan);
     const outcome = conclude(seen, pending, attempt, plan);
     if (outcome.kind !== 'failed') return outcome;
     const { failure } = outcome;
@@ -120,8 +114,6 @@ interface Try {
   readonly isPoll: boolean;
   readonly call: UpstreamCall;
   readonly permits: Permits;
-  /** Null for the changes that are known to be needed. */
-  readonly changes: ReadonlySet<Adjustment> | null;
   /** Null if it is made at once. */
   readonly waitMs: number | null;
   readonly mayRetry: boolean;
@@ -129,7 +121,7 @@ interface Try {
   readonly polls: number;
 }
 
-const FIRST = { isPoll: false, changes: null, waitMs: null, mayRetry: true, polls: 0 } as const;
+const FIRST = { isPoll: false, waitMs: null, mayRetry: true, polls: 0 } as const;
 
 /** The next try after a failure; null if there is none. */
 function nextTry(failure: Failure, before: Try, attempt: Attempt, plan: CallPlan): Try | null {
@@ -137,7 +129,7 @@ function nextTry(failure: Failure, before: Try, attempt: Attempt, plan: CallPlan
   const { known, deps, request, waitsForRoom = call.upstream !== 'local' } = plan;
   const { clock, random, warmup } = deps;
   const { config, epoch } = request;
-  const again = { ...before, isPoll: false, changes: null, waitMs: null };
+  const again = { ...before, isPoll: false, waitMs: null };
   if (failure.reason === 'unsupported') known.set('lacks', call.endpoint.upstreamPath, true);
   const other = inOtherForm(failure, call);
   if (other !== null) return { ...again, call: other };
@@ -215,8 +207,8 @@ function isColdStart(
 }
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
-function send(
-  { isPoll, call, permits, changes }: Try,
+async function send(
+  { isPoll, call, permits }: Try,
   {
     turn,
     request,
@@ -227,32 +219,31 @@ function send(
     cause = turn.mode === 'hedge' ? 'hedge' : 'turn',
     onContent,
   }: CallPlan,
-): { readonly pending: PendingCall; readonly attempt: Attempt } {
-  // An engine that has hung would keep a long prompt for as long as reading it may take.
-  const unwatch = deps.hung.watch(permits.own.id, call, () => pending.giveUp());
+) {
+  let unwatch = () => {};
+  const { idleTimeoutMs } = request.config.routing;
+  const limits = { deadline, idleTimeoutMs, signal };
   const plan = {
+    ...limits,
     call,
     known,
-    changes: changes ?? knownRefusals(known, call.model),
-    deadline,
-    idleTimeoutMs: request.config.routing.idleTimeoutMs,
     onContent() {
       unwatch();
       onContent?.();
     },
-    signal,
   };
-  const pending = new PendingCall(plan, deps);
-  pending.send();
-  void pending.seen.then(unwatch);
-  // A request that is sent once more belongs to the attempt that began with its first sending.
-  const open = turn.attempt?.hasEnded === false ? turn.attempt : null;
-  open?.sentAgain(pending);
-  if (isPoll) open?.observer.polled();
-  const start = { target: call, permits, cause, sending: pending };
-  const attempt = open ?? new Attempt(start, request.observer, deps);
-  turn.attempt = attempt;
-  return { pending, attempt };
+  if (isPoll) turn.attempt?.observer.polled();
+  const { seen, pending } = await sendAdjusted(plan, deps, (sending) => {
+    // An engine that has hung would keep a long prompt for as long as reading it may take.
+    unwatch = deps.hung.watch(permits.own.id, call, () => sending.giveUp());
+    void sending.seen.then(unwatch);
+    // A request that is sent once more belongs to the attempt that began with its first sending.
+    if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);
+    else
+      turn.attempt = new Attempt({ target: call, permits, cause, sending }, request.observer, deps);
+  });
+  // Made when it was first sent.
+  return { seen, pending, attempt: turn.attempt as Attempt };
 }
 
 /** What came of a call; its attempt ends here if it gave no answer. */

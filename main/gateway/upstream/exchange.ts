@@ -23,6 +23,7 @@ import {
 import {
   type Adjustment,
   adjustmentsAfter,
+  knownRefusals,
   learnRefusals,
   REFUSAL_STATUSES,
   suspectUsage,
@@ -383,18 +384,28 @@ function unanswered(failure: TransportFailure): NoAnswer {
 }
 
 /**
- * The changes with which a call is to be sent once more, because the upstream asks for one by name; null if it is not.
- * What it accepted is remembered, a change that did not help is forgotten.
+ * Sends a call, and once more with each change that the upstream asks for by name. What it accepted is remembered, a change
+ * that did not help is forgotten. `sent` is told each time.
  */
-export function changesAfter(
-  seen: CallResult,
-  { plan, request }: PendingCall,
-  ticks: number,
-): ReadonlySet<Adjustment> | null {
-  const next = ticks < plan.deadline ? adjustmentsFor(seen, plan, request) : [];
-  if (next.length > 0) return new Set([...plan.changes, ...next]);
-  learn(seen, plan);
-  return null;
+export async function sendAdjusted(
+  plan: Omit<ExchangePlan, 'changes'>,
+  deps: ExchangeDeps,
+  sent: (pending: PendingCall) => void = () => {},
+): Promise<{ readonly seen: CallResult; readonly pending: PendingCall }> {
+  let changes = knownRefusals(plan.known, plan.call.model);
+  for (;;) {
+    const pending = new PendingCall({ ...plan, changes }, deps);
+    pending.send();
+    sent(pending);
+    const seen = await pending.seen;
+    const isInTime = deps.clock.ticks() < plan.deadline;
+    const next = isInTime ? adjustmentsFor(seen, pending.plan, pending.request) : [];
+    if (next.length === 0) {
+      learn(seen, pending.plan);
+      return { seen, pending };
+    }
+    changes = new Set([...changes, ...next]);
+  }
 }
 
 function adjustmentsFor(

@@ -2,9 +2,8 @@ import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { type JsonAnswer, changesAfter, PendingCall, type CallResult } from './exchange.ts';
+import { type JsonAnswer, sendAdjusted, type CallResult } from './exchange.ts';
 import type { Memory } from '../memory/memory.ts';
-import { knownRefusals } from './adjustments.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
@@ -53,8 +52,10 @@ export async function testUpstream(
   });
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;
-  const timeoutMs = Math.min(call.timeoutMs, maxMs);
-  const seen = await sendAdjusted(call, startedAt + timeoutMs, timeoutMs, deps);
+  const idleTimeoutMs = Math.min(call.timeoutMs, maxMs);
+  const known = deps.memory.of(call.provider ?? call.upstream);
+  const limits = { deadline: startedAt + idleTimeoutMs, idleTimeoutMs, signal: NEVER };
+  const { seen } = await sendAdjusted({ call, known, onContent() {}, ...limits }, deps);
   const totalMs = Math.round(clock.ticks() - startedAt);
   const { provider, model } = call;
   const about = { isCompletion: true, provider, model };
@@ -62,26 +63,6 @@ export async function testUpstream(
     return { ...about, result: answered(seen, call, { startedAt, totalMs }), failure: null };
   const failure = refused(seen, call, clock.now());
   return { ...about, result: { ok: false, ...shown(failure), totalMs }, failure };
-}
-
-async function sendAdjusted(
-  call: UpstreamCall,
-  deadline: number,
-  idleTimeoutMs: number,
-  deps: TestDeps,
-): Promise<CallResult> {
-  const known = deps.memory.of(call.provider ?? call.upstream);
-  const limits = { deadline, idleTimeoutMs, signal: NEVER };
-  let changes = knownRefusals(known, call.model);
-  for (;;) {
-    const plan = { call, known, changes, onContent() {}, ...limits };
-    const pending = new PendingCall(plan, deps);
-    pending.send();
-    const seen = await pending.seen;
-    const next = changesAfter(seen, pending, deps.clock.ticks());
-    if (next === null) return seen;
-    changes = next;
-  }
 }
 
 const NEVER = new AbortController().signal;
