@@ -28,12 +28,15 @@ export type OwnerNotes = ReturnType<typeof createOwnerNotes>;
  */
 export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState, 'documents'>) {
   const { table } = parts;
-  const notes = notesIn(state.documents);
+  const notes = new Map<string, ProviderNote>();
 
   const keep = (id: string, note: ProviderNote | null): void => {
     if (note === null || (note.name === '' && note.note === '')) notes.delete(id);
     else notes.set(id, note);
   };
+
+  for (const [name, json] of Object.entries(state.documents))
+    if (name.startsWith(PREFIX)) keep(name.slice(PREFIX.length), noteIn(json));
 
   /** `note` is null if the machine has none. */
   function take(id: string, note: ProviderNote | null): void {
@@ -79,22 +82,14 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
     take,
     /** Takes a document as it is stored, or null if it was removed. Documents that are not notes are ignored. */
     read(name: string, json: string | null): void {
-      if (!name.startsWith(PREFIX)) return;
-      if (json === null) take(name.slice(PREFIX.length), null);
-      else for (const [id, note] of notesIn({ [name]: json })) take(id, note);
+      if (name.startsWith(PREFIX)) take(name.slice(PREFIX.length), noteIn(json));
     },
   };
 }
 
-/** A note that cannot be read is left out, because nothing depends on it. */
-function notesIn(documents: StoredState['documents']): Map<string, ProviderNote> {
-  const notes = new Map<string, ProviderNote>();
-  for (const [name, json] of Object.entries(documents)) {
-    if (!name.startsWith(PREFIX)) continue;
-    const { data } = noteSchema.safeParse(parseJson(json));
-    if (data !== undefined) notes.set(name.slice(PREFIX.length), data);
-  }
-  return notes;
+/** A note that cannot be read counts as none, because nothing depends on it. */
+function noteIn(json: string | null): ProviderNote | null {
+  return noteSchema.safeParse(parseJson(json ?? 'null')).data ?? null;
 }
 
 function refusal(error: z.ZodError) {
