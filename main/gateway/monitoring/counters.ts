@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import {
   type AttemptRow,
+  firstTokenMsOf,
   type Outcome,
   type OutcomeCounts,
   type RequestRow,
+  timedOutputOf,
 } from '#shared/live.ts';
 import type { ProviderTraffic } from '#shared/provider.ts';
 import { roundedMean, UNUSED } from '../circuits/breaker.ts';
@@ -66,7 +68,9 @@ export function createCounters() {
     callStarted: (start: AttemptStart) => change(runningIds(start), 1),
     callLeft: (start: AttemptStart) => change(runningIds(start), -1),
     callEnded(call: EndedCall, money: CallMoney) {
-      const { upstream, cause, reason, hasAnswered, firstTokenMs, timedOutput } = call;
+      const { upstream, cause, reason, reading } = call;
+      const hasAnswered = call.firstContentMs !== null;
+      const [firstTokenMs, timedOutput] = [firstTokenMsOf(call), timedOutputOf(call)];
       series.add('inglenook_attempts_total', { upstream, reason: reason ?? 'none' });
       if (upstream !== 'local') series.add('inglenook_spent_total', { upstream }, money.spentNano);
       series.add('inglenook_saved_total', {}, money.savedNano);
@@ -82,12 +86,8 @@ export function createCounters() {
         series.observe('inglenook_time_per_output_token_seconds', { upstream }, seconds);
       }
       countTokens(call);
-      if (call.reading !== null && call.reading.again > 0)
-        series.add(
-          'inglenook_reread_tokens_total',
-          { reason: call.reading.why },
-          call.reading.again,
-        );
+      if (reading !== undefined && reading.again > 0)
+        series.add('inglenook_reread_tokens_total', { reason: reading.why }, reading.again);
     },
     requestEnded(row: RequestRow, outcome: Outcome | null) {
       if (row.fallbackReason !== 'none') totals.fallbackCount += 1;

@@ -1,10 +1,4 @@
-import {
-  firstTokenMsOf,
-  timedOutputOf,
-  type AttemptRow,
-  type RequestRow,
-  outcomeOf,
-} from '#shared/live.ts';
+import { type AttemptRow, type RequestRow, outcomeOf } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { withSample } from '../circuits/breaker.ts';
@@ -17,7 +11,7 @@ import type {
   RequestArrival,
   RequestObserver,
 } from '../routing/observer.ts';
-import type { EndedCall, UsageRecorder } from '../usage/recorder.ts';
+import type { UsageRecorder } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
 import type { LiveFeed } from './live-feed.ts';
 import type { MoveTally } from './moves.ts';
@@ -218,7 +212,7 @@ class OpenAttempt implements AttemptObserver {
 
   ended(end: AttemptEnd): void {
     const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
-    const { counters, memory, routed, log } = this.#request.deps;
+    const { counters, usage, memory, routed, log } = this.#request.deps;
     const { upstream, provider, model } = this.#start.target;
     const { cutAtTokens } = end;
     if (cutAtTokens !== null)
@@ -233,35 +227,19 @@ class OpenAttempt implements AttemptObserver {
     if (end.reading !== null) this.#row.reading = end.reading;
     if (tokens !== null) this.#request.used(tokens);
     this.#request.changed();
-    if (!isRecalled) this.#report(end);
+    if (!isRecalled) {
+      const { key } = this.#request.row;
+      const isFailure = verdict === 'failed';
+      const call = { ...this.#row, key, isFailure, atMs: end.endedAt.wallMs };
+      const money = usage.callEnded(call);
+      this.#request.spentNano += money.spentNano;
+      counters.callEnded(call, money);
+    }
     counters.callLeft(this.#start);
     if (provider !== null) {
       if (latencyMs !== null) noteLatency(memory.of(provider), latencyMs, end.endedAt.wallMs);
       if (verdict !== 'neutral') routed(provider, verdict);
     }
-  }
-
-  #report({ verdict, tokens, reading, endedAt }: AttemptEnd): void {
-    const { deps } = this.#request;
-    const { upstream, provider, model } = this.#start.target;
-    const end: EndedCall = {
-      atMs: endedAt.wallMs,
-      upstream,
-      provider,
-      model: model.slice(0, MAX_MODEL_LENGTH),
-      key: this.#request.row.key,
-      cause: this.#start.cause,
-      reason: this.#row.reason,
-      isFailure: verdict === 'failed',
-      hasAnswered: this.#row.firstContentMs !== null,
-      tokens,
-      reading,
-      firstTokenMs: firstTokenMsOf(this.#row),
-      timedOutput: timedOutputOf(this.#row),
-    };
-    const money = deps.usage.callEnded(end);
-    this.#request.spentNano += money.spentNano;
-    deps.counters.callEnded(end, money);
   }
 }
 
@@ -275,25 +253,21 @@ function noteLatency(known: Knowledge, ms: number, atMs: number): void {
 function writeRequestLine(row: RequestRow, log: Log): void {
   const { id, endpoint, model, stream, key, state, upstream, status, fallbackReason } = row;
   const { endMs: ms, tokens, attempts } = row;
-  const [inputTokens, outputTokens] = [tokens?.input ?? null, tokens?.output ?? null];
-  const tokensEstimated = tokens?.estimated ?? null;
-  const about =
-    key === null ? { id, endpoint, model, stream } : { id, endpoint, model, stream, key };
+  const answered = attempts.find(({ firstContentMs }) => firstContentMs !== null);
   log('info', 'request', {
-    ...about,
+    id,
+    endpoint,
+    model,
+    stream,
+    ...(key !== null && { key }),
     state,
     upstream,
     status,
     fallbackReason,
-    firstContentMs: firstContentMs(attempts),
+    firstContentMs: answered?.firstContentMs ?? null,
     ms,
-    inputTokens,
-    outputTokens,
-    tokensEstimated,
+    inputTokens: tokens?.input ?? null,
+    outputTokens: tokens?.output ?? null,
+    tokensEstimated: tokens?.estimated ?? null,
   });
-}
-
-function firstContentMs(attempts: readonly AttemptRow[]): number | null {
-  for (const { firstContentMs: ms } of attempts) if (ms !== null) return ms;
-  return null;
 }

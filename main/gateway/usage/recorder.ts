@@ -1,12 +1,16 @@
-import type { AttemptCause, Outcome, RequestRow, TimedOutput } from '#shared/live.ts';
+import {
+  type AttemptRow,
+  firstTokenMsOf,
+  type Outcome,
+  type RequestRow,
+  timedOutputOf,
+} from '#shared/live.ts';
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
-import type { FallbackReason } from '#shared/reasons.ts';
 import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
 import type {
   HistoryPoint,
   HistoryRange,
   Tokens,
-  TurnReading,
   UsageFigures,
   UsageHistory,
 } from '#shared/usage.ts';
@@ -20,26 +24,11 @@ import { type Count, createTally, NO_USAGE } from './tally.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
 
 /** One call of an upstream that has ended. */
-export interface EndedCall {
+export interface EndedCall extends AttemptRow {
   /** In wall-clock milliseconds. */
   readonly atMs: number;
-  readonly upstream: UpstreamId;
-  readonly provider: string | null;
-  readonly model: string;
   readonly key: string | null;
-  readonly cause: AttemptCause;
-  /** Why it did not give the answer; null if it did, or its caller disconnected. */
-  readonly reason: FallbackReason | null;
   readonly isFailure: boolean;
-  /** Whether anything of its answer was sent to the caller. */
-  readonly hasAnswered: boolean;
-  /** Null if nothing was used. */
-  readonly tokens: Tokens | null;
-  readonly reading: TurnReading | null;
-  /** Null if the answer was not streamed. */
-  readonly firstTokenMs: number | null;
-  /** Null without a rate. */
-  readonly timedOutput: TimedOutput | null;
 }
 
 /** Money in billionths of the currency, energy in thousandths of a joule; zero without a price or a measurement. */
@@ -110,7 +99,7 @@ export function createUsageRecorder(
       budgets.spent(upstream, money.spentNano);
       keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
-      const place = { ...ALL, upstream, provider: provider ?? '', model };
+      const place = { ...ALL, upstream, provider: provider ?? '', model: model ?? '' };
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
       return money;
     },
@@ -177,10 +166,9 @@ const NOTHING: HistoryRows = {
   thisMonth: NO_USAGE,
 };
 
-function figuresOf(
-  { upstream, tokens, firstTokenMs, timedOutput, isFailure }: EndedCall,
-  config: Config,
-): Partial<UsageFigures> {
+function figuresOf(call: EndedCall, config: Config): Partial<UsageFigures> {
+  const { upstream, tokens, isFailure } = call;
+  const [firstTokenMs, timedOutput] = [firstTokenMsOf(call), timedOutputOf(call)];
   const timed = firstTokenMs === null ? {} : { firstTokenMs, firstTokens: 1 };
   if (tokens === null) return timed;
   const { input, output, cached, estimated } = tokens;
@@ -278,7 +266,7 @@ export function energyFigures(
   joulesPerToken: JoulesPerToken,
   priceKwh: number | null,
 ): Partial<UsageFigures> {
-  const rate = provider === null || tokens === null ? null : joulesPerToken(provider, model);
+  const rate = provider === null || tokens === null ? null : joulesPerToken(provider, model ?? '');
   if (rate === null || tokens === null) return {};
   const joules = rate * tokens.output;
   const energyNano = priceKwh === null ? 0 : Math.round((joules / JOULES_PER_KWH) * priceKwh * 1e9);

@@ -11,7 +11,7 @@ import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { openDatabaseHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { request } from '../../renderer/builders.ts';
+import { attempt, request } from '../../renderer/builders.ts';
 
 async function recorderAt(path: string, joules = 0) {
   const loaded = loadConfig({}, {});
@@ -44,18 +44,13 @@ function refusing(path: string): () => void {
 }
 
 const CALL = {
-  upstream: 'local' as const,
-  provider: 'prv_1',
-  model: 'm',
+  ...attempt({
+    provider: 'prv_1',
+    model: 'm',
+    tokens: { input: 7, output: 5, cached: 0, estimated: false },
+  }),
   key: null,
-  cause: 'turn' as const,
-  reason: null,
   isFailure: false,
-  hasAnswered: true,
-  tokens: { input: 7, output: 5, cached: 0, estimated: false },
-  reading: null,
-  firstTokenMs: null,
-  timedOutput: null,
 };
 
 test('usage and requests that cannot be written are kept until they are, and counted once', async () => {
