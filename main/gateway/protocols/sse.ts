@@ -12,8 +12,6 @@ export const MAX_END_MS = 10_000;
 
 const LF = 0x0a;
 const CR = 0x0d;
-const COLON = 0x3a;
-const BLANK = 0x20;
 
 const EMPTY = Buffer.alloc(0);
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
@@ -136,83 +134,60 @@ export function framesOf(events: readonly Buffer[]): Frames {
   return { bytes: events.length === 1 && only ? only : Buffer.concat(events), ends };
 }
 
+/*
+ * The lines of an event, in Latin-1: of the characters that `^`, `$` and `.` take for the end of a line it has CR and LF
+ * alone, which are those of the standard. A CRLF reads as two ends with an empty line between, which is ignored.
+ */
+const DATA = /^data(?:: ?(.*))?$/gm;
+const NAME = /^event(?:: ?(.*))?$/gm;
+const ERROR = /^error(?:: ?(.*))?$/gm;
+const ANY_DATA = /^data(?::|$)/m;
+const OTHERS = /^(?!data(?::|$)).+$/gm;
+const IDS = /^id(?::.*)?(?:\r\n?|\n)/gm;
+
+function valuesOf(event: Buffer, lines: RegExp): readonly string[] {
+  const values: string[] = [];
+  for (const [, value = ''] of event.toString('latin1').matchAll(lines)) values.push(value);
+  return values;
+}
+
+const decoded = (latin1: string): string => Buffer.from(latin1, 'latin1').toString('utf8');
+
+const BEGIN = 'data: ';
+const [FIRST] = Buffer.from(BEGIN);
+
 /** The `data` of one event, its lines joined with LF; null if it has none, such as a comment. */
 export function dataOf(event: Buffer): string | null {
   // Most events are one line of data.
   const lf = event.indexOf(LF);
-  if (lf !== -1 && lf + 2 >= event.length && event.indexOf(CR) === -1) {
-    const value = valueStart(event, 0, lf, DATA);
-    if (value !== -1) return event.toString('utf8', value, lf);
-  }
-  let first: readonly [start: number, end: number] | null = null;
-  let joined: Buffer | null = null;
-  let length = 0;
-  for (let start = 0; start < event.length;) {
-    const end = endOfLine(event, start);
-    const value = valueStart(event, start, end, DATA);
-    // A CRLF reads as two line ends with an empty line between, which is ignored.
-    start = end + 1;
-    if (value === -1) continue;
-    if (first === null) {
-      first = [value, end];
-      continue;
-    }
-    if (joined === null) {
-      joined = Buffer.allocUnsafe(event.length);
-      length = event.copy(joined, 0, ...first);
-    }
-    joined[length++] = LF;
-    // Byte by byte: with a million one-byte lines, each call of `copy` would cost as much as fifty bytes.
-    for (let at = value; at < end; at += 1) joined[length++] = event[at] ?? 0;
-  }
-  if (first === null) return null;
-  return joined === null ? event.toString('utf8', ...first) : joined.toString('utf8', 0, length);
+  const begin = event.toString('latin1', 0, BEGIN.length);
+  if (begin === BEGIN && lf !== -1 && lf + 2 >= event.length && !event.includes(CR))
+    return event.toString('utf8', BEGIN.length, lf);
+  const values = valuesOf(event, DATA);
+  return values.length === 0 ? null : decoded(values.join('\n'));
 }
 
 /** Whether any event has data: comments and blank lines only keep a connection open. */
 export function hasData({ bytes, ends }: Frames): boolean {
   let start = 0;
   for (const end of ends) {
-    if (bytes[start] === DATA[0] || dataOf(bytes.subarray(start, end)) !== null) return true;
+    // No other field begins with this letter.
+    if (bytes[start] === FIRST || ANY_DATA.test(bytes.toString('latin1', start, end))) return true;
     start = end;
   }
   return false;
 }
 
-export const isNamedError = (event: Buffer): boolean => fieldOf(event, NAME) === 'error';
+export const isNamedError = (event: Buffer): boolean => valueOf(event, NAME) === 'error';
 
 /** The value of an event's `error` line, which the standard does not know; null without one. */
-export const errorFieldOf = (event: Buffer): string | null => fieldOf(event, ERROR);
+export const errorFieldOf = (event: Buffer): string | null => valueOf(event, ERROR);
 
-/** The value of an event's first line of that name. Most events do not contain the word `error`, and are not split into lines. */
-function fieldOf(event: Buffer, name: Buffer): string | null {
-  if (!event.includes(ERROR)) return null;
-  for (let start = 0; start < event.length;) {
-    const end = endOfLine(event, start);
-    const value = valueStart(event, start, end, name);
-    if (value !== -1) return event.toString('utf8', value, end);
-    start = end + 1;
-  }
-  return null;
+/** The value of an event's first such line. Most events do not contain the word `error`, and are not split into lines. */
+function valueOf(event: Buffer, lines: RegExp): string | null {
+  const [value] = event.includes('error') ? valuesOf(event, lines) : [];
+  return value === undefined ? null : decoded(value);
 }
-
-/** The lines that are neither blank nor `data`, each with LF. */
-function otherLines(event: Buffer): Buffer {
-  const others = Buffer.allocUnsafe(event.length + 1);
-  let length = 0;
-  for (let start = 0; start < event.length;) {
-    const end = endOfLine(event, start);
-    if (end > start && valueStart(event, start, end, DATA) === -1) {
-      for (let at = start; at < end; at += 1) others[length++] = event[at] ?? 0;
-      others[length++] = LF;
-    }
-    start = end + 1;
-  }
-  return others.subarray(0, length);
-}
-
-/** `id` lines, each with the end of its line. */
-const IDS = /(?<=^|[\r\n])id(?::[^\r\n]*)?(?:\r\n?|\n)/g;
 
 /** Without ids, behind which OpenAI's Python client makes an empty event of each comment (openai/openai-python#2722). */
 export function withoutIds(frames: Frames): Frames {
@@ -236,27 +211,7 @@ export const typedEvent = (event: TypedEvent): string =>
 
 /** An event with other data; its other lines (a name, a comment) stay. */
 export function eventWith(event: Buffer, data: string): Buffer {
-  return Buffer.concat([otherLines(event), Buffer.from(`data: ${data}\n\n`)]);
-}
-
-const DATA = Buffer.from('data');
-const NAME = Buffer.from('event');
-const ERROR = Buffer.from('error');
-
-function endOfLine(event: Buffer, start: number): number {
-  let at = start;
-  while (at < event.length && event[at] !== LF && event[at] !== CR) at += 1;
-  return at;
-}
-
-/** Start of the line's value if its name is `field` (the line's end if it has no value), otherwise -1. */
-function valueStart(event: Buffer, start: number, end: number, field: Buffer): number {
-  const colon = start + field.length;
-  if (colon > end) return -1;
-  for (let index = 0; index < field.length; index += 1) {
-    if (event[start + index] !== field[index]) return -1;
-  }
-  if (colon === end) return end;
-  if (event[colon] !== COLON) return -1;
-  return event[colon + 1] === BLANK ? colon + 2 : colon + 1;
+  const others = event.toString('latin1').match(OTHERS) ?? [];
+  const kept = others.map((line) => `${line}\n`).join('');
+  return Buffer.concat([Buffer.from(kept, 'latin1'), Buffer.from(`data: ${data}\n\n`)]);
 }
