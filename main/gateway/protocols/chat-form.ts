@@ -190,8 +190,11 @@ class AnswerEvents {
     blocks: BegunBlocks | null,
   ) {
     this.#told = { model: null, finish: null, stop: null, usage: null };
-    const emit = (event: TypedEvent) => void this.#events.push(event);
-    this.#steps = stepsOf({ exchange, told: this.#told, emit, blocks });
+    const emit = (event: TypedEvent) => {
+      if (this.ended !== 'failed') this.#events.push(event);
+    };
+    const refuse = (problem: string) => this.break(problem);
+    this.#steps = stepsOf({ exchange, told: this.#told, emit, refuse, blocks });
   }
 
   /** @param value a parsed chunk, or a whole completion */
@@ -205,27 +208,28 @@ class AnswerEvents {
     told.stop = part.stop ?? told.stop;
     told.usage = part.usage ?? told.usage;
     this.#begin();
-    this.break(this.#steps.add(part.deltas));
+    const before = this.#events.length;
+    for (const delta of part.deltas) this.#steps.add(delta);
+    if (part.deltas.length > 0 && this.#events.length === before) this.#steps.wait?.();
   }
 
   end(): void {
     if (this.ended !== 'no') return;
     this.#begin();
     const { finish } = this.#told;
-    this.break(finish === null ? NO_FINISH : this.#steps.finish(finish));
+    if (finish === null) this.break(NO_FINISH);
+    else this.#steps.finish(finish);
     if (this.ended === 'no') this.ended = 'complete';
   }
 
-  /** @param problem null if there is none */
-  break(problem: string | null): void {
-    if (problem !== null)
-      this.fail({ status: 502, code: 'upstream_bad_response', message: problem });
+  break(problem: string): void {
+    this.fail({ status: 502, code: 'upstream_bad_response', message: problem });
   }
 
   fail(error: HttpError): void {
     if (this.ended !== 'no') return;
-    this.ended = 'failed';
     this.#steps.fail(error, () => this.#begin());
+    this.ended = 'failed';
   }
 
   /** Those since the last call. */

@@ -4,7 +4,6 @@ import type { AnswerDelta, AnswerState, Stop } from '../translation/chat-answer.
 import type { TokenCounts } from '../usage.ts';
 import type { AnswerSteps, BegunAnswer, TranslatedExchange } from '../translation/translation.ts';
 import { anthropicError } from '../../http/errors.ts';
-import type { TypedEvent } from '../sse.ts';
 import { MAX_BLOCKS, type OpenBlock } from './events.ts';
 import {
   argumentsObject,
@@ -29,25 +28,23 @@ const NO_ARGUMENTS = 'The upstream called a tool with arguments that are not a J
  */
 export class MessageSteps implements AnswerSteps {
   readonly #answer: BegunAnswer;
-  readonly #calls = createPartialCalls();
+  readonly #calls: ReturnType<typeof createPartialCalls>;
   /** Calls that began while the open one was incomplete. */
   readonly #waiting = new Set<PartialCall>();
   #open: Open | null = null;
   #index: number;
   #hasRefusal = false;
-  #problem: string | null = null;
-  /** Whether the part at hand has brought the caller an event. */
-  #hasSent = false;
 
   constructor(answer: BegunAnswer) {
     this.#answer = answer;
+    this.#calls = createPartialCalls(answer.refuse);
     this.#index = answer.blocks?.next ?? 0;
   }
 
   begin(): void {
     const { blocks, exchange, told } = this.#answer;
     if (blocks === null) {
-      this.#send({ type: 'message_start', message: messageObject(exchange, told) });
+      this.#answer.emit({ type: 'message_start', message: messageObject(exchange, told) });
       return;
     }
     const last = blocks.open.at(-1);
@@ -59,42 +56,7 @@ export class MessageSteps implements AnswerSteps {
     this.#index = last.index;
   }
 
-  add(deltas: readonly AnswerDelta[]): string | null {
-    for (const delta of deltas) if (this.#problem === null) this.#add(delta);
-    // Nothing has been sent yet of a call that waits for its turn; the ping shows that the answer continues.
-    if (!this.#hasSent && deltas.length > 0) this.#send({ type: 'ping' });
-    this.#hasSent = false;
-    return this.#problem;
-  }
-
-  /** Ends the open block and sends the waiting ones. */
-  finish(finish: Finish): string | null {
-    const isCut = finish === 'length';
-    this.#close(isCut);
-    for (const call of this.#waiting) {
-      const json = call.arguments.text();
-      if (argumentsObject(json) === undefined && isCut) continue;
-      this.#beginCall(call);
-      if (json !== '') this.#delta({ type: 'input_json_delta', partial_json: json });
-      this.#close(isCut);
-    }
-    if (this.#problem !== null) return this.#problem;
-    const usage = usageObject(this.#answer.told.usage);
-    this.#send({ type: 'message_delta', delta: this.#ending(finish), usage });
-    this.#send({ type: 'message_stop' });
-    return null;
-  }
-
-  fail(error: HttpError): void {
-    this.#send(anthropicError(error));
-  }
-
-  #send(event: TypedEvent): void {
-    this.#hasSent = true;
-    this.#answer.emit(event);
-  }
-
-  #add(delta: AnswerDelta): void {
+  add(delta: AnswerDelta): void {
     switch (delta.kind) {
       case 'reasoning':
         this.#begin('thinking', { thinking: '', signature: '' });
@@ -111,6 +73,31 @@ export class MessageSteps implements AnswerSteps {
     }
   }
 
+  /** Nothing has been sent yet of a call that waits for its turn; the ping shows that the answer continues. */
+  wait(): void {
+    this.#answer.emit({ type: 'ping' });
+  }
+
+  /** Ends the open block and sends the waiting ones. */
+  finish(finish: Finish): void {
+    const isCut = finish === 'length';
+    this.#close(isCut);
+    for (const call of this.#waiting) {
+      const json = call.arguments.text();
+      if (argumentsObject(json) === undefined && isCut) continue;
+      this.#beginCall(call);
+      if (json !== '') this.#delta({ type: 'input_json_delta', partial_json: json });
+      this.#close(isCut);
+    }
+    const usage = usageObject(this.#answer.told.usage);
+    this.#answer.emit({ type: 'message_delta', delta: this.#ending(finish), usage });
+    this.#answer.emit({ type: 'message_stop' });
+  }
+
+  fail(error: HttpError): void {
+    this.#answer.emit(anthropicError(error));
+  }
+
   #addText(text: string): void {
     this.#begin('text', { text: '', citations: null });
     this.#delta({ type: 'text_delta', text });
@@ -118,10 +105,6 @@ export class MessageSteps implements AnswerSteps {
 
   #addCall(delta: CallPiece): void {
     const { call, isNew, added } = this.#calls.add(delta);
-    if (call.name === '') {
-      this.#problem = 'The upstream called a tool without its name.';
-      return;
-    }
     if (isNew) this.#beginOrQueue(call);
     if (added === '' || this.#waiting.has(call)) return;
     this.#delta({ type: 'input_json_delta', partial_json: added });
@@ -129,7 +112,7 @@ export class MessageSteps implements AnswerSteps {
 
   /** Once a call waits, so do those behind it. */
   #beginOrQueue(call: PartialCall): void {
-    if (this.#calls.size > MAX_BLOCKS) this.#problem = TOO_MANY;
+    if (this.#calls.size > MAX_BLOCKS) this.#answer.refuse(TOO_MANY);
     const open = this.#open;
     const isOpen = open?.kind === 'call' && !open.call.progress.isWhole();
     const isBehind = this.#waiting.size > 0 || isOpen;
@@ -153,12 +136,12 @@ export class MessageSteps implements AnswerSteps {
   }
 
   #start(content_block: object): void {
-    if (this.#index >= MAX_BLOCKS) this.#problem = TOO_MANY;
-    this.#send({ type: 'content_block_start', index: this.#index, content_block });
+    if (this.#index >= MAX_BLOCKS) this.#answer.refuse(TOO_MANY);
+    this.#answer.emit({ type: 'content_block_start', index: this.#index, content_block });
   }
 
   #delta(delta: object): void {
-    this.#send({ type: 'content_block_delta', index: this.#index, delta });
+    this.#answer.emit({ type: 'content_block_delta', index: this.#index, delta });
   }
 
   #close(isCut: boolean): void {
@@ -168,7 +151,7 @@ export class MessageSteps implements AnswerSteps {
     if (open.kind === 'call') {
       open.call.isClosed = true;
       const isWhole = argumentsObject(open.call.arguments.text()) !== undefined;
-      if (!isWhole && !isCut) this.#problem = NO_ARGUMENTS;
+      if (!isWhole && !isCut) this.#answer.refuse(NO_ARGUMENTS);
     }
     this.#end(this.#index, open.kind);
     this.#index += 1;
@@ -176,8 +159,8 @@ export class MessageSteps implements AnswerSteps {
 
   #end(index: number, kind: OpenBlock['kind'] | 'call'): void {
     const delta = { type: 'signature_delta', signature: SIGNATURE };
-    if (kind === 'thinking') this.#send({ type: 'content_block_delta', index, delta });
-    this.#send({ type: 'content_block_stop', index });
+    if (kind === 'thinking') this.#answer.emit({ type: 'content_block_delta', index, delta });
+    this.#answer.emit({ type: 'content_block_stop', index });
   }
 
   #ending(finish: Finish): object {

@@ -139,19 +139,19 @@ export class ResponseSteps implements AnswerSteps {
   /** Without `store`, clients send reasoning back only if it came with this field. It is not really encrypted. */
   readonly #encrypted: object;
   readonly #items: OutputItem[] = [];
-  readonly #calls = createPartialCalls();
+  readonly #calls: ReturnType<typeof createPartialCalls>;
   /** In order of their places. */
   readonly #openCalls = new Map<PartialCall, OpenCall>();
   #item: OpenItem | null = null;
   #part: OpenPart | null = null;
   #places = 0;
   #sequence = 0;
-  #problem: string | null = null;
 
   constructor(answer: BegunAnswer) {
     const { request } = answer.exchange;
     const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
     this.#answer = answer;
+    this.#calls = createPartialCalls(answer.refuse);
     this.#encrypted = isAsked ? { encrypted_content: NOT_ENCRYPTED } : {};
   }
 
@@ -161,12 +161,13 @@ export class ResponseSteps implements AnswerSteps {
     this.#emit('response.in_progress', { response });
   }
 
-  add(deltas: readonly AnswerDelta[]): string | null {
-    for (const delta of deltas) if (this.#problem === null) this.#add(delta);
-    return this.#problem;
+  add(delta: AnswerDelta): void {
+    if (delta.kind === 'citation') this.#addCitation(delta.citation);
+    else if (delta.kind === 'call') this.#addCall(delta.call);
+    else this.#addText(delta.kind, delta.text);
   }
 
-  finish(finish: Finish): null {
+  finish(finish: Finish): void {
     const reason = finish === 'length' ? 'max_output_tokens' : finish;
     const isCut = finish === 'length' || finish === 'content_filter';
     const status = isCut ? 'incomplete' : 'completed';
@@ -177,7 +178,6 @@ export class ResponseSteps implements AnswerSteps {
     if (memberOf(request, 'store') !== false) items?.keep(this.#output());
     const response = this.#response({ status, ...(isCut && { incomplete_details: { reason } }) });
     this.#emit(`response.${status}`, { response });
-    return null;
   }
 
   fail(error: HttpError, begin: () => void): void {
@@ -203,16 +203,10 @@ export class ResponseSteps implements AnswerSteps {
     return this.#items.filter(() => true);
   }
 
-  #add(delta: AnswerDelta): void {
-    if (delta.kind === 'citation') this.#addCitation(delta.citation);
-    else if (delta.kind === 'call') this.#addCall(delta.call);
-    else this.#addText(delta.kind, delta.text);
-  }
-
   #next(kind: 'rs' | 'msg' | 'fc'): Place {
     this.#closeOpen('completed');
     if (this.#places === MAX_ITEMS)
-      this.#problem = `The upstream's answer has over ${MAX_ITEMS} parts.`;
+      this.#answer.refuse(`The upstream's answer has over ${MAX_ITEMS} parts.`);
     const place = this.#places++;
     return { place, id: itemId(kind, this.#answer.exchange.id, place) };
   }
@@ -258,10 +252,6 @@ export class ResponseSteps implements AnswerSteps {
 
   #addCall(delta: CallPiece): void {
     const { call, isNew, added } = this.#calls.add(delta);
-    if (call.name === '') {
-      this.#problem = 'The upstream called a tool without its name.';
-      return;
-    }
     const open = isNew ? this.#openCall(call) : this.#openCalls.get(call);
     if (open === undefined || added === '') return;
     this.#send('function_call_arguments.delta', open, { delta: added });

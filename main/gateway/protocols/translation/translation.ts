@@ -68,7 +68,10 @@ export interface BegunAnswer {
   readonly exchange: TranslatedExchange;
   /** What the upstream has said so far; the model is that of its first part. */
   readonly told: AnswerState;
+  /** Nothing is added once the answer has failed. */
   readonly emit: (event: TypedEvent) => void;
+  /** Fails the answer. */
+  readonly refuse: (problem: string) => void;
   /** The blocks of a message that broke off, of which this is the rest. */
   readonly blocks: BegunBlocks | null;
 }
@@ -76,9 +79,10 @@ export interface BegunAnswer {
 /** Makes the events of an answer. */
 export interface AnswerSteps {
   begin(): void;
-  /** Returns the reason to fail the answer, or null; so does `finish`. */
-  add(deltas: readonly AnswerDelta[]): string | null;
-  finish(finish: Finish): string | null;
+  add(delta: AnswerDelta): void;
+  /** Called if the deltas of a chunk have made no event. */
+  wait?(): void;
+  finish(finish: Finish): void;
   /** Calls `begin` first if the protocol cannot fail an answer that has not begun. */
   fail(error: HttpError, begin: () => void): void;
 }
