@@ -1,3 +1,4 @@
+import { bodyOf } from '../../main/gateway/protocols/json-edit.ts';
 import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
 import {
   adjustedBody,
@@ -125,8 +126,11 @@ export const ASKED: Readonly<Record<Path, Json>> = {
 };
 
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));
+const sentWith = (sent: Json, made: ReadonlySet<Adjustment>): Buffer =>
+  adjustedBody(bodyOf(bytesOf(sent)), made).bytes;
+
 export const adjusted = (sent: Json, ...made: Adjustment[]): unknown =>
-  JSON.parse(adjustedBody(bytesOf(sent), new Set(made)).toString());
+  JSON.parse(sentWith(sent, new Set(made)).toString());
 
 interface How {
   readonly sent?: Json;
@@ -146,9 +150,9 @@ export function askedBy(
   const body = typeof says === 'string' ? { error: { message: says } } : says;
   const made = new Set(how.made);
   const error = readErrorBody(bytesOf(body));
-  const bytes = adjustedBody(bytesOf(sent), made);
   const isForWords = path !== '/embeddings';
-  return adjustmentsAfter({ status, error, isForWords, body: bytes, headers, made, mayBeWhole });
+  const asked = { isForWords, body: sentWith(sent, made), headers, made, mayBeWhole };
+  return adjustmentsAfter({ status, error, ...asked });
 }
 
 /** In the shape of pydantic, as Mistral and vLLM send it. */

@@ -120,12 +120,12 @@ const asItIs = (frames: Frames): Frames => frames;
 /** Of an answer in the upstream's own words; a later request may go to an upstream that never saw them. */
 export function keepItems(
   json: string | null,
-  { bytes, members }: ChatRequest,
+  request: ChatRequest,
   { itemsOf }: ApiEndpoint,
   items: ItemMemory,
 ): void {
   if (itemsOf === undefined || json === null) return;
-  if (smallValueOf(bytes, members, 'store') !== false) items.keep(itemsOf(parseJson(json)));
+  if (smallValueOf(request, 'store') !== false) items.keep(itemsOf(parseJson(json)));
 }
 
 async function recorded(

@@ -15,12 +15,12 @@ import {
   type JsonBody,
   MAX_BYTES_AT_ONCE,
   type Member,
+  memberAt,
   membersInTurns,
   membersOf,
   smallValueOf,
   smallValuesOf,
   type Span,
-  topLevelMembers,
   withMembers,
 } from './json-edit.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
@@ -76,12 +76,13 @@ function requestOf(
   members: readonly Member[] | null,
 ): ChatRequest | BadRequest {
   if (members === null) return NO_OBJECT;
-  const fields = smallValuesOf(bytes, members, ['model', 'stream', 'stream_options']);
+  const body = { bytes, members };
+  const fields = smallValuesOf(body, ['model', 'stream', 'stream_options']);
   return (
-    endpoint.checkBody(bytes, members) ??
+    endpoint.checkBody(body) ??
     problemOf(fields) ??
     checkUnique(members) ??
-    toRequest(endpoint, bytes, members, fields)
+    toRequest(endpoint, body, fields)
   );
 }
 
@@ -141,24 +142,22 @@ function checkUnique(members: readonly Member[]): BadRequest | null {
 
 function toRequest(
   endpoint: ApiEndpoint,
-  bytes: Buffer,
-  members: readonly Member[],
+  body: JsonBody,
   [model, stream, options]: readonly unknown[],
 ): ChatRequest {
-  const asked = endpoint.asks(bytes, members);
+  const asked = endpoint.asks(body);
   const format = endpoint.answer.stream;
   let needs: ModelNeeds | null = null;
   return {
     endpoint,
     contentType: 'application/json',
-    bytes,
-    members,
+    ...body,
     model: typeof model === 'string' ? model : null,
     stream: format !== null && stream === true,
     includeUsage: isObject(options) && options['include_usage'] === true,
     ...asked,
     isAssemblable: () => format !== null && asked.isAssemblable(),
-    needs: () => (needs ??= needsOf(bytes, members)),
+    needs: () => (needs ??= needsOf(body)),
     translator: null,
   };
 }
@@ -186,22 +185,20 @@ export function formRequest(
 /** How a picture is written in chat completions, messages and responses; in a text its quotes are escaped. */
 const PICTURES = ['"image_url"', '"image"', '"input_image"'];
 
-function needsOf(bytes: Buffer, members: readonly Member[]): ModelNeeds {
-  const tools = members.find(({ key }) => key === 'tools');
+function needsOf(body: JsonBody): ModelNeeds {
+  const tools = memberAt(body, 'tools');
   return {
-    vision: PICTURES.some((name) => bytes.includes(name)),
+    vision: PICTURES.some((name) => body.bytes.includes(name)),
     tools: tools !== undefined && tools.last !== null,
   };
 }
 
 /** The request as if its caller had asked for another model. */
 function withModel(request: ChatRequest, model: string): ChatRequest {
-  const { bytes, members, endpoint } = request;
-  if (endpoint.body === 'multipart') {
-    return { ...request, model, bytes: withFormField(bytes, 'model', model) };
+  if (request.endpoint.body === 'multipart') {
+    return { ...request, model, bytes: withFormField(request.bytes, 'model', model) };
   }
-  const named = withMembers(bytes, members, { model: JSON.stringify(model) });
-  return { ...withBytes(request, named), model };
+  return { ...request, ...withMembers(request, { model: JSON.stringify(model) }), model };
 }
 
 /** What an upstream is asked for in place of what the body asks for, or beyond it. */
@@ -215,23 +212,23 @@ interface Asking {
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** The bytes of a body with the model replaced and the stream flags set. */
+/** The body with the model replaced and the stream flags set. */
 export function askingFor(
-  { bytes, members }: JsonBody,
+  body: JsonBody,
   { model = null, forStream = false, forUsage = false, more }: Asking,
-): Buffer {
+): JsonBody {
   const values = {
     ...(model !== null && { model: JSON.stringify(model) }),
     ...(forStream && { stream: 'true' }),
-    ...(forUsage && { stream_options: usageOptions(bytes, members) }),
+    ...(forUsage && { stream_options: usageOptions(body) }),
     ...more,
   };
-  return Object.keys(values).length === 0 ? bytes : withMembers(bytes, members, values);
+  return Object.keys(values).length === 0 ? body : withMembers(body, values);
 }
 
 /** The caller's options stay. */
-function usageOptions(bytes: Buffer, members: readonly Member[]): string {
-  const options = smallValueOf(bytes, members, 'stream_options');
+function usageOptions(body: JsonBody): string {
+  const options = smallValueOf(body, 'stream_options');
   return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
 }
 
@@ -258,19 +255,16 @@ export function nativeForm(
   items: ItemSource | null,
   parts: readonly VolatilePart[],
 ): NativeForm {
-  const { withoutOwn = (bytes) => bytes } = request.endpoint;
+  const { withoutOwn = (body) => body } = request.endpoint;
   if (request.endpoint.withoutOwn === undefined && parts.length === 0) return () => request;
   const made: Partial<Record<FormKind, ChatRequest>> = {};
   function formOf(kind: FormKind): ChatRequest {
     const isWhole = kind === 'anthropic' && parts.length > 0;
     const bytes = isWhole ? withVolatileParts(request.bytes, parts) : request.bytes;
-    return withBytes(request, withoutOwn(bytes, { items, isLocal: kind === 'local' }));
+    const own = { ...request, bytes };
+    return { ...own, ...withoutOwn(own, { items, isLocal: kind === 'local' }) };
   }
   return (kind) => (made[kind] ??= formOf(kind));
-}
-
-function withBytes(request: ChatRequest, bytes: Buffer): ChatRequest {
-  return bytes === request.bytes ? request : { ...request, bytes, members: topLevelMembers(bytes) };
 }
 
 /** Fields stand before or behind the file; the file itself, which may be large, is not searched. */

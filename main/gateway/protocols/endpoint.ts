@@ -3,7 +3,7 @@ import { isObject, parseExactJson, writeJson } from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
-import { isObjectText, JsonScan, type Member } from './json-edit.ts';
+import { isObjectText, type JsonBody, JsonScan, type Member, memberAt } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
 import type { StreamWatch } from './stream-inspector.ts';
@@ -24,8 +24,8 @@ export interface ApiEndpoint {
   readonly upstreamPath: string;
   readonly body: 'json' | 'multipart';
   /** Checks the fields that only this endpoint has; null when they are valid. */
-  readonly checkBody: (bytes: Buffer, members: readonly Member[]) => BadRequest | null;
-  readonly asks: (bytes: Buffer, members: readonly Member[]) => AnswerRequirements;
+  readonly checkBody: (body: JsonBody) => BadRequest | null;
+  readonly asks: (body: JsonBody) => AnswerRequirements;
   readonly answer: AnswerFormat;
   /** Whether another upstream may continue a stream that breaks. */
   readonly isResumable: boolean;
@@ -43,9 +43,9 @@ export interface ApiEndpoint {
    * engine of one's own (`isLocal`) checks no signatures and keeps the thoughts.
    */
   readonly withoutOwn?: (
-    bytes: Buffer,
+    body: JsonBody,
     facts: { readonly items: ItemSource | null; readonly isLocal: boolean },
-  ) => Buffer;
+  ) => JsonBody;
   /** The items of a whole answer, or of the last event of a stream, to which later requests may refer. */
   readonly itemsOf?: (answer: unknown) => readonly KeptItem[];
   /** Answers in place of upstreams that lack the endpoint. */
@@ -153,8 +153,11 @@ const KINDS = {
   error: (first: string) => first !== 'n' && first !== 'f',
 };
 
-const isOf = (kind: keyof typeof KINDS, bytes: Buffer, member: Member | undefined): boolean =>
-  member !== undefined && KINDS[kind](String.fromCharCode(bytes[member.start] ?? 0), member);
+function isOf(kind: keyof typeof KINDS, body: JsonBody, key: string): boolean {
+  const member = memberAt(body, key);
+  if (member === undefined) return false;
+  return KINDS[kind](String.fromCharCode(body.bytes[member.start] ?? 0), member);
+}
 
 /** What those are called that a request may have to have. */
 const NAMES = {
@@ -167,11 +170,10 @@ const NAMES = {
 export function requires(
   wanted: Readonly<Record<string, keyof typeof NAMES>>,
 ): ApiEndpoint['checkBody'] {
-  return (bytes, members) => {
+  return (body) => {
     for (const [key, kind] of Object.entries(wanted)) {
-      const member = members.find((each) => each.key === key);
-      const message = `'${key}' must be ${NAMES[kind]}.${placeFor(key, members)}`;
-      if (!isOf(kind, bytes, member)) return { message, param: key };
+      const message = `'${key}' must be ${NAMES[kind]}.${placeFor(key, body)}`;
+      if (!isOf(kind, body, key)) return { message, param: key };
     }
     return null;
   };
@@ -184,9 +186,9 @@ const PLACE_OF: Readonly<Record<string, string>> = {
   prompt: '/v1/completions',
 };
 
-function placeFor(wanted: string, members: readonly Member[]): string {
-  const other = members.find(({ key }) => Object.hasOwn(PLACE_OF, key));
-  const isElsewhere = Object.hasOwn(PLACE_OF, wanted) && !members.some(({ key }) => key === wanted);
+function placeFor(wanted: string, body: JsonBody): string {
+  const other = body.members.find(({ key }) => Object.hasOwn(PLACE_OF, key));
+  const isElsewhere = Object.hasOwn(PLACE_OF, wanted) && memberAt(body, wanted) === undefined;
   return isElsewhere && other !== undefined
     ? ` A body with '${other.key}' belongs at ${PLACE_OF[other.key]}.`
     : '';
@@ -208,15 +210,12 @@ export function createMemberScan(wanted: Readonly<Record<string, keyof typeof KI
   const scan = new JsonScan();
   return {
     push: (body) => scan.push(body.view()),
-    substance(body) {
-      if (!scan.isWhole(body)) return null;
-      if (!isObjectText(body)) return 'error';
-      // The last of duplicate names counts, as in `JSON.parse`.
-      const member = (name: string) => scan.members.findLast(({ key }) => key === name);
-      if (isOf('error', body, member('error'))) return 'error';
-      const isContent = Object.entries(wanted).some(([name, kind]) =>
-        isOf(kind, body, member(name)),
-      );
+    substance(bytes) {
+      if (!scan.isWhole(bytes)) return null;
+      if (!isObjectText(bytes)) return 'error';
+      const body = { bytes, members: scan.members };
+      if (isOf('error', body, 'error')) return 'error';
+      const isContent = Object.entries(wanted).some(([name, kind]) => isOf(kind, body, name));
       return isContent ? 'content' : 'nothing';
     },
   };

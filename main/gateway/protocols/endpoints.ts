@@ -11,7 +11,14 @@ import {
   requires,
   wholeAnswer,
 } from './endpoint.ts';
-import { isText, type Member, smallValueOf, smallValuesOf } from './json-edit.ts';
+import {
+  isText,
+  type JsonBody,
+  memberAt,
+  smallValueAt,
+  smallValueOf,
+  smallValuesOf,
+} from './json-edit.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
 
@@ -19,8 +26,8 @@ import { RESPONSES } from './responses/endpoint.ts';
 export const EMBEDDINGS = endpointAt('/embeddings', {
   keepsModel: true,
   checkBody: requires({ input: 'text or list', model: 'text' }),
-  asks: (bytes, members) =>
-    smallValueOf(bytes, members, 'encoding_format') === 'base64'
+  asks: (body) =>
+    smallValueOf(body, 'encoding_format') === 'base64'
       ? { ...ONE_WHOLE, asAsked: inBase64 }
       : ONE_WHOLE,
   answer: wholeAnswer({ data: 'list' }),
@@ -81,17 +88,17 @@ export const COMPLETIONS = endpointAt('/completions', {
 });
 
 /** Each prompt of a list has `n` choices; a list of numbers is one prompt of tokens. */
-function asks(bytes: Buffer, members: readonly Member[]): AnswerRequirements {
-  const [n, logprobs] = smallValuesOf(bytes, members, ['n', 'logprobs']);
-  const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(bytes, members);
+function asks(body: JsonBody): AnswerRequirements {
+  const [n, logprobs] = smallValuesOf(body, ['n', 'logprobs']);
+  const choices = (typeof n === 'number' && n > 1 ? n : 1) * promptCount(body);
   const isAssemblable = () => choices === 1 && (logprobs ?? null) === null;
   return { ...ONE_WHOLE, choices, isAssemblable };
 }
 
-function promptCount(bytes: Buffer, members: readonly Member[]): number {
-  const member = members.find(({ key }) => key === 'prompt');
-  if (member === undefined || isText(bytes, member)) return 1;
-  const prompts = smallValueOf(bytes, members, 'prompt');
+function promptCount(body: JsonBody): number {
+  const member = memberAt(body, 'prompt');
+  if (member === undefined || isText(body.bytes, member)) return 1;
+  const prompts = smallValueAt(body.bytes, member);
   // Too long to be counted: only `[DONE]` will tell that all of them are finished.
   if (!Array.isArray(prompts)) return Infinity;
   return typeof prompts[0] === 'number' ? 1 : prompts.length;

@@ -18,10 +18,21 @@ export interface Member extends Span {
   readonly ends: readonly number[];
 }
 
-/** A JSON object, as bytes. */
+/** A JSON object, as bytes; without members if they are none. */
 export interface JsonBody {
   readonly bytes: Buffer;
   readonly members: readonly Member[];
+}
+
+/** Its members are looked for when somebody first asks for them. */
+export function bodyOf(bytes: Buffer): JsonBody {
+  let known: readonly Member[] | null = null;
+  return {
+    bytes,
+    get members() {
+      return (known ??= membersOf(bytes) ?? []);
+    },
+  };
 }
 
 /** Scanning this many bytes takes a millisecond; longer bodies are read over several turns of the event loop. */
@@ -176,8 +187,9 @@ export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] |
 export const isObjectText = (bytes: Buffer) =>
   bytes[trimmed(bytes, 0, bytes.length).start] === OPEN_BRACE;
 
-/** As `membersOf`; none if the text is not an object. */
-export const topLevelMembers = (bytes: Buffer): readonly Member[] => membersOf(bytes) ?? [];
+/** The last of that name counts, as in `JSON.parse`. */
+export const memberAt = ({ members }: JsonBody, key: string): Member | undefined =>
+  members.findLast((each) => each.key === key);
 
 /** Longer values are not parsed by `smallValueOf`. */
 const MAX_SMALL_BYTES = 64 * 1024;
@@ -186,19 +198,14 @@ const MAX_SMALL_BYTES = 64 * 1024;
 export const TOO_LONG = Symbol('too long');
 
 /** Undefined if there is no such member, `TOO_LONG` for a long value. */
-export function smallValueOf(bytes: Buffer, members: readonly Member[], key: string): unknown {
-  const member = members.findLast((each) => each.key === key);
-  return member === undefined ? undefined : smallValueAt(bytes, member);
+export function smallValueOf(body: JsonBody, key: string): unknown {
+  const member = memberAt(body, key);
+  return member === undefined ? undefined : smallValueAt(body.bytes, member);
 }
 
 /** As `smallValueOf`, of several members. */
-export function smallValuesOf(
-  bytes: Buffer,
-  members: readonly Member[],
-  keys: readonly string[],
-): unknown[] {
-  return keys.map((key) => smallValueOf(bytes, members, key));
-}
+export const smallValuesOf = (body: JsonBody, keys: readonly string[]): unknown[] =>
+  keys.map((key) => smallValueOf(body, key));
 
 export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
@@ -209,20 +216,18 @@ export function isText(bytes: Buffer, { start }: Span): boolean {
   return bytes[start] === QUOTE;
 }
 
-/** The object without some of its members; the bytes of all others stay. */
-export function withoutMembers(
-  bytes: Buffer,
-  members: readonly Member[],
-  isDropped: (member: Member) => boolean,
-): Buffer {
-  const kept = members.filter((member) => !isDropped(member));
-  if (kept.length === members.length) return bytes;
-  const parts = kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end));
-  return enclosed('{', parts, '}');
-}
-
 /** A change of a body; null if there is nothing to change. */
-export type BodyChange = (bytes: Buffer, members: readonly Member[]) => Buffer | null;
+export type BodyChange = (body: JsonBody) => JsonBody | null;
+
+/** Leaves a member out; the bytes of all others stay. */
+export const without =
+  (key: string): BodyChange =>
+  ({ bytes, members }) => {
+    const kept = members.filter((member) => member.key !== key);
+    if (kept.length === members.length) return null;
+    const parts = kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end));
+    return bodyOf(enclosed('{', parts, '}'));
+  };
 
 /** Elements or members within brackets or braces. */
 export function enclosed(open: string, parts: readonly Buffer[], close: string): Buffer {
@@ -235,10 +240,9 @@ export function enclosed(open: string, parts: readonly Buffer[], close: string):
  * and white space survive, unlike with parse and stringify.
  */
 export function withMembers(
-  bytes: Buffer,
-  members: readonly Member[],
+  { bytes, members }: JsonBody,
   values: Readonly<Record<string, string | Buffer>>,
-): Buffer {
+): JsonBody {
   const asBytes = (value: string | Buffer) =>
     typeof value === 'string' ? Buffer.from(value) : value;
   const parts: Buffer[] = [];
@@ -256,5 +260,5 @@ export function withMembers(
   const close = added.length === 0 ? bytes.length : bytes.lastIndexOf(CLOSE_BRACE);
   const inserted = (members.length === 0 || added.length === 0 ? '' : ',') + added.join(',');
   parts.push(bytes.subarray(copied, close), Buffer.from(inserted), bytes.subarray(close));
-  return Buffer.concat(parts);
+  return bodyOf(Buffer.concat(parts));
 }

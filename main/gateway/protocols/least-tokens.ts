@@ -1,4 +1,4 @@
-import { endOfText, type Member, type Span } from './json-edit.ts';
+import { endOfText, type JsonBody, type Span } from './json-edit.ts';
 
 /*
  * The fewest tokens that a prompt can have, whatever the model: no tokenizer joins two words that a blank parts, so
@@ -34,7 +34,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 /** The body stays the same, and is asked about for each machine. */
 const known = new WeakMap<Buffer, PromptLength>();
 
-export function lengthOf(bytes: Buffer, members: readonly Member[]): PromptLength {
+export function lengthOf({ bytes, members }: JsonBody): PromptLength {
   const before = known.get(bytes);
   if (before !== undefined) return before;
   let [words, sixths, left] = [0, 0, MAX_BYTES];

@@ -80,7 +80,7 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     return hash;
   };
   const messages = members.find(({ key }) => MESSAGES.has(key));
-  if (messages === undefined || smallValueOf(bytes, members, 'cache_prompt') === false) return null;
+  if (messages === undefined || smallValueOf(body, 'cache_prompt') === false) return null;
   const hash = headOf(createRollingHash(), (key) => HEAD.has(key));
   const keys: number[] = [];
   const lengths: number[] = [];
@@ -213,8 +213,8 @@ const SESSION_HEADERS = [
 const OPEN_WEBUI = 'x-openwebui-chat-id';
 
 /** What the app calls the conversation; null if it does not say. */
-function sessionOf({ bytes, members }: JsonBody, headers: IncomingHttpHeaders): string | null {
-  const field = (key: string) => smallValueOf(bytes, members, key);
+function sessionOf(body: JsonBody, headers: IncomingHttpHeaders): string | null {
+  const field = (key: string) => smallValueOf(body, key);
   const told = [
     headers[CLAUDE_CODE],
     sessionOfUser(memberOf(field('metadata'), 'user_id')),

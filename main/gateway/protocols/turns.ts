@@ -4,8 +4,8 @@ import {
   type BodyChange,
   enclosed,
   JsonScan,
+  memberAt,
   type Span,
-  topLevelMembers,
   withMembers,
 } from './json-edit.ts';
 
@@ -30,13 +30,13 @@ export function editedObjects(
   words: readonly string[],
   edit: (element: Json, at: number, isLast: boolean) => Json | readonly Json[],
 ): BodyChange {
-  return (bytes, members) => {
-    const list = members.find((member) => member.key === key);
+  return (body) => {
+    const list = memberAt(body, key);
     if (list === undefined) return null;
     let isChanged = false;
-    const elements = elementsOf(bytes, list);
+    const elements = elementsOf(body.bytes, list);
     const parts = elements.flatMap(({ start, end }, at) => {
-      const own = bytes.subarray(start, end);
+      const own = body.bytes.subarray(start, end);
       const isMeant = words.some((word) => own.includes(word));
       const before = isMeant ? parseExactJson(own.toString('utf8')) : undefined;
       if (!isObject(before) || isTooDeep(before)) return own;
@@ -45,7 +45,7 @@ export function editedObjects(
       isChanged = true;
       return [after].flat().map((each) => Buffer.from(JSON.stringify(each)));
     });
-    return isChanged ? withMembers(bytes, members, { [key]: enclosed('[', parts, ']') }) : null;
+    return isChanged ? withMembers(body, { [key]: enclosed('[', parts, ']') }) : null;
   };
 }
 
@@ -61,10 +61,8 @@ export function editedEach<T>(
 /** Edits the turns of a conversation that have one of the words in them. */
 const edited =
   (words: readonly string[], edit: Edit): BodyChange =>
-  (bytes, members) => {
-    const isChat = members.some(({ key }) => key === 'messages');
-    return editedObjects(isChat ? 'messages' : 'input', words, edit)(bytes, members);
-  };
+  (body) =>
+    editedObjects(memberAt(body, 'messages') ? 'messages' : 'input', words, edit)(body);
 
 const SYSTEM: readonly unknown[] = ['system', 'developer'];
 const WORDS = ['"system"', '"developer"', '"assistant"', '""'];
@@ -73,8 +71,8 @@ const WORDS = ['"system"', '"developer"', '"assistant"', '""'];
  * Turns as the strictest hosts take them. The system is called so; what it says in the middle of a conversation, as Codex
  * and Claude Code tell the model of changes, are the user's words. Nobody says nothing.
  */
-export const withStrictTurns: BodyChange = (bytes, members) => {
-  const hasOpened = members.some(({ key }) => key === 'system' || key === 'instructions');
+export const withStrictTurns: BodyChange = (body) => {
+  const hasOpened = body.members.some(({ key }) => key === 'system' || key === 'instructions');
   const strict = edited(WORDS, (turn, at, isLast) => {
     const { role } = turn;
     if (SYSTEM.includes(role)) {
@@ -84,7 +82,7 @@ export const withStrictTurns: BodyChange = (bytes, members) => {
     if (role !== 'assistant' && (role !== 'user' || isLast)) return turn;
     return withoutNothing(turn);
   });
-  return strict(bytes, members);
+  return strict(body);
 };
 
 /** An empty list if the turn neither says nor calls anything. */
@@ -109,9 +107,8 @@ const isBlank = (part: unknown): boolean => {
 };
 
 /** Strict turns, of which those of one speaker that follow each other are one: templates let user and model take turns. */
-export const withJoinedTurns: BodyChange = (bytes, members) => {
-  const strict = withStrictTurns(bytes, members);
-  const [body, all] = strict === null ? [bytes, members] : [strict, topLevelMembers(strict)];
+export const withJoinedTurns: BodyChange = (body) => {
+  const strict = withStrictTurns(body);
   let held: Json | null = null;
   let hasJoined = false;
   const joining = edited(['"role"'], (turn, _at, isLast) => {
@@ -121,7 +118,7 @@ export const withJoinedTurns: BodyChange = (bytes, members) => {
     held = both ?? turn;
     return isLast ? [...done, held] : done;
   });
-  const joined = joining(body, all);
+  const joined = joining(strict ?? body);
   return hasJoined ? joined : strict;
 };
 
@@ -143,7 +140,7 @@ const partsOf = (content: unknown): readonly unknown[] =>
 const DONE = { role: 'assistant', content: 'Done.' };
 
 /** With a turn of the model behind results that somebody else's message follows. */
-export const withAnswersToResults: BodyChange = (bytes, members) => {
+export const withAnswersToResults: BodyChange = (body) => {
   let before: unknown;
   const answered = edited(['"role"'], (turn) => {
     const { role } = turn;
@@ -151,7 +148,7 @@ export const withAnswersToResults: BodyChange = (bytes, members) => {
     before = role;
     return isUnanswered ? [DONE, turn] : turn;
   });
-  return answered(bytes, members);
+  return answered(body);
 };
 
 /** Of which all hosts take ids of calls. */
@@ -160,7 +157,7 @@ const PLAIN_ID = /^[A-Za-z0-9]{9}$/;
 const plainId = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 9);
 
 /** Ids of calls as all hosts take them, one for each call: a result answers the last call before it that has its id. */
-export const withPlainCallIds: BodyChange = (bytes, members) => {
+export const withPlainCallIds: BodyChange = (body) => {
   /** How many calls have had each id. */
   const used = new Map<string, number>();
   function plain(holder: Json, name: string): Json {
@@ -185,7 +182,7 @@ export const withPlainCallIds: BodyChange = (bytes, members) => {
     const called = within(turn, 'tool_calls', (call) => plain(call, 'id'));
     return plain(plain(within(called, 'content', inBlock), 'tool_call_id'), 'call_id');
   });
-  return changed(bytes, members);
+  return changed(body);
 };
 
 /** Each turn of the model has a thought, if only a dot. */

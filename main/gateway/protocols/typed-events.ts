@@ -1,7 +1,7 @@
 import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import { failedWith, type Substance } from './chat/content.ts';
 import { describedError, errorIn, type UpstreamError } from './upstream-error.ts';
-import { smallValueOf, topLevelMembers } from './json-edit.ts';
+import { bodyOf, smallValueOf } from './json-edit.ts';
 import { dataOf } from './sse.ts';
 import {
   DROPPED,
@@ -96,8 +96,7 @@ function isReadable(event: Buffer): boolean {
 
 /** The `type` of an event's data, read without parsing the rest: the last event holds the whole answer. */
 function typeOf(event: Buffer): string | null {
-  const data = Buffer.from(dataOf(event) ?? '');
-  const type = smallValueOf(data, topLevelMembers(data), 'type');
+  const type = smallValueOf(bodyOf(Buffer.from(dataOf(event) ?? '')), 'type');
   return typeof type === 'string' ? type : null;
 }
 

@@ -1,4 +1,4 @@
-import type { JsonBody } from './json-edit.ts';
+import { type JsonBody, memberAt } from './json-edit.ts';
 
 /**
  * A part of a system prompt that differs in every request and says nothing to a model: an engine's cache ends where it
@@ -25,9 +25,10 @@ const SYSTEM_ROLE = /"role"\s*:\s*"system"/;
  * Replaces the volatile parts of the first system block, or of the first message if that is the system's, in place: the
  * body is the gateway's own, and a copy of it may take megabytes.
  */
-export function fixVolatileParts({ bytes, members }: JsonBody): readonly VolatilePart[] {
-  const system = members.find(({ key }) => key === 'system');
-  const holder = system ?? members.find(({ key }) => key === 'messages');
+export function fixVolatileParts(body: JsonBody): readonly VolatilePart[] {
+  const { bytes } = body;
+  const system = memberAt(body, 'system');
+  const holder = system ?? memberAt(body, 'messages');
   if (holder === undefined) return [];
   const { start, ends, end } = holder;
   const length = Math.min((ends[0] ?? end) - start, SEARCHED_BYTES);

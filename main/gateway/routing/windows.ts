@@ -107,19 +107,19 @@ const isWithin = (share: number, a: number, b: number) => Math.abs(a - b) <= sha
 function learnTextRate(
   known: Knowledge,
   model: string,
-  { bytes, members }: ChatRequest,
+  request: ChatRequest,
   tokens: number,
 ): void {
-  const { usualTokens } = lengthOf(bytes, members);
-  if (bytes.length < MIN_BYTES || usualTokens === 0) return;
+  const { usualTokens } = lengthOf(request);
+  if (request.bytes.length < MIN_BYTES || usualTokens === 0) return;
   const before = known.get('text_rate', model) ?? NO_RATE;
   known.set('text_rate', model, withSample(before, tokens / usualTokens));
 }
 
 /** The fewest that a prompt can have: by its words, or by what others had for their characters. */
-function leastTokens(known: Knowledge, model: string, { bytes, members }: ChatRequest): number {
+function leastTokens(known: Knowledge, model: string, request: ChatRequest): number {
   const rate = known.get('text_rate', model);
-  const { leastTokens: byWords, usualTokens } = lengthOf(bytes, members);
+  const { leastTokens: byWords, usualTokens } = lengthOf(request);
   // Never more than is usual: the next prompt may be prose, where those before were figures or long lists of tools.
   const byRate = rate === null ? 0 : Math.min(1, lowestOf(rate)) * usualTokens;
   return Math.max(Math.floor(byRate), byWords);

@@ -2,10 +2,11 @@ import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import {
   type BodyChange,
+  bodyOf,
+  type JsonBody,
+  memberAt,
   smallValueOf,
   withMembers,
-  type Member,
-  topLevelMembers,
 } from '../protocols/json-edit.ts';
 import { isHeavyJson, memberOf } from '../../platform/json.ts';
 import { withoutThinking } from '../protocols/messages/history.ts';
@@ -43,29 +44,25 @@ const rewrite = <Name extends string>(
 };
 
 /** A budget of thoughts is left to the model; an agent without thoughts is of more use than one without tools. */
-function withOtherEffort(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  const thinking = smallValueOf(bytes, members, 'thinking');
-  if (memberOf(thinking, 'type') === 'enabled')
-    return withMembers(bytes, members, { thinking: '{"type":"adaptive"}' });
-  const hasTools = members.some(({ key }) => key === 'tools');
-  return hasTools && smallValueOf(bytes, members, 'reasoning_effort') !== 'none'
-    ? withMembers(bytes, members, { reasoning_effort: '"none"' })
+const withOtherEffort: BodyChange = (body) => {
+  if (memberOf(smallValueOf(body, 'thinking'), 'type') === 'enabled')
+    return withMembers(body, { thinking: '{"type":"adaptive"}' });
+  const hasTools = memberAt(body, 'tools') !== undefined;
+  return hasTools && smallValueOf(body, 'reasoning_effort') !== 'none'
+    ? withMembers(body, { reasoning_effort: '"none"' })
     : null;
-}
+};
 
 const ANY_OBJECT =
   '{"type":"json_schema","json_schema":{"name":"object","schema":{"type":"object"}}}';
 
 /** A schema that any object fulfils, in place of none. */
-function withAnySchema(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  const format = smallValueOf(bytes, members, 'response_format');
-  return memberOf(format, 'type') === 'json_object'
-    ? withMembers(bytes, members, { response_format: ANY_OBJECT })
+const withAnySchema: BodyChange = (body) =>
+  memberOf(smallValueOf(body, 'response_format'), 'type') === 'json_object'
+    ? withMembers(body, { response_format: ANY_OBJECT })
     : null;
-}
 
-const withoutThoughts: BodyChange = (bytes, members) =>
-  withoutForeignItems(bytes, members) ?? withoutThinking(bytes, members);
+const withoutThoughts: BodyChange = (body) => withoutForeignItems(body) ?? withoutThinking(body);
 
 /** The first that is asked for and changes the request is made. */
 const REWRITES = [
@@ -195,14 +192,15 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changes that would answer a refusal; none if it names nothing that can be changed. */
 export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
-  const { status, isForWords, body, made, headers } = refused;
-  if (made.size >= MAX_CHANGES || body.length > MAX_BYTES || isHeavyJson(body.toString('latin1')))
-    return [];
+  const { status, isForWords, made, headers } = refused;
+  if (made.size >= MAX_CHANGES || refused.body.length > MAX_BYTES) return [];
+  if (isHeavyJson(refused.body.toString('latin1'))) return [];
+  const body = bodyOf(refused.body);
   const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = REWRITES.find(({ adjustment, asks, change, isSaidAs500 }) => {
     if (made.has(adjustment) || (status === 500 && !isSaidAs500)) return false;
-    return asks.test(text) && change(body, topLevelMembers(body)) !== null;
+    return asks.test(text) && change(body) !== null;
   });
   if (rewritten !== undefined) return [rewritten.adjustment];
   if (status === 500) return [];
@@ -227,15 +225,12 @@ function mayBeMade(adjustment: Adjustment, { made, mayBeWhole }: RefusedRequest)
 export const WITHOUT_STREAM = 'without stream';
 export const WITHOUT_USAGE = 'without stream_options';
 
-export function adjustedBody(bytes: Buffer, made: ReadonlySet<Adjustment>): Buffer {
-  if (made.size === 0) return bytes;
-  let [body, members] = [bytes, topLevelMembers(bytes)];
-  function make(change: BodyChange): void {
-    const next = change(body, members);
-    if (next !== null) [body, members] = [next, topLevelMembers(next)];
-  }
-  for (const { adjustment, change } of REWRITES) if (made.has(adjustment)) make(change);
-  for (const change of withoutFields([...made].filter(isField), body, members)) make(change);
+export function adjustedBody(given: JsonBody, made: ReadonlySet<Adjustment>): JsonBody {
+  if (made.size === 0) return given;
+  let body = given;
+  for (const { adjustment, change } of REWRITES)
+    if (made.has(adjustment)) body = change(body) ?? body;
+  for (const change of withoutFields([...made].filter(isField), body)) body = change(body) ?? body;
   return withTokenLimit(body, made);
 }
 

@@ -9,6 +9,7 @@ import type { AnswerMode } from './body-readers.ts';
 import type { chatFormOf } from '../protocols/chat-form.ts';
 import { askingFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
+import { memberAt } from '../protocols/json-edit.ts';
 import { type Rescue, rescueFor } from '../protocols/rescue/rescue.ts';
 import type { VolatilePart } from '../protocols/volatile-parts.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
@@ -259,8 +260,8 @@ function moreFromLlama(request: ChatRequest, mode: AnswerMode): UpstreamCall['as
 }
 
 /** Messages name the stop sequence that ended them, chat completions do not. */
-function isStopNamed({ translator, members }: ChatRequest): boolean {
-  return translator !== null && members.some(({ key }) => key === 'stop');
+function isStopNamed(request: ChatRequest): boolean {
+  return request.translator !== null && memberAt(request, 'stop') !== undefined;
 }
 
 function requestTo(
@@ -295,6 +296,6 @@ function requestTo(
     proxied,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
     headers: adjustedHeaders(sent, made),
-    body: adjustedBody(body, made),
+    body: adjustedBody(body, made).bytes,
   };
 }

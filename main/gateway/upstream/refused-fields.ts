@@ -1,11 +1,11 @@
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import {
   type BodyChange,
+  type JsonBody,
+  memberAt,
   smallValueOf,
+  without,
   withMembers,
-  withoutMembers,
-  type Member,
-  topLevelMembers,
 } from '../protocols/json-edit.ts';
 import { withThinkingOff } from '../protocols/messages/history.ts';
 import { editedObjects } from '../protocols/turns.ts';
@@ -67,10 +67,9 @@ const SET_OFF =
 const MAX_NAMES = 32;
 
 /** The fields of `body` that a refusal names. */
-export function refusedFields(error: UpstreamError, body: Buffer): readonly RefusedField[] {
+export function refusedFields(error: UpstreamError, body: JsonBody): readonly RefusedField[] {
   const { param, codes, message: text } = error;
-  const members = topLevelMembers(body);
-  const inside = namesInside(parseJson(body.toString('utf8')));
+  const inside = namesInside(parseJson(body.bytes.toString('utf8')));
   const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
   const named = param ?? '';
@@ -85,7 +84,7 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
   function has(field: string): boolean {
     const [holder = '', name = ''] = field.split('.');
     return name === ''
-      ? dropped(holder, [name])(body, members) !== null
+      ? dropped(holder, [name])(body) !== null
       : inside.get(holder)?.has(name) === true;
   }
   const fields = ways.map((way) => [...new Set(way)].filter(has)).find(isFilled) ?? [];
@@ -93,7 +92,7 @@ export function refusedFields(error: UpstreamError, body: Buffer): readonly Refu
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
   return left.map((field) => {
-    const value = isOfValue ? valueAt(field, body, members) : undefined;
+    const value = isOfValue ? valueAt(field, body) : undefined;
     const isScalar = typeof value === 'string' || typeof value === 'number';
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
@@ -142,20 +141,19 @@ const snakeCase = (name: string) =>
 const partsOf = (path: string): readonly string[] =>
   path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part));
 
-function valueAt(field: string, body: Buffer, members: readonly Member[]): unknown {
+function valueAt(field: string, body: JsonBody): unknown {
   const [holder = '', ...inner] = field.split('.');
-  return memberOf(smallValueOf(body, members, holder), ...inner);
+  return memberOf(smallValueOf(body, holder), ...inner);
 }
 
 /** The changes that leave the fields out, one for each member of the body: each is a pass over it. */
 export function withoutFields(
   refused: readonly RefusedField[],
-  bytes: Buffer,
-  members: readonly Member[],
+  body: JsonBody,
 ): readonly BodyChange[] {
   const fields = refused.flatMap((each) => {
     const [, field = '', value] = /^without ([^=]*)=?(.*)$/s.exec(each) ?? [];
-    const isThere = value === '' || JSON.stringify(valueAt(field, bytes, members)) === value;
+    const isThere = value === '' || JSON.stringify(valueAt(field, body)) === value;
     const [holder = '', name = ''] = field.split('.');
     return isThere ? [{ holder, name }] : [];
   });
@@ -168,18 +166,18 @@ const namesOf = (fields: readonly { readonly name: string }[]) => fields.map(({ 
 /** Without the names inside of it, or without all of it if one is empty. */
 const dropped =
   (holder: string, names: readonly string[]): BodyChange =>
-  (bytes, members) => {
-    if (names.includes('')) return (REWRITTEN[holder] ?? without(holder))(bytes, members);
+  (body) => {
+    if (names.includes('')) return (REWRITTEN[holder] ?? without(holder))(body);
     const edit = (value: Json) => pruned(value, (name) => names.includes(name)) as Json;
     const words = names.map((name) => `"${name}"`);
-    const inList = editedObjects(holder, words, edit)(bytes, members);
-    const value = inList === null ? smallValueOf(bytes, members, holder) : null;
+    const inList = editedObjects(holder, words, edit)(body);
+    const value = inList === null ? smallValueOf(body, holder) : null;
     if (!isObject(value) || isTooDeep(value)) return inList;
     const left = edit(value);
     if (left === value) return null;
     return Object.keys(left).length === 0
-      ? without(holder)(bytes, members)
-      : withMembers(bytes, members, { [holder]: JSON.stringify(left) });
+      ? without(holder)(body)
+      : withMembers(body, { [holder]: JSON.stringify(left) });
   };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -229,49 +227,37 @@ function placeWithin(key: string, place: Place): Place | null {
   return key === 'content' ? 'said' : place;
 }
 
-const without =
-  (name: string): BodyChange =>
-  (bytes, members) => {
-    const left = withoutMembers(bytes, members, ({ key }) => key === name);
-    return left === bytes ? null : left;
-  };
-
 const renamed =
   (from: string, to: string): BodyChange =>
-  (bytes, members) => {
-    const old = members.find(({ key }) => key === from);
-    const left = without(from)(bytes, members);
+  (body) => {
+    const [old, left] = [memberAt(body, from), without(from)(body)];
     // A caller that sends both means the newer name.
-    if (old === undefined || left === null || members.some(({ key }) => key === to)) return left;
-    const value = bytes.subarray(old.start, old.end);
-    return withMembers(left, topLevelMembers(left), { [to]: value });
+    if (old === undefined || left === null || memberAt(body, to) !== undefined) return left;
+    return withMembers(left, { [to]: body.bytes.subarray(old.start, old.end) });
   };
 
 /** vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956). */
-function asWhole(body: Buffer, members: readonly Member[]): Buffer | null {
-  if (smallValueOf(body, members, 'stream') !== true) return null;
-  const bytes = without('stream_options')(body, members) ?? body;
-  return withMembers(bytes, topLevelMembers(bytes), { stream: 'false' });
-}
+const asWhole: BodyChange = (body) =>
+  smallValueOf(body, 'stream') === true
+    ? withMembers(without('stream_options')(body) ?? body, { stream: 'false' })
+    : null;
 
 /** Anthropic takes some edits of the context only while it thinks. */
-const withoutThinkingAtAll: BodyChange = (bytes, members) => {
-  const off = withThinkingOff(bytes, members) ?? bytes;
-  return without('thinking')(off, topLevelMembers(off));
-};
+const withoutThinkingAtAll: BodyChange = (body) =>
+  without('thinking')(withThinkingOff(body) ?? body);
 
 /** LM Studio takes words only (lmstudio-ai/lmstudio-bug-tracker#670): of one tool alone, `required` is a choice by name. */
-function withToolRequired(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  const choice = smallValueOf(bytes, members, 'tool_choice');
-  if (choice === 'auto') return without('tool_choice')(bytes, members);
+const withToolRequired: BodyChange = (body) => {
+  const choice = smallValueOf(body, 'tool_choice');
+  if (choice === 'auto') return without('tool_choice')(body);
   const name = memberOf(choice, 'function', 'name') ?? memberOf(choice, 'name');
   if (typeof name !== 'string') return null;
   const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
-  const chosen = withMembers(bytes, members, { tool_choice: word });
+  const chosen = withMembers(body, { tool_choice: word });
   const isChosen = (tool: Json) => (memberOf(tool, 'function', 'name') ?? tool['name']) === name;
   const others = editedObjects('tools', ['"'], (tool) => (isChosen(tool) ? tool : []));
-  return others(chosen, topLevelMembers(chosen)) ?? chosen;
-}
+  return others(chosen) ?? chosen;
+};
 
 /** Fields that are not left out but written in another way. */
 const REWRITTEN: Readonly<Record<string, BodyChange>> = {

@@ -1,4 +1,4 @@
-import { smallValueOf, topLevelMembers, withMembers } from '../protocols/json-edit.ts';
+import { type JsonBody, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 
 /** A request that may have more tokens for its answer than a model can give, or fewer than it takes, is asked for others. */
 export type TokenLimit = `at_${'most' | 'least'}_${number}`;
@@ -32,7 +32,7 @@ const LEAST_SHARE = 1 / 4;
 /** The limit that would answer a refusal of the one that `body` has; null if there is none, or it was tried. */
 export function tokenLimitIn(
   text: string,
-  body: Buffer,
+  body: JsonBody,
   made: ReadonlySet<string>,
 ): TokenLimit | null {
   const limit = [...made].some(isTokenLimit) ? null : limitSaid(text);
@@ -57,15 +57,14 @@ const LIMIT = /^at_(most|least)_(\d+)$/;
 export const isTokenLimit = (adjustment: string): boolean => LIMIT.test(adjustment);
 
 /** The body with the limit that is among the changes, where its own is beyond it. */
-export function withTokenLimit(body: Buffer, made: ReadonlySet<string>): Buffer {
+export function withTokenLimit(body: JsonBody, made: ReadonlySet<string>): JsonBody {
   const [, side, digits] = LIMIT.exec([...made].find(isTokenLimit) ?? '') ?? [];
   if (side === undefined) return body;
   const limit = Number(digits);
-  const members = topLevelMembers(body);
   const beyond = FIELDS.filter((field) => {
-    const asked = smallValueOf(body, members, field);
+    const asked = smallValueOf(body, field);
     return typeof asked === 'number' && (side === 'most' ? asked > limit : asked < limit);
   });
   if (beyond.length === 0) return body;
-  return withMembers(body, members, Object.fromEntries(beyond.map((field) => [field, `${limit}`])));
+  return withMembers(body, Object.fromEntries(beyond.map((field) => [field, `${limit}`])));
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
 import { withoutUnsigned } from '../../../main/gateway/protocols/messages/history.ts';
 
 const thought = (signature: string) => ({ type: 'thinking', thinking: 'hm', signature });
@@ -9,7 +10,7 @@ const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a'
 const REMOTE = { items: null, isLocal: false };
 
 const cleaned = (body: object): unknown =>
-  JSON.parse(withoutUnsigned(Buffer.from(JSON.stringify(body)), REMOTE).toString());
+  JSON.parse(withoutUnsigned(bodyOf(Buffer.from(JSON.stringify(body))), REMOTE).bytes.toString());
 
 test.each(['unsigned', ''])(
   'reasoning that is signed %j is not sent to a native API',

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { topLevelMembers } from '../../../main/gateway/protocols/json-edit.ts';
+import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
 import {
   chainOf,
   type PromptChain,
@@ -10,8 +10,7 @@ import {
 await hashIsReady;
 
 function chainOfText(text: string, headers: Record<string, string> = {}): PromptChain {
-  const bytes = Buffer.from(text);
-  const chain = chainOf({ members: topLevelMembers(bytes), bytes }, headers);
+  const chain = chainOf(bodyOf(Buffer.from(text)), headers);
   if (chain === null) throw new Error('no chain');
   return chain;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { topLevelMembers } from '../../../main/gateway/protocols/json-edit.ts';
+import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
 import {
   fixVolatileParts,
   withVolatileParts,
@@ -14,7 +14,7 @@ const block = (text: string) => ({ type: 'text', text });
 function fixed(body: object) {
   const before = Buffer.from(JSON.stringify(body));
   const bytes = Buffer.from(before);
-  const parts = fixVolatileParts({ bytes, members: topLevelMembers(bytes) });
+  const parts = fixVolatileParts(bodyOf(bytes));
   return { before: before.toString(), after: bytes.toString(), bytes, parts };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
-import { topLevelMembers } from '../../../main/gateway/protocols/json-edit.ts';
+import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
 import { chainOf, hashIsReady } from '../../../main/gateway/protocols/prompt-chain.ts';
 import { noteTurn } from '../../../main/gateway/routing/rereads.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -26,7 +26,7 @@ function machines() {
   /** A prompt of 10,000 tokens that a machine has read; gives why. */
   function read(prompt: Prompt, { id = 'a', cached = 0, isLoading = false, input = 10_000 } = {}) {
     const bytes = Buffer.from(JSON.stringify({ model: 'm', ...prompt }));
-    const chain = chainOf({ members: topLevelMembers(bytes), bytes }, {});
+    const chain = chainOf(bodyOf(bytes), {});
     if (chain === null) throw new Error('no chain');
     clock.advance(1000);
     return noteTurn(memory, memory.of(id), {

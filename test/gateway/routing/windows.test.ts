@@ -54,10 +54,8 @@ function engineAfter(...reports: readonly (readonly [text: string, tokens: numbe
   return { clock, known, exceeds, report };
 }
 
-const least = (body: object) => {
-  const { bytes, members } = requestOf({ model: 'm', messages: [{ role: 'user' }], ...body });
-  return lengthOf(bytes, members).leastTokens;
-};
+const least = (body: object) =>
+  lengthOf(requestOf({ model: 'm', messages: [{ role: 'user' }], ...body })).leastTokens;
 
 test('a prompt has at least nine tenths as many tokens as words, in texts and in parts, whatever parts them', () => {
   const content = `${words(50)}\n${words(30)}\t${words(20)}`;

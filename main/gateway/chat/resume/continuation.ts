@@ -1,20 +1,22 @@
 import { isObject } from '../../../platform/json.ts';
 import type { ChatRequest } from '../../protocols/chat-request.ts';
 import {
+  bodyOf,
   isText,
+  type JsonBody,
+  memberAt,
   smallValueAt,
   smallValueOf,
   smallValuesOf,
   withMembers,
   type Span,
-  topLevelMembers,
 } from '../../protocols/json-edit.ts';
 import type { Continuing } from '../../upstream/upstreams.ts';
 import type { Transcript } from './transcript.ts';
 
 /** A request to continue the partial answer. */
 interface ContinuedBody {
-  readonly bytes: Buffer;
+  readonly body: JsonBody;
   /** What is continued. */
   readonly part: 'text' | 'thought';
   /** The partial answer in the request, as an upstream that echoes would repeat it. */
@@ -47,12 +49,11 @@ const MIN_OWN_CHARS = 16;
  */
 export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody | null {
   const { model, continuing, transcript } = plan;
-  const { bytes, members } = request;
   // A grammar starts at the first new token: the engine would begin the object again.
   if (request.choices > 1 || isConstrained(request)) return null;
-  const messages = members.find(({ key }) => key === 'messages');
+  const messages = memberAt(request, 'messages');
   const last = messages?.last ?? null;
-  const own = last === null ? undefined : ownPrefill(bytes.subarray(last.start, last.end));
+  const own = last === null ? undefined : ownPrefill(request.bytes.subarray(last.start, last.end));
   if (messages === undefined || last === null || own === undefined) return null;
 
   const begun = begunOf(own, request, plan);
@@ -61,15 +62,15 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
   const { tokens } = transcript;
   const fields = partialFields(continuing.prefill, begun);
   const values: Record<string, string | Buffer> = {
-    messages: withPartial(bytes, { messages, last }, { fields, isOwn: own !== null }),
+    messages: withPartial(request.bytes, { messages, last }, { fields, isOwn: own !== null }),
     ...tokenLimits(request, tokens.content + tokens.reasoning),
     ...(continuing.prefill === 'continue_final_message' && CONTINUE_FLAGS),
   };
   if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
-  if (members.some(({ key }) => key === 'echo')) values['echo'] = 'false';
+  if (memberAt(request, 'echo') !== undefined) values['echo'] = 'false';
   const heldTokens = tokens.content + (thought === '' ? 0 : tokens.reasoning);
-  return { bytes: withMembers(bytes, members, values), ...continuation, heldTokens };
+  return { body: withMembers(request, values), ...continuation, heldTokens };
 }
 
 type Begun = Pick<ContinuedBody, 'part' | 'partial' | 'blanks'> & { readonly thought: string };
@@ -96,14 +97,13 @@ function begunOf(
 
 const CONTINUE_FLAGS = { continue_final_message: 'true', add_generation_prompt: 'false' };
 
-type Body = Pick<ChatRequest, 'bytes' | 'members'>;
-
-function isConstrained({ bytes, members }: Body): boolean {
-  const format = smallValueOf(bytes, members, 'response_format');
+function isConstrained(body: JsonBody): boolean {
+  const format = smallValueOf(body, 'response_format');
   if (typeof format === 'symbol' || (isObject(format) && format['type'] !== 'text')) return true;
-  return members.some(
+  return body.members.some(
     ({ key, start, end }) =>
-      CONSTRAINT.test(key) && bytes.toString('latin1', start, Math.min(end, start + 5)) !== 'null',
+      CONSTRAINT.test(key) &&
+      body.bytes.toString('latin1', start, Math.min(end, start + 5)) !== 'null',
   );
 }
 
@@ -113,12 +113,11 @@ const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 /** The caller's own prefill; null without one, undefined if it cannot be extended. */
 function ownPrefill(message: Buffer): string | null | undefined {
   if (message.length > MAX_MESSAGE_BYTES) return undefined;
-  const members = topLevelMembers(message);
-  if (members.length === 0) return undefined;
-  if (smallValueOf(message, members, 'role') !== 'assistant') return null;
-  // The last of duplicate keys, as in `JSON.parse`.
-  const content = members.findLast(({ key }) => key === 'content');
-  const hasCalls = members.some(({ key, last }) => key === 'tool_calls' && last !== null);
+  const body = bodyOf(message);
+  if (body.members.length === 0) return undefined;
+  if (smallValueOf(body, 'role') !== 'assistant') return null;
+  const content = memberAt(body, 'content');
+  const hasCalls = (memberAt(body, 'tool_calls')?.last ?? null) !== null;
   if (content === undefined || hasCalls || !isText(message, content)) return undefined;
   const text = smallValueAt(message, content);
   return typeof text === 'string' ? text : undefined;
@@ -127,10 +126,10 @@ function ownPrefill(message: Buffer): string | null | undefined {
 /** Without `own` where the upstream has echoed it: on request, or as its first piece. */
 function joined(
   own: string,
-  { bytes, members }: Body,
+  body: JsonBody,
   { content, firstContent }: ContinuedPlan['transcript'],
 ): string {
-  const isEchoAsked = smallValueOf(bytes, members, 'echo') === true;
+  const isEchoAsked = smallValueOf(body, 'echo') === true;
   const isOnePiece = own.length >= MIN_OWN_CHARS && firstContent === own;
   const wasEchoed = isOnePiece || (isEchoAsked && content.startsWith(own));
   return wasEchoed ? content : own + content;
@@ -169,22 +168,22 @@ function withPartial(
   return Buffer.concat([
     bytes.subarray(messages.start, isOwn ? last.start : last.end),
     Buffer.from(isOwn ? '' : ','),
-    withMembers(message, topLevelMembers(message), fields),
+    withMembers(bodyOf(message), fields).bytes,
     bytes.subarray(last.end, messages.end),
   ]);
 }
 
 /** Sent tokens count towards the caller's limit; at least one must be left to request. */
-function tokenLimits({ bytes, members }: Body, sentTokens: number): Record<string, string> {
+function tokenLimits(body: JsonBody, sentTokens: number): Record<string, string> {
   const limits = TOKEN_LIMITS.flatMap((field) => {
-    const limit = smallValueOf(bytes, members, field);
+    const limit = smallValueOf(body, field);
     return typeof limit === 'number' ? [[field, `${Math.max(1, limit - sentTokens)}`]] : [];
   });
   return Object.fromEntries(limits) as Record<string, string>;
 }
 
 /** Whether the same request should give the same text again: temperature 0, or a seed. */
-export function isDeterministic({ bytes, members }: Body): boolean {
-  const [temperature, seed] = smallValuesOf(bytes, members, ['temperature', 'seed']);
+export function isDeterministic(body: JsonBody): boolean {
+  const [temperature, seed] = smallValuesOf(body, ['temperature', 'seed']);
   return temperature === 0 || typeof seed === 'number';
 }

@@ -7,7 +7,7 @@ import type { UpstreamCall } from '../../upstream/call.ts';
 import type { ModelCatalogue } from '../../upstream/model-catalogue.ts';
 import { continuingOf } from '../../upstream/upstreams.ts';
 import { CHAT_COMPLETIONS } from '../../protocols/chat/endpoint.ts';
-import { topLevelMembers } from '../../protocols/json-edit.ts';
+import type { JsonBody } from '../../protocols/json-edit.ts';
 import { askingFor } from '../../protocols/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
@@ -106,13 +106,13 @@ function resumeRequest(
   const continuing = continuingOf({ ...prefill, ownedBy });
   const whole = askingFor(request, { model: model === request.model ? null : model });
   const repeated = isDeterministic(request) ? withBody(call, whole, 'relay') : null;
-  const body =
+  const continued =
     continuing === null ? null : continuedBody(request, { model, continuing, transcript });
-  if (continuing === null || body === null)
+  if (continuing === null || continued === null)
     return repeated === null ? null : { call: repeated, splice: REPEATED };
-  const { bytes, ...continuation } = body;
+  const { body, ...continuation } = continued;
   const splice = { kind: 'continued', ...continuation, echo: continuing.echo } as const;
-  return { call: { ...withBody(call, bytes, 'rest'), repeated }, splice };
+  return { call: { ...withBody(call, body, 'rest'), repeated }, splice };
 }
 
 /** The owner of the model as its hosted upstream last listed it, which names the engine of some; null while unknown. */
@@ -131,16 +131,15 @@ function listedOwner(
 }
 
 /** Its answer is spliced first and translated afterwards, if at all. */
-function withBody(call: UpstreamCall, body: Buffer, mode: AnswerMode): UpstreamCall {
+function withBody(call: UpstreamCall, body: JsonBody, mode: AnswerMode): UpstreamCall {
   const write = (made: ReadonlySet<Adjustment>) => {
     const forUsage = call.asksForUsage && !made.has(WITHOUT_USAGE);
-    const members = topLevelMembers(body);
-    const asking = askingFor({ bytes: body, members }, { forUsage, more: call.asksForMore });
-    return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made) };
+    const asking = askingFor(body, { forUsage, more: call.asksForMore });
+    return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made).bytes };
   };
   // Another form of it would ask for the whole answer.
   const inChat = () => null;
-  return { ...call, translator: null, mode, promptBytes: body.length, write, inChat };
+  return { ...call, translator: null, mode, promptBytes: body.bytes.length, write, inChat };
 }
 
 const NO_CHANGE: ReadonlySet<Adjustment> = new Set();

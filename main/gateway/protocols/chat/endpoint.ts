@@ -14,12 +14,13 @@ import {
   type StreamFormat,
 } from '../endpoint.ts';
 import {
+  bodyOf,
+  type JsonBody,
   MAX_BYTES_AT_ONCE,
-  type Member,
+  memberAt,
   smallValueOf,
   smallValuesOf,
   TOO_LONG,
-  topLevelMembers,
 } from '../json-edit.ts';
 import { ChunkWatch } from '../stream-inspector.ts';
 
@@ -63,12 +64,12 @@ export function createAnswerScan(): AnswerScan {
   };
 }
 
-function asks(bytes: Buffer, members: readonly Member[]): AnswerRequirements {
-  const n = smallValueOf(bytes, members, 'n');
+function asks(body: JsonBody): AnswerRequirements {
+  const n = smallValueOf(body, 'n');
   return {
     choices: typeof n === 'number' && n > 1 ? n : 1,
-    isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(bytes, members),
-    followsToolResult: () => ['tool', 'function'].includes(lastRole(bytes, members)),
+    isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(body),
+    followsToolResult: () => ['tool', 'function'].includes(lastRole(body)),
   };
 }
 
@@ -83,22 +84,21 @@ const PER_TOKEN = ['logprobs', 'audio', 'prompt_logprobs', 'return_token_ids'];
  * In a whole answer llama.cpp repeats a last message of the assistant, which it is to continue, and in a stream it
  * does not (tools/server, b11669), so only the upstream's own whole answer is right.
  */
-function isPlainText(bytes: Buffer, members: readonly Member[]): boolean {
-  const [modalities, stream] = smallValuesOf(bytes, members, ['modalities', 'stream']);
+function isPlainText(body: JsonBody): boolean {
+  const [modalities, stream] = smallValuesOf(body, ['modalities', 'stream']);
   return (
-    smallValuesOf(bytes, members, PER_TOKEN).every((value) => (value ?? false) === false) &&
+    smallValuesOf(body, PER_TOKEN).every((value) => (value ?? false) === false) &&
     modalities !== TOO_LONG &&
     (!Array.isArray(modalities) || modalities.every((kind) => kind === 'text')) &&
-    (stream === true || lastRole(bytes, members) !== 'assistant')
+    (stream === true || lastRole(body) !== 'assistant')
   );
 }
 
 /** The role of the last message; empty if it is too long to be looked at, or has none. */
-function lastRole(bytes: Buffer, members: readonly Member[]): string {
-  const last = members.find(({ key }) => key === 'messages')?.last ?? null;
+function lastRole(body: JsonBody): string {
+  const last = memberAt(body, 'messages')?.last ?? null;
   if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return '';
-  const message = bytes.subarray(last.start, last.end);
-  const role = smallValueOf(message, topLevelMembers(message), 'role');
+  const role = smallValueOf(bodyOf(body.bytes.subarray(last.start, last.end)), 'role');
   return typeof role === 'string' ? role : '';
 }
 

@@ -1,6 +1,12 @@
 import { isObject, listOf, memberOf, parseJson } from '../../../platform/json.ts';
 import { SIGNATURE } from './answers.ts';
-import { type Member, smallValueOf, topLevelMembers, withMembers } from '../json-edit.ts';
+import {
+  type BodyChange,
+  type JsonBody,
+  memberAt,
+  smallValueOf,
+  withMembers,
+} from '../json-edit.ts';
 import { editedEach, editedObjects, elementsOf } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -12,12 +18,12 @@ const THINKING: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']
  * the gateway signed itself, and those of engines that sign none. For an engine of one's own only the gateway's
  * signature is taken away.
  */
-export function withoutUnsigned(bytes: Buffer, { isLocal }: { readonly isLocal: boolean }): Buffer {
-  if (!UNSIGNED.some((mark) => bytes.includes(mark))) return bytes;
-  const members = topLevelMembers(bytes);
-  return (
-    (isLocal ? unsigned(bytes, members) : withoutThoughts(bytes, members, isUnsigned)) ?? bytes
-  );
+export function withoutUnsigned(
+  body: JsonBody,
+  { isLocal }: { readonly isLocal: boolean },
+): JsonBody {
+  if (!UNSIGNED.some((mark) => body.bytes.includes(mark))) return body;
+  return (isLocal ? unsigned(body) : withoutThoughts(body, isUnsigned)) ?? body;
 }
 
 const isUnsigned = ({ type, signature = '' }: Json): boolean =>
@@ -40,23 +46,14 @@ const UNSIGNED = [`"${SIGNATURE}"`, '"signature":""', '"signature": ""'].map((ma
 );
 
 /** The body without any thought, and with thinking off where that leaves none that a host would want; null if it has neither. */
-export function withoutThinking(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  const isThought = ({ type }: Json) => THINKING.has(type);
-  return withoutThoughts(bytes, members, isThought) ?? withThinkingOff(bytes, members);
-}
+export const withoutThinking: BodyChange = (body) =>
+  withoutThoughts(body, ({ type }) => THINKING.has(type)) ?? withThinkingOff(body);
 
-function withoutThoughts(
-  bytes: Buffer,
-  members: readonly Member[],
-  isDropped: (block: Json) => boolean,
-): Buffer | null {
+function withoutThoughts(body: JsonBody, isDropped: (block: Json) => boolean): JsonBody | null {
   const edit = (message: Json) => edited(message, isDropped);
-  const left = editedObjects('messages', ['thinking'], edit)(bytes, members);
-  if (left === null) return null;
-  const all = topLevelMembers(left);
-  return isLoopWithoutThought(left, all) && thinks(left, all)
-    ? (withThinkingOff(left, all) ?? left)
-    : left;
+  const left = editedObjects('messages', ['thinking'], edit)(body);
+  const isRefused = left !== null && isLoopWithoutThought(left) && thinks(left);
+  return isRefused ? withThinkingOff(left) : left;
 }
 
 /** An empty list if nothing is left of the turn, as an empty one is refused. */
@@ -71,33 +68,33 @@ function edited(message: Json, isDropped: (block: Json) => boolean): Json | read
 }
 
 /** With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking). */
-function thinks(bytes: Buffer, members: readonly Member[]): boolean {
-  return memberOf(smallValueOf(bytes, members, 'thinking'), 'type') === 'enabled';
+function thinks(body: JsonBody): boolean {
+  return memberOf(smallValueOf(body, 'thinking'), 'type') === 'enabled';
 }
 
 /** Whether the conversation goes on behind a tool's result, and the turn that called the tool has no thought. */
-function isLoopWithoutThought(bytes: Buffer, members: readonly Member[]): boolean {
-  const list = members.find(({ key }) => key === 'messages');
-  const turns = list === undefined ? [] : elementsOf(bytes, list).slice(-2);
+function isLoopWithoutThought(body: JsonBody): boolean {
+  const list = memberAt(body, 'messages');
+  const turns = list === undefined ? [] : elementsOf(body.bytes, list).slice(-2);
   const [before, last] = turns.map(({ start, end }) =>
-    listOf(memberOf(parseJson(bytes.toString('utf8', start, end)), 'content')),
+    listOf(memberOf(parseJson(body.bytes.toString('utf8', start, end)), 'content')),
   );
   const isResult = (part: unknown) => memberOf(part, 'type') === 'tool_result';
   return last?.some(isResult) === true && !THINKING.has(memberOf(before?.[0], 'type'));
 }
 
 /** The body with thinking switched off, and what is taken only with it; null if it is not on. */
-export function withThinkingOff(bytes: Buffer, members: readonly Member[]): Buffer | null {
-  const type = memberOf(smallValueOf(bytes, members, 'thinking'), 'type');
+export const withThinkingOff: BodyChange = (body) => {
+  const type = memberOf(smallValueOf(body, 'thinking'), 'type');
   if (typeof type !== 'string' || type === 'disabled') return null;
   const values: Record<string, string> = { thinking: '{"type":"disabled"}' };
-  const management = smallValueOf(bytes, members, 'context_management');
+  const management = smallValueOf(body, 'context_management');
   if (isObject(management)) {
     const edits = listOf(management['edits']).filter((edit) => !isAboutThinking(edit));
     values['context_management'] = JSON.stringify({ ...management, edits });
   }
-  return withMembers(bytes, members, values);
-}
+  return withMembers(body, values);
+};
 
 /** Anthropic takes `clear_thinking_20251015` only while it thinks. */
 const isAboutThinking = (edit: unknown): boolean =>

@@ -1,5 +1,5 @@
 import { isObject, isTooDeep, listOf, memberOf, parseExactJson } from '../../../platform/json.ts';
-import type { JsonBody } from '../json-edit.ts';
+import { type JsonBody, memberAt } from '../json-edit.ts';
 import type { Json } from '../translation/field-reader.ts';
 
 /** A call that a model wrote into its text. */
@@ -190,9 +190,9 @@ function jsonAt(text: string, start: number) {
 /** The schemas of the arguments, by the names of the functions that a request offers. */
 export type OfferedTools = ReadonlyMap<unknown, unknown>;
 
-export function offeredIn({ bytes, members }: JsonBody): OfferedTools {
-  const tools = members.find(({ key }) => key === 'tools');
-  const given = tools && parseExactJson(bytes.toString('utf8', tools.start, tools.end));
+export function offeredIn(body: JsonBody): OfferedTools {
+  const tools = memberAt(body, 'tools');
+  const given = tools && parseExactJson(body.bytes.toString('utf8', tools.start, tools.end));
   const functions = listOf(given).map((tool) => memberOf(tool, 'function'));
   return new Map(
     functions.map((each) => [memberOf(each, 'name'), memberOf(each, 'parameters') ?? {}]),

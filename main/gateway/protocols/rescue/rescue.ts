@@ -23,9 +23,9 @@ export interface Rescue {
 
 /** Null for a request that offers no tool, or whose answer is to be JSON. */
 export function rescueFor(request: ChatRequest): Rescue | null {
-  const { endpoint, bytes, members, choices, needs } = request;
+  const { endpoint, choices, needs } = request;
   if (endpoint !== CHAT_COMPLETIONS || choices !== 1 || !needs().tools) return null;
-  const [choice, format] = smallValuesOf(bytes, members, ['tool_choice', 'response_format']);
+  const [choice, format] = smallValuesOf(request, ['tool_choice', 'response_format']);
   const isText = (format ?? null) === null || memberOf(format, 'type') === 'text';
   if (choice === 'none' || !isText) return null;
   let known: OfferedTools | null = null;

@@ -24,9 +24,9 @@ const ENDS: TypedEnds = {
 export const RESPONSES = endpointAt('/responses', {
   checkBody: requires({}),
   // A request that runs in the background is answered before its response is complete.
-  asks: (bytes, members) => ({
+  asks: (body) => ({
     ...ONE_WHOLE,
-    isAssemblable: () => smallValueOf(bytes, members, 'background') !== true,
+    isAssemblable: () => smallValueOf(body, 'background') !== true,
   }),
   answer: {
     // A response that runs in the background has no output yet.

@@ -1,5 +1,5 @@
 import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import { topLevelMembers } from '../json-edit.ts';
+import type { JsonBody } from '../json-edit.ts';
 import { editedObjects } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -101,13 +101,13 @@ const isOwnItemId = (id: unknown): boolean => typeof id === 'string' && OWN_ID.t
  * (openai/codex#12669).
  */
 export function withoutOwnItems(
-  bytes: Buffer,
+  body: JsonBody,
   { items, isLocal }: { readonly items: ItemSource | null; readonly isLocal: boolean },
-): Buffer {
-  if (!MARKS.some((mark) => bytes.includes(mark))) return bytes;
+): JsonBody {
+  if (!MARKS.some((mark) => body.bytes.includes(mark))) return body;
   const kept = isLocal ? unencrypted : withoutId;
   const edited = editedObjects('input', ['"id"', '"reasoning"'], (item) => own(item, items, kept));
-  return edited(bytes, topLevelMembers(bytes)) ?? bytes;
+  return edited(body) ?? body;
 }
 
 function unencrypted(item: Json): Json {

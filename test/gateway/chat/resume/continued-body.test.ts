@@ -31,7 +31,7 @@ function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'H
 }
 
 function bytesOf(...args: Parameters<typeof continued>): string {
-  return continued(...args)?.bytes.toString() ?? 'none';
+  return continued(...args)?.body.bytes.toString() ?? 'none';
 }
 
 test('the partial answer is the last message of a continuation, and every other byte is the caller’s', () => {
