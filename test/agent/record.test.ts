@@ -2,35 +2,18 @@ import { expect, test } from 'vitest';
 import { agentRecordSchema } from '#shared/provider.ts';
 import type { EngineView } from '../../main/engines/adapters/engine-view.ts';
 import { modelFacts } from '../../main/engines/models.ts';
-import { agentRecord, type AgentState } from '../../main/agent/record.ts';
+import { agentRecord } from '../../main/agent/record.ts';
 import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import { type Telemetry, withHostMemory } from '../../main/agent/telemetry/telemetry.ts';
+import { AGENT_STATE as STATE, CARD as GPU, setTelemetry } from '../support/agent.ts';
 
 const GIB = 1024 ** 3;
 
-const CARD: GpuDevice = {
-  ...UNREAD,
-  key: 'GPU-1',
-  vendor: 'nvidia',
-  name: 'NVIDIA GeForce RTX 4090',
-  memoryTotalMb: 24564,
-  memoryUsedMb: 0,
-  memoryFreeMb: 24564,
-  utilGpu: 0,
-  utilMemory: 0,
-  temperatureC: 41,
-};
+const CARD: GpuDevice = { ...GPU, memoryUsedMb: 0, memoryFreeMb: 24_564, utilMemory: 0 };
 
 function machine(...devices: GpuDevice[]): Telemetry {
-  return {
-    gpus: { state: 'reading', devices, problems: [] },
-    cores: { total: 32, performance: 32, efficiency: 0 },
-    machineModel: null,
-    hostname: 'tower',
-    platform: 'linux',
-    memoryBytes: 128 * GIB,
-    tailnet: null,
-  };
+  const { now } = setTelemetry();
+  return { ...now, memoryBytes: 128 * GIB, gpus: { ...now.gpus, devices } };
 }
 
 const ENGINE: EngineView = {
@@ -44,20 +27,6 @@ const ENGINE: EngineView = {
   engineModel: 'b',
   metrics: null,
   decodeTps: 30,
-};
-
-const STATE: AgentState = {
-  mode: 'on',
-  inFlight: 0,
-  requestsServed: 17,
-  tokensGenerated: 5120,
-  decodeTps: null,
-  lastModel: null,
-  region: null,
-  agentVersion: '0.1.0',
-  agentUrl: 'http://192.168.1.20:3001',
-  uptimeS: 86_400.9,
-  energy: undefined,
 };
 
 test('a record is exactly what the registry accepts', () => {

@@ -20,7 +20,8 @@ import { readControlToken } from '../../main/platform/secrets.ts';
 import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
 import { sayHere, startOwned, startStandIn } from '../support/owned-gateway.ts';
-import { asVariables, PROGRAM, spawnProgram, startCli, startProgram } from '../support/process.ts';
+import { asVariables } from '../support/config.ts';
+import { PROGRAM, spawnProgram, startCli, startProgram } from '../support/process.ts';
 import { answers, error, startUpstream } from '../support/upstream.ts';
 
 /** A gateway in this process, with its commands and its log. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLiveConfig } from '../../main/config/live-config.ts';
-import { loadConfig } from '../../main/config/load.ts';
+import { loadedOf } from '../support/config.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
 import { createSecretBox, newBoxKey, type SecretBox } from '../../main/platform/secrets.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -12,8 +12,7 @@ const KEY = 'sk-very-secret-0123456789';
 /** A start of the program with this data directory; `box` is the keychain's, null for a server. */
 function start(directory: string, box: SecretBox | null) {
   const read = readSettings(directory, 0, box);
-  const loaded = loadConfig({}, read.tree, undefined, read.sealed);
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const loaded = loadedOf({}, read.tree, undefined, read.sealed);
   const files = { directory, hasNamedKeys: () => false, secretBox: box };
   const config = createLiveConfig(loaded, files, () => undefined);
   const fact = () => {

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
+import { loadedOf } from '../support/config.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
 const SECRET = 'c0ffee'.padEnd(64, '0');
@@ -12,19 +13,13 @@ function fileWith(text: string): string {
   return path;
 }
 
-function configOf(env: Readonly<Record<string, string>>) {
-  const loaded = loadConfig(env, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  return loaded;
-}
-
 function problems(env: Readonly<Record<string, string>>): readonly string[] {
   const loaded = loadConfig(env, {});
   return loaded.kind === 'refused' ? loaded.problems : [];
 }
 
 test('each secret may come from a file that a variable names, and counts as set by the environment', () => {
-  const { config, sources, warnings } = configOf({
+  const { config, sources, warnings } = loadedOf({
     INGLENOOK_HOSTED_A_API_KEY_FILE: fileWith('sk-of-mine\n'),
     INGLENOOK_POOL_SECRET_FILE: fileWith(`${SECRET.toUpperCase()}\n`),
     INGLENOOK_API_KEYS_FILE: fileWith('first-key-0123456789\nsecond-key-0123456789\n'),
@@ -37,7 +32,7 @@ test('each secret may come from a file that a variable names, and counts as set 
 });
 
 test('a setting that is not a secret has no file', () => {
-  expect(configOf({ INGLENOOK_PORT_FILE: fileWith('1') }).warnings).toEqual([
+  expect(loadedOf({ INGLENOOK_PORT_FILE: fileWith('1') }).warnings).toEqual([
     'INGLENOOK_PORT_FILE is not a setting of this version and is ignored',
   ]);
 });

@@ -2,8 +2,9 @@ import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { cacheDirectory, dataDirectory } from '../../main/config/data-directory.ts';
-import { createSettingsHelp, loadConfig, type LoadedConfig } from '../../main/config/load.ts';
+import { createSettingsHelp, type LoadedConfig } from '../../main/config/load.ts';
 import { ENTRIES, valueAt } from '../../main/config/schema.ts';
+import { loadedOf } from '../support/config.ts';
 
 /** What one hosted upstream or `ondemand` takes. */
 function remote(prefix: string, timeoutMs: number): Record<string, unknown> {
@@ -87,12 +88,6 @@ const TABLE: Readonly<Record<string, unknown>> = {
   LOG_FORMAT: 'auto',
 };
 
-function loaded(env: Record<string, string>): LoadedConfig {
-  const result = loadConfig(env, {});
-  if (result.kind === 'refused') throw new Error(result.problems.join('\n'));
-  return result;
-}
-
 /** Values by variable, without the prefix. */
 function byVariable({ config }: LoadedConfig): Record<string, unknown> {
   return Object.fromEntries(
@@ -101,11 +96,11 @@ function byVariable({ config }: LoadedConfig): Record<string, unknown> {
 }
 
 test('the variables and their defaults are those of the table, no more and no fewer', () => {
-  expect(byVariable(loaded({}))).toEqual(TABLE);
+  expect(byVariable(loadedOf({}))).toEqual(TABLE);
 });
 
 test('every setting has its default, without a warning, if nothing is set', () => {
-  const { sources, warnings } = loaded({});
+  const { sources, warnings } = loadedOf({});
   expect(new Set(sources.values())).toEqual(new Set(['default']));
   expect(sources.size).toBe(Object.keys(TABLE).length);
   expect(warnings).toEqual([]);
@@ -114,8 +109,8 @@ test('every setting has its default, without a warning, if nothing is set', () =
 test('an empty or blank variable counts as unset', () => {
   const blank = (text: string) =>
     Object.fromEntries(Object.keys(TABLE).map((name) => [`INGLENOOK_${name}`, text]));
-  expect(byVariable(loaded(blank('')))).toEqual(TABLE);
-  expect(byVariable(loaded(blank('  ')))).toEqual(TABLE);
+  expect(byVariable(loadedOf(blank('')))).toEqual(TABLE);
+  expect(byVariable(loadedOf(blank('  ')))).toEqual(TABLE);
 });
 
 test('the help lists every setting with its path, its variable, its default, what it does and what is allowed', () => {

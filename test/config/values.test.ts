@@ -3,18 +3,13 @@ import { loadConfig, type LoadedConfig } from '../../main/config/load.ts';
 import { ENTRIES, valueAt } from '../../main/config/schema.ts';
 import type { SettingsTree } from '../../main/config/settings-file.ts';
 import { settingsView } from '../../main/config/live-config.ts';
+import { asVariables, loadedOf } from '../support/config.ts';
 
-const env = (values: Record<string, string>) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [`INGLENOOK_${name}`, value]));
-
-function loaded(values: Record<string, string>, file: SettingsTree = {}): LoadedConfig {
-  const result = loadConfig(env(values), file);
-  if (result.kind === 'refused') throw new Error(result.problems.join('\n'));
-  return result;
-}
+const loaded = (values: Record<string, string>, file: SettingsTree = {}) =>
+  loadedOf(asVariables(values), file);
 
 function problems(values: Record<string, string>): readonly string[] {
-  const result = loadConfig(env(values), {});
+  const result = loadConfig(asVariables(values), {});
   return result.kind === 'refused' ? result.problems : [];
 }
 

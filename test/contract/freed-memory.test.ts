@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
+import { startScripted } from '../agent/memory/scripted-engines.ts';
 import { chat, startChat } from '../support/client.ts';
 import { expectError } from '../support/http.ts';
 import { answers } from '../support/upstream.ts';
@@ -7,8 +7,7 @@ import { startBefore } from '../support/scene.ts';
 
 /** A gateway that calls an engine of its own machine by its address, without the agent. */
 async function startDirect() {
-  const { ollama = () => null } = SCRIPTS;
-  const engine = await startScripted(ollama, ['small']);
+  const engine = await startScripted('ollama', ['small']);
   const { gateway } = await startBefore(
     { a: answers('from the hosted one') },
     {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../main/config/load.ts';
+import { loadedOf } from '../support/config.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
 import { chat, HELLO } from '../support/client.ts';
@@ -19,10 +19,8 @@ const fileOf = (gateway: Controlled, name: string): unknown =>
 /** What the next start would make of the data directory. */
 function afterRestart({ dataDirectory }: Controlled) {
   const { tree, warnings } = readSettings(dataDirectory, 0);
-  const loaded = loadConfig({}, tree);
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   expect(warnings).toEqual([]);
-  return loaded.config;
+  return loadedOf({}, tree).config;
 }
 
 /** Holds that a refused change changed nothing: neither what is in force nor what is on disk. */

@@ -3,7 +3,7 @@ import type { AgentView } from '#shared/agent.ts';
 import { stateLine } from '../../main/cli/owner-commands.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { agentView, owner as ownerOf } from '../renderer/agent-builders.ts';
-import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
+import { startScripted } from '../agent/memory/scripted-engines.ts';
 import { bearer, send } from '../support/http.ts';
 import { sayHere, startOwned } from '../support/owned-gateway.ts';
 
@@ -89,8 +89,7 @@ test('an agent that is switched off takes no orders, and says how it comes back'
 });
 
 test('free, load and unload change the memory of an engine, and resume brings it back', async () => {
-  const { ollama = () => null } = SCRIPTS;
-  const engine = await startScripted(ollama, ['small']);
+  const engine = await startScripted('ollama', ['small']);
   const { run, owner, models } = await startMachine({ ENGINE_URL: engine.url });
   await expect.poll(models).toContain('large');
   expect((await run('load', 'large'))[0]).toBe(0);
@@ -114,9 +113,7 @@ test('free, load and unload change the memory of an engine, and resume brings it
 });
 
 test('memory that cannot be freed is reported with exit code 1', async () => {
-  const { mlx = () => null } = SCRIPTS;
-  const headers = { server: 'BaseHTTP/0.6 Python/3.12.7' };
-  const engine = await startScripted(mlx, ['small'], headers);
+  const engine = await startScripted('mlx', ['small']);
   const { run } = await startMachine({ ENGINE_URL: engine.url });
   const [code, text] = await run('free');
   expect([code, text]).toEqual([1, expect.stringMatching(/memory is still taken: mlx at /)]);

@@ -1,13 +1,12 @@
 import type { SettingSource, SettingsView } from '#shared/settings.ts';
-import { loadConfig } from '../../main/config/load.ts';
 import { settingsView } from '../../main/config/live-config.ts';
 import { type Field, sectionsOf } from '../../renderer/features/settings/settings-table.ts';
+import { loadedOf } from '../support/config.ts';
 
 /** The settings as a gateway with this environment answers them. */
 export function viewOf(env: Readonly<Record<string, string>> = {}): SettingsView {
-  const loaded = loadConfig(env, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
-  return settingsView(loaded.config, loaded.sources);
+  const { config, sources } = loadedOf(env);
+  return settingsView(config, sources);
 }
 
 export const SECTIONS = sectionsOf(viewOf());

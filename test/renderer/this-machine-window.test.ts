@@ -4,7 +4,7 @@ import type { AgentView } from '#shared/agent.ts';
 import type { HostActivity } from '../../main/agent/availability/host-activity.ts';
 import type { Host } from '../../main/app/app.ts';
 import { listed, startEngine } from '../agent/fake-engine.ts';
-import { SCRIPTS, startScripted } from '../agent/memory/scripted-engines.ts';
+import { startScripted } from '../agent/memory/scripted-engines.ts';
 import { axeViolations } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage, turnTo } from '../support/page.ts';
@@ -34,8 +34,7 @@ async function withoutGpu(page: Page, engineUrl: string): Promise<void> {
 }
 
 test('the owner holds back and resumes this machine, loads a model, frees the memory and takes it back, which a reader only sees', async () => {
-  const { ollama = () => null } = SCRIPTS;
-  const engine = await startScripted(ollama, ['small']);
+  const engine = await startScripted('ollama', ['small']);
   const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url });
   const page = await openProviders(host);
   const panel = panelOf(page);

@@ -2,14 +2,15 @@ import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { type Agent, type AgentDeps, createAgent } from '../../main/agent/agent.ts';
 import { UNKNOWN_HOST_ACTIVITY } from '../../main/agent/availability/host-activity.ts';
+import type { AgentState } from '../../main/agent/record.ts';
 import type { OwnRegistry } from '../../main/agent/registration/link.ts';
 import { type GpuDevice, UNREAD } from '../../main/agent/telemetry/gpu-device.ts';
 import type { Telemetry, TelemetryWatch } from '../../main/agent/telemetry/telemetry.ts';
-import { loadConfig } from '../../main/config/load.ts';
 import type { Config } from '../../main/config/schema.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
+import { configOf } from './config.ts';
 import { temporaryDirectory } from './gateway.ts';
 import { json, lists, type Script, startUpstream, type Upstream } from './upstream.ts';
 
@@ -22,6 +23,21 @@ export const CARD: GpuDevice = {
   memoryTotalMb: 24_564,
   utilGpu: 0,
   temperatureC: 41,
+};
+
+/** What an agent knows of itself for its record. */
+export const AGENT_STATE: AgentState = {
+  mode: 'on',
+  inFlight: 0,
+  requestsServed: 17,
+  tokensGenerated: 5120,
+  decodeTps: null,
+  lastModel: null,
+  region: null,
+  agentVersion: '0.1.0',
+  agentUrl: 'http://192.168.1.20:3001',
+  uptimeS: 86_400.9,
+  energy: undefined,
 };
 
 /** Telemetry that a test sets. */
@@ -75,19 +91,13 @@ interface TestMachine {
 /** What the agent depends on, and its settings. */
 type Given = Partial<AgentDeps> & Partial<Config['agent']> & { readonly clock?: ManualClock };
 
-function defaultConfig(): Config {
-  const loaded = loadConfig({}, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join());
-  return loaded.config;
-}
-
 /** Starts an agent on free ports of loopback; it is stopped with the test. */
 export async function startAgent(given: Given = {}): Promise<TestMachine> {
   const { clock = createManualClock() } = given;
   const telemetry = setTelemetry();
   const http = createHttpClient();
   const directory = given.dataDirectory ?? temporaryDirectory();
-  const { agent: defaults, gateway, ...rest } = defaultConfig();
+  const { agent: defaults, gateway, ...rest } = configOf({});
   const limits = { maxBodyBytes: 1_000_000, maxBodiesInFlightBytes: 2_500_000 };
   let config: Config = {
     ...rest,

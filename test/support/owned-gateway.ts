@@ -9,7 +9,7 @@ import { controlProof, ownEnd } from '../../main/platform/secrets.ts';
 import { claimDataDirectory } from '../../main/platform/data-lock.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { listening } from './listening.ts';
-import { asVariables } from './process.ts';
+import { asVariables } from './config.ts';
 
 /** Makes commands find `url` as the gateway of the directory, until the test ends. */
 export function own(dataDirectory: string, url: string): void {

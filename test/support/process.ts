@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLooks } from './looks.ts';
+import { asVariables } from './config.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -64,13 +65,6 @@ function asHost(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
     NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
     ...env,
   };
-}
-
-/** Settings as environment variables. */
-export function asVariables(settings: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [`INGLENOOK_${name}`, value]),
-  );
 }
 
 /** Starts a program in the repository's folder, with this environment only. */

@@ -6,7 +6,7 @@ import {
   UNKNOWN_HOST_ACTIVITY,
 } from '../../main/agent/availability/host-activity.ts';
 import { createHost } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
+import { loadedOf } from './config.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { startModelServer } from './agent.ts';
@@ -31,17 +31,13 @@ export async function startRuledHost({ hostActivity, card, env }: Given = {}) {
   const engine = await startModelServer(answers('from the engine'));
   const hosted = await startUpstream(answers('from the hosted one'));
   const dataDirectory = temporaryDirectory();
-  const loaded = loadConfig(
-    {
-      INGLENOOK_PORT: '0',
-      INGLENOOK_AGENT_PORTS: '0',
-      INGLENOOK_ENGINE_URL: engine.url,
-      INGLENOOK_HOSTED_A_BASE_URL: hosted.url,
-      ...env,
-    },
-    {},
-  );
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const loaded = loadedOf({
+    INGLENOOK_PORT: '0',
+    INGLENOOK_AGENT_PORTS: '0',
+    INGLENOOK_ENGINE_URL: engine.url,
+    INGLENOOK_HOSTED_A_BASE_URL: hosted.url,
+    ...env,
+  });
   vi.stubEnv('PATH', pathWithCard(card));
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },

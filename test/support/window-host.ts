@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../../main/app/app.ts';
-import { loadConfig } from '../../main/config/load.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
+import { loadedOf } from './config.ts';
 import { openDatabaseHere } from './database.ts';
 import { tellNothing, temporaryDirectory } from './gateway.ts';
 
@@ -16,8 +16,7 @@ export async function startWindowHost(
   edges: Partial<HostEdges> = {},
 ): Promise<Host> {
   const ports = { INGLENOOK_PORT: '0', INGLENOOK_AGENT_PORTS: '0' };
-  const loaded = loadConfig({ ...ports, ...environment }, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const loaded = loadedOf({ ...ports, ...environment });
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {

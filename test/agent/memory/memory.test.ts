@@ -1,21 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
 import { settled, startAgent, until } from '../../support/agent.ts';
 import { startCall } from '../../support/client.ts';
-import { SCRIPTS, startScripted } from './scripted-engines.ts';
+import { type ScriptedKind, startScripted } from './scripted-engines.ts';
 
 /** An agent in front of a scripted engine, once it has found it. */
 async function startWith(
-  kind: EngineKind,
+  kind: ScriptedKind,
   held: readonly string[],
   given: Parameters<typeof startAgent>[0] = {},
-  script = SCRIPTS[kind] ?? (() => null),
 ) {
-  const engine = await startScripted(
-    script,
-    held,
-    kind === 'mlx' ? { server: 'BaseHTTP/0.6 Python/3.12.7' } : {},
-  );
+  const engine = await startScripted(kind, held);
   const machine = await startAgent({ engineUrl: engine.url, ...given });
   const { agent, clock } = machine;
   await until(() => agent.view().engine?.kind === kind);

@@ -1,5 +1,5 @@
 import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
-import { type EngineCall, type Route, startAnswering } from '../fake-engine.ts';
+import { type EngineCall, listed, ok, type Route, startAnswering } from '../fake-engine.ts';
 
 /** An engine that loads and unloads models as its kind does. */
 export interface ScriptedEngine {
@@ -18,13 +18,13 @@ interface Asked extends EngineCall {
 type Script = (asked: Asked, loaded: Set<string>) => Route | null;
 
 const OWN = ['small', 'large'];
-const list = (owner: string, entries: readonly object[]): Route => ({
-  body: { object: 'list', data: entries.map((entry) => ({ owned_by: owner, ...entry })) },
-});
 const nameIn = ({ json }: Asked) => (typeof json['model'] === 'string' ? json['model'] : '');
 
+/** The headers of mlx_lm, by which it is known. */
+const OF_PYTHON = { server: 'BaseHTTP/0.6 Python/3.12.7' };
+
 /** What each kind answers, after its own source or documentation. */
-export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
+const SCRIPTS = {
   // github.com/ollama/ollama/blob/main/server/routes.go: GenerateHandler, EmbedHandler, PsHandler.
   ollama(asked, loaded) {
     const model = nameIn(asked);
@@ -32,22 +32,19 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
       case '/':
         return 'Ollama is running';
       case '/api/version':
-        return { body: { version: '0.12.0' } };
+        return ok({ version: '0.12.0' });
       case '/v1/models':
-        return list(
-          'library',
-          OWN.map((id) => ({ id })),
-        );
+        return listed('library', ...OWN);
       case '/api/tags':
-        return { body: { models: OWN.map((name) => ({ name, size: 4e9 })) } };
+        return ok({ models: OWN.map((name) => ({ name, size: 4e9 })) });
       case '/api/ps':
-        return { body: { models: [...loaded].map((name) => ({ name, size_vram: 5e9 })) } };
+        return ok({ models: [...loaded].map((name) => ({ name, size_vram: 5e9 })) });
       case '/api/generate':
         if (!OWN.includes(model))
           return { status: 404, body: { error: `model '${model}' not found` } };
         if (asked.json['keep_alive'] === 0) loaded.delete(model);
         else loaded.add(model);
-        return { body: { model, response: '', done: true } };
+        return ok({ model, response: '', done: true });
       default:
         return null;
     }
@@ -56,43 +53,36 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
   lmstudio(asked, loaded) {
     switch (asked.path) {
       case '/lmstudio-greeting':
-        return { body: { lmstudio: true } };
+        return ok({ lmstudio: true });
       case '/v1/models':
-        return list(
-          'organization_owner',
-          OWN.map((id) => ({ id })),
-        );
+        return listed('organization_owner', ...OWN);
       case '/api/v1/models': {
         const instances = (key: string) => (loaded.has(key) ? [{ id: key }] : []);
         const models = OWN.map((key) => ({ key, type: 'llm', loaded_instances: instances(key) }));
-        return { body: { models } };
+        return ok({ models });
       }
       case '/api/v1/models/load':
         loaded.add(nameIn(asked));
-        return { body: { model_instance_id: nameIn(asked), load_time_seconds: 9.1 } };
+        return ok({ model_instance_id: nameIn(asked), load_time_seconds: 9.1 });
       case '/api/v1/models/unload': {
         const id = String(asked.json['instance_id']);
         loaded.delete(id);
-        return { body: { instance_id: id } };
+        return ok({ instance_id: id });
       }
       default:
-        return { body: { error: 'Unexpected endpoint or method. Returning 200 anyway' } };
+        return ok({ error: 'Unexpected endpoint or method. Returning 200 anyway' });
     }
   },
   // github.com/mostlygeek/llama-swap/blob/main/internal/server: server.go, api.go, apigroup.go.
   'llama-swap'({ method, path }, loaded) {
     const [, named = ''] = /^\/(?:upstream|api\/models\/unload)\/([^/]+)/.exec(path) ?? [];
-    if (path === '/v1/models')
-      return list(
-        'llama-swap',
-        OWN.map((id) => ({ id })),
-      );
+    if (path === '/v1/models') return listed('llama-swap', ...OWN);
     if (path === '/running') {
-      return { body: { running: [...loaded].map((model) => ({ model, state: 'ready' })) } };
+      return ok({ running: [...loaded].map((model) => ({ model, state: 'ready' })) });
     }
     if (path.startsWith('/upstream/')) {
       loaded.add(named);
-      return { body: { status: 'ok' } };
+      return ok({ status: 'ok' });
     }
     if (method === 'POST' && path.startsWith('/api/models/unload/')) {
       loaded.delete(named);
@@ -105,7 +95,7 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
     const awake = loaded.has('small') ? 1 : 0;
     switch (path) {
       case '/v1/models':
-        return list('vllm', [{ id: 'small', root: 'Org/small' }]);
+        return ok({ data: [{ id: 'small', owned_by: 'vllm', root: 'Org/small' }] });
       case '/health':
         return '';
       case '/metrics':
@@ -124,18 +114,13 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
   docker(asked, loaded) {
     switch (asked.path) {
       case '/engines/v1/models':
-        return list(
-          'docker',
-          OWN.map((id) => ({ id })),
-        );
+        return listed('docker', ...OWN);
       case '/engines/ps':
-        return {
-          body: [...loaded].map((name) => ({ backend_name: 'llama.cpp', model_name: name })),
-        };
+        return ok([...loaded].map((name) => ({ backend_name: 'llama.cpp', model_name: name })));
       case '/engines/unload': {
         const { models } = asked.json as { readonly models: readonly string[] };
         for (const model of models) loaded.delete(model);
-        return { body: { unloaded_runners: models.length } };
+        return ok({ unloaded_runners: models.length });
       }
       case '/engines/v1/chat/completions':
         if (asked.headers['x-preload-only'] === 'true') loaded.add(nameIn(asked));
@@ -147,34 +132,39 @@ export const SCRIPTS: Partial<Record<EngineKind, Script>> = {
   // It holds its one model as long as it runs.
   mlx: ({ path }) =>
     path === '/v1/models'
-      ? { body: { object: 'list', data: [{ id: 'small' }] } }
+      ? listed(null, 'small')
       : path === '/health'
-        ? { body: { status: 'ok' } }
+        ? ok({ status: 'ok' })
         : null,
-};
+} satisfies Partial<Record<EngineKind, Script>>;
+
+export type ScriptedKind = keyof typeof SCRIPTS;
 
 /** Starts one that holds `held`; it ends with the test. */
 export async function startScripted(
-  script: Script,
+  kind: ScriptedKind,
   held: readonly string[],
-  headers: Readonly<Record<string, string>> = {},
 ): Promise<ScriptedEngine> {
+  const script: Script = SCRIPTS[kind];
   const loaded = new Set(held);
   const orders: string[] = [];
   const { promise: chatted, resolve: onChat } = Promise.withResolvers<void>();
-  const { url } = await startAnswering((call) => {
-    const { method, path, body } = call;
-    const json = (body === '' ? {} : JSON.parse(body)) as Record<string, unknown>;
-    // That of a verification has a limit, and is refused: while it waits, no memory is freed.
-    if (path === '/v1/chat/completions' && json['max_tokens'] === undefined) {
-      onChat();
-      return { body: '', hangs: true };
-    }
-    if (method !== 'GET') orders.push(`${method} ${path} ${body}`);
-    const before = loaded.size;
-    const route = script({ ...call, json }, loaded);
-    if (method === 'GET' && loaded.size !== before) orders.push(`GET ${path}`);
-    return route ?? { status: 404, body: 'Not Found' };
-  }, headers);
+  const { url } = await startAnswering(
+    (call) => {
+      const { method, path, body } = call;
+      const json = (body === '' ? {} : JSON.parse(body)) as Record<string, unknown>;
+      // That of a verification has a limit, and is refused: while it waits, no memory is freed.
+      if (path === '/v1/chat/completions' && json['max_tokens'] === undefined) {
+        onChat();
+        return { body: '', hangs: true };
+      }
+      if (method !== 'GET') orders.push(`${method} ${path} ${body}`);
+      const before = loaded.size;
+      const route = script({ ...call, json }, loaded);
+      if (method === 'GET' && loaded.size !== before) orders.push(`GET ${path}`);
+      return route ?? { status: 404, body: 'Not Found' };
+    },
+    kind === 'mlx' ? OF_PYTHON : {},
+  );
   return { url, loaded, orders, chatted };
 }

@@ -15,7 +15,6 @@ import {
 import { begin, over } from '../../support/agent-caller.ts';
 import { AT_ONCE_MS, millisecondsUntil } from '../../support/at-once.ts';
 import { OUTER_ADDRESS, postJson, send } from '../../support/http.ts';
-
 import {
   answerChunks,
   chunk,
@@ -23,6 +22,7 @@ import {
   cut,
   hang,
   json,
+  type Script,
   stall,
   startUpstream,
   STOP,
@@ -33,27 +33,30 @@ const ASK = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 
 const codeOf = (text: string) => (JSON.parse(text) as { error: { code: string } }).error.code;
 
+/** An agent in front of an engine that answers so. */
+async function serving(script: Script) {
+  const engine = await startModelServer(script);
+  return { engine, ...(await startServing(engine)) };
+}
+
 test('a request goes to the engine byte by byte, and its answer comes back the same way', async () => {
-  const engine = await startModelServer(json(200, completion('Hello')));
-  const { url } = await startServing(engine);
+  const { engine, url } = await serving(json(200, completion('Hello')));
   const answer = await postJson(url + CHAT, ASK);
   expect([answer.status, JSON.parse(answer.text)]).toEqual([200, completion('Hello')]);
   expect(engine.calls[0]).toMatchObject({ path: CHAT, json: ASK });
 });
 
 test('a stream arrives event by event, not at its end', async () => {
-  const engine = await startModelServer(stall(chunk({ content: 'first' })));
-  const { url } = await startServing(engine);
+  const { url } = await serving(stall(chunk({ content: 'first' })));
   const { res } = await begin(url);
   const [piece] = (await once(res, 'data')) as [Buffer];
   expect(piece.toString()).toContain('first');
 });
 
 test('only listed headers go to the engine and back', async () => {
-  const engine = await startModelServer(
+  const { engine, url } = await serving(
     json(200, {}, { 'set-cookie': 'a=b', 'x-request-id': 'r', 'access-control-allow-origin': '*' }),
   );
-  const { url } = await startServing(engine);
   const { headers } = await postJson(url + CHAT, ASK, {
     cookie: 'session=secret',
     'x-api-key': 'k',
@@ -102,15 +105,14 @@ test('the answer without an engine says what to do', async () => {
 });
 
 test('a redirect of the engine is not passed on', async () => {
-  const engine = await startModelServer(json(302, {}, { location: 'http://elsewhere.test/' }));
-  const { url } = await startServing(engine);
+  const { url } = await serving(json(302, {}, { location: 'http://elsewhere.test/' }));
   const answer = await postJson(url + CHAT, ASK);
   expect([answer.status, codeOf(answer.text)]).toEqual([502, 'engine_bad_response']);
   expect(answer.headers.location).toBeUndefined();
 });
 
 test('an answer that is cut short does not look whole', async () => {
-  const { url, agent } = await startServing(await startModelServer(cut(chunk({ content: 'a' }))));
+  const { url, agent } = await serving(cut(chunk({ content: 'a' })));
   const { res } = await begin(url);
   await over(res);
   expect(res.complete).toBe(false);
@@ -119,8 +121,7 @@ test('an answer that is cut short does not look whole', async () => {
 });
 
 test('the call of the engine is aborted within 50 ms when the caller goes away', async () => {
-  const engine = await startModelServer(stall(chunk({ content: 'a' })));
-  const { url, agent } = await startServing(engine);
+  const { engine, url, agent } = await serving(stall(chunk({ content: 'a' })));
   const { req } = await begin(url);
   const call = await engine.call(1);
   req.destroy();
@@ -160,8 +161,7 @@ test.each([
   ['a body that is no JSON by its type', 415, '{}', { 'content-type': 'text/plain' }],
   ['a compressed body', 415, '{}', { 'content-encoding': 'gzip' }],
 ])('%s is refused with %i', async (_what, status, body, headers) => {
-  const engine = await startModelServer(hang);
-  const { url } = await startServing(engine);
+  const { engine, url } = await serving(hang);
   const all = { 'content-type': 'application/json', ...headers };
   const answer = await send(url + CHAT, { method: 'POST', headers: all, body });
   expect([answer.status, codeOf(answer.text)]).toEqual([
@@ -172,8 +172,7 @@ test.each([
 });
 
 test('a body beyond the memory for all bodies gets the error that the machine is busy', async () => {
-  const engine = await startModelServer(hang);
-  const { url } = await startServing(engine);
+  const { engine, url } = await serving(hang);
   // The test's agent has room for two of these.
   const large = { ...ASK, user: 'x'.repeat(900_000) };
   const asking = [1, 2].map(() => {
@@ -297,7 +296,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
 const STRANGER = { 'x-forwarded-for': '10.0.0.9' };
 
 test('a caller without the token gets the proof of identity for its nonce, and nothing else', async () => {
-  const { url, agent } = await startServing(await startModelServer(hang));
+  const { url, agent } = await serving(hang);
   const health = await send(`${url}/health?nonce=00ff`, { headers: STRANGER });
   expect(JSON.parse(health.text)).toEqual({
     status: 'ok',
@@ -314,7 +313,7 @@ test('a caller without the token gets the proof of identity for its nonce, and n
 });
 
 test('the agent’s /health reports engine and model, and proves the identity of the machine', async () => {
-  const { url, agent, directory, clock } = await startServing(await startModelServer(hang));
+  const { url, agent, directory, clock } = await serving(hang);
   clock.advance(4000);
   const answer = await send(`${url}/health?nonce=00ff`);
   const body = JSON.parse(answer.text) as { id: string; signature: string };
@@ -334,8 +333,7 @@ test('the agent’s /health reports engine and model, and proves the identity of
 });
 
 test('a pause aborts the running requests and refuses new ones', async () => {
-  const engine = await startModelServer(stall(chunk({ content: 'a' })));
-  const { url, agent } = await startServing(engine);
+  const { engine, url, agent } = await serving(stall(chunk({ content: 'a' })));
   const { res } = await begin(url);
   const gone = over(res);
   await agent.setMode('paused');
@@ -351,8 +349,7 @@ test('a pause aborts the running requests and refuses new ones', async () => {
 });
 
 test('a drain lets running requests finish, then the machine is paused', async () => {
-  const engine = await startModelServer(stall(...answerChunks('a').slice(0, 2)));
-  const { url, agent } = await startServing(engine);
+  const { engine, url, agent } = await serving(stall(...answerChunks('a').slice(0, 2)));
   const { res } = await begin(url);
   await agent.setMode('drained');
   expect(agent.view()).toMatchObject({

@@ -1,29 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { agentRecord, type AgentState } from '../../../main/agent/record.ts';
+import { agentRecord } from '../../../main/agent/record.ts';
 import { createTelemetry } from '../../../main/agent/telemetry/telemetry.ts';
 import type { StartTool } from '../../../main/agent/telemetry/tool-process.ts';
-import { hearingRegistry, startAgent, turn, until } from '../../support/agent.ts';
+import { AGENT_STATE, hearingRegistry, startAgent, turn, until } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { fileTree, HANGS, prints, stubTools } from '../../support/stub-tool.ts';
 import type { Machine } from './machine.ts';
 import { MACHINES } from './machines.ts';
-
-const STATE: AgentState = {
-  mode: 'on',
-  inFlight: 0,
-  requestsServed: 0,
-  tokensGenerated: 0,
-  decodeTps: null,
-  lastModel: null,
-  region: null,
-  agentVersion: '0.1.0',
-  agentUrl: '',
-  uptimeS: 0,
-  energy: undefined,
-};
 
 /** Telemetry of such a machine: its tools are real processes, and so is systeminformation where it can run here. */
 function on({ platform, tools, files = {}, library }: Machine) {
@@ -68,7 +54,7 @@ test.each(MACHINES.map((machine) => [machine.name, machine] as const))(
       return isAnswered();
     });
     await until(() => telemetry.read().gpus.state !== 'starting');
-    const record = agentRecord(telemetry.read(), null, STATE);
+    const record = agentRecord(telemetry.read(), null, AGENT_STATE);
     expect(record.gpu.devices).toHaveLength(machine.devices.length);
     expect(record.gpu.devices).toMatchObject(machine.devices);
     expect(record).toMatchObject(machine.chip ?? {});

@@ -2,25 +2,24 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../../main/config/load.ts';
 import { createLifecycle } from '../../../main/gateway/api/lifecycle.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { configOf } from '../../support/config.ts';
 import { listening } from '../../support/listening.ts';
 
 /** A gateway's start on a port that another server has. */
 async function startOnTakenPort() {
   const other = createServer();
   const port = await listening(other);
-  const loaded = loadConfig({ INGLENOOK_PORT: String(port) }, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
+  const config = configOf({ INGLENOOK_PORT: String(port) });
   const said: string[] = [];
   const clock = createManualClock();
   const onPortTaken = (message: string) => void said.push(message);
   const lifecycle = createLifecycle(() => createServer(), { clock, log: silentLog, onPortTaken });
   onTestFinished(() => lifecycle.stop(0));
-  return { other, port, said, clock, lifecycle, started: lifecycle.start(loaded.config) };
+  return { other, port, said, clock, lifecycle, started: lifecycle.start(config) };
 }
 
 test('a start waits for a port that is taken, says so once, and uses the port as soon as it is free', async () => {
@@ -49,8 +48,6 @@ test('a start whose port stays taken gives up after 5 s and names the port', asy
 
 /** A gateway on loopback, whose requests wait for the test to answer. */
 async function startWaiting() {
-  const loaded = loadConfig({ INGLENOOK_PORT: '0' }, {});
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join('\n'));
   const running: ServerResponse[] = [];
   const makeServer = () =>
     createServer((req, res) => {
@@ -61,7 +58,7 @@ async function startWaiting() {
   const edges = { clock: systemClock, log: silentLog, onPortTaken: null };
   const lifecycle = createLifecycle(makeServer, edges);
   onTestFinished(() => lifecycle.stop(0));
-  expect(await lifecycle.start(loaded.config)).toEqual({ ok: true });
+  expect(await lifecycle.start(configOf({ INGLENOOK_PORT: '0' }))).toEqual({ ok: true });
   const { port } = new URL(lifecycle.url());
   const at = (address: string, path = '/') => fetch(`http://${address}:${port}${path}`);
   return { lifecycle, running, port, at };

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import { loadConfig } from '../../../main/config/load.ts';
 import { orderFor } from '../../../main/gateway/routing/candidates.ts';
 import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
 import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
@@ -12,6 +11,7 @@ import {
   remoteUpstreams,
   servesModel,
 } from '../../../main/gateway/upstream/upstreams.ts';
+import { asVariables, configOf } from '../../support/config.ts';
 import { chatCall } from '../../support/chat-call.ts';
 import { at } from '../../support/words.ts';
 
@@ -20,13 +20,7 @@ const URLS = at(Object.fromEntries(Object.values(NAMES).map((id) => [id, `http:/
 
 /** All upstreams, `local` with the models given, and settings as the environment names them. */
 function world(models: readonly string[] | null, settings: Readonly<Record<string, string>>) {
-  const env = Object.entries({ ...URLS, ...settings });
-  const loaded = loadConfig(
-    Object.fromEntries(env.map(([name, value]) => [`INGLENOOK_${name}`, value])),
-    {},
-  );
-  if (loaded.kind === 'refused') throw new Error(loaded.problems.join());
-  const { config } = loaded;
+  const config = configOf(asVariables({ ...URLS, ...settings }));
   const baseAddress = parseBaseAddress('http://local.test', 'local');
   const target = { provider: null, baseAddress, models, ownedBy: null, gatewayToken: null };
   const local: LocalChoice =

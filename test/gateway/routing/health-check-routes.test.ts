@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../../../main/config/load.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { isUp, createHealthCheck } from '../../../main/gateway/routing/health-check-routes.ts';
@@ -7,6 +6,7 @@ import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type Answering, startByteServer } from '../../support/byte-server.ts';
+import { configOf } from '../../support/config.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
@@ -16,9 +16,7 @@ async function checking(answering: Answering) {
   const http = createHttpClient();
   onTestFinished(() => http.close());
   const server = await startByteServer('http', answering);
-  const loaded = loadConfig({}, {});
-  if (loaded.kind === 'refused') throw new Error('no settings');
-  const { config } = loaded;
+  const config = configOf({});
   const baseAddress = parseBaseAddress(server.origin, 'local');
   const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
   const checkHealth = createHealthCheck({

@@ -1,16 +1,14 @@
 import { expect, test } from 'vitest';
 import { outcomeOf, type RequestRow } from '#shared/live.ts';
-import { loadConfig } from '../../../main/config/load.ts';
 import type { UsageWrite } from '../../../main/gateway/usage/queries.ts';
 import type { UsageOperations } from '../../../main/gateway/usage/tables.ts';
 import type { DatabasePart } from '../../../main/platform/database/client.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { configOf } from '../../support/config.ts';
 import { request } from '../../renderer/builders.ts';
 
 test('all requests of a burst are counted, and its newest rows written: a thousand answered, a thousand others', () => {
-  const loaded = loadConfig({}, {});
-  if (loaded.kind === 'refused') throw new Error('the defaults are refused');
   const clock = createManualClock();
   const writes: UsageWrite[] = [];
   const part: DatabasePart<UsageOperations> = {
@@ -21,7 +19,7 @@ test('all requests of a burst are counted, and its newest rows written: a thousa
     },
     problem: () => null,
   };
-  const { config } = loaded;
+  const config = configOf({});
   const recorder = createUsageRecorder(part, {
     clock,
     config: () => config,

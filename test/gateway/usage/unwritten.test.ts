@@ -3,20 +3,18 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { outcomeOf } from '#shared/live.ts';
 import { DATABASE_FILE } from '../../../main/app/database.ts';
-import { loadConfig } from '../../../main/config/load.ts';
 import { queryOf } from '../../../main/gateway/usage/queries.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
 import type { UsageOperations } from '../../../main/gateway/usage/tables.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { configOf } from '../../support/config.ts';
 import { openDatabaseHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { attempt, request } from '../../renderer/builders.ts';
 
 async function recorderAt(path: string, joules = 0) {
-  const loaded = loadConfig({}, {});
-  if (loaded.kind === 'refused') throw new Error('the defaults are refused');
-  const { config } = loaded;
+  const config = configOf({});
   const clock = createManualClock();
   const database = await openDatabaseHere(path, { log: silentLog, clock });
   onTestFinished(() => database.close());
