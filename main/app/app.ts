@@ -111,11 +111,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     ownPorts: () => machine.agent?.ports() ?? [],
     traffic: (id) => gateway.traffic(id),
     changed,
-    enrolled: (id) => gateway.providerChanged(id),
-    recovered: (id) => gateway.providerRecovered(id),
-    emptied: (id, left) => gateway.providerEmptied(id, left),
-    proved: (id) => gateway.providerProved(id),
-    removed: (id) => gateway.providerRemoved(id),
+    events: () => gateway.machineEvents,
   });
   const machine = createThisMachine({
     ...common,

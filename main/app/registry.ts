@@ -3,6 +3,7 @@ import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider, ProviderTraffic } from '#shared/provider.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import type { KnownMachines } from '../gateway/monitoring/monitor.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
@@ -34,22 +35,14 @@ export interface ProvidersDeps {
   readonly traffic: (id: string) => ProviderTraffic;
   /** A provider's record has changed. */
   readonly changed: () => void;
-  /** A provider was enrolled again and has a new token. */
-  readonly enrolled: (id: string) => void;
-  /** The agent reports that its engine is healthy again, or came back online with a healthy one. */
-  readonly recovered: (id: string) => void;
-  /** The engine has lost what it had read, but for the models that are still loaded. */
-  readonly emptied: (id: string, loaded: readonly string[]) => void;
-  /** A machine has answered the completion of its verification. */
-  readonly proved: (id: string) => void;
-  readonly removed: (id: string) => void;
+  readonly events: () => Gateway['machineEvents'];
 }
 
 /** The registry and its verifier, as the gateway uses them. */
 export type Providers = ReturnType<typeof createProviders>;
 
 export function createProviders(deps: ProvidersDeps) {
-  const { config, opened, http, clock, random, log } = deps;
+  const { config, opened, http, clock, random, log, events } = deps;
   const { store, state } = opened;
   const registry = createRegistry({
     store,
@@ -60,21 +53,21 @@ export function createProviders(deps: ProvidersDeps) {
     heartbeatMs: () => config().agent.heartbeatMs,
     verifier: {
       providerChanged(id, news) {
-        if (news.includes('enrolled')) deps.enrolled(id);
-        if (hasRecovered(news, registry.get(id))) deps.recovered(id);
-        if (news.includes('emptied')) deps.emptied(id, stillLoaded(news, registry.get(id)));
+        if (news.includes('enrolled')) events().enrolled(id);
+        if (hasRecovered(news, registry.get(id))) events().recovered(id);
+        if (news.includes('emptied')) events().emptied(id, stillLoaded(news, registry.get(id)));
         verifier.providerChanged(id, news);
       },
       verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
       removed(id) {
-        deps.removed(id);
+        events().removed(id);
         verifier.removed(id);
       },
     },
     addresses: () => config().gateway.poolAddresses,
     traffic: deps.traffic,
     changed: deps.changed,
-    proved: deps.proved,
+    proved: (id) => events().proved(id),
   });
   const verifier: Verifier = createVerifier({
     host: registry.verifierHost,

@@ -31,8 +31,8 @@ import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener } from './api/express.ts';
 import { createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
-import { createIdentify, type Identify } from './auth/identity.ts';
-import { type Browsers, createBrowsers, createSessions, type Sessions } from './auth/sessions.ts';
+import { createIdentify } from './auth/identity.ts';
+import { createBrowsers, createSessions } from './auth/sessions.ts';
 import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
@@ -58,20 +58,11 @@ import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
-type SharedDeps =
-  | 'config'
-  | 'http'
-  | 'clock'
-  | 'random'
-  | 'log'
-  | 'pickLocal'
-  | 'engineAt'
-  | 'machines'
-  | 'keep'
-  | 'usage';
+/** What the gateway itself tells the monitor. */
+type OwnDeps = 'memory' | 'app' | 'opened' | 'admission' | 'watched';
 
 export interface GatewayDeps
-  extends Pick<MonitorDeps, SharedDeps>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
+  extends Omit<MonitorDeps, OwnDeps>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
   /** Reads the models of the own engines now. */
   readonly enginesChanged: () => Promise<void>;
@@ -133,8 +124,8 @@ export function createGateway(deps: GatewayDeps) {
   const catalogue = createModelCatalogue({ memory, http, clock, config });
   const checksDeps = { memory, http, clock, config, pickLocal };
   const { checker, hung } = createChecks(checksDeps, monitor, remotes);
-  const { sessions, browsers, identify } = accessOf(deps, lifecycle);
-  const controlLink = () => `${lifecycle.url()}/#code=${sessions.newCode()}`;
+  const access = accessOf(deps, lifecycle);
+  const { identify, controlLink } = access;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
   const gatewayUrl = ({ headers }: Request) =>
     isAskedOnLoopback(headers) ? lifecycle.outsideUrl() : askedUrl(headers);
@@ -145,10 +136,7 @@ export function createGateway(deps: GatewayDeps) {
     catalogue,
     remotes,
     checker,
-    sessions,
-    identify,
-    browsers,
-    controlLink,
+    access,
     lifecycle,
   });
   // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
@@ -233,13 +221,14 @@ function stackOf(error: unknown): string {
 }
 
 /** Who has control: the holder of the token, sessions and remembered browsers. */
-function accessOf(deps: GatewayDeps, { isShared }: Lifecycle) {
+function accessOf(deps: GatewayDeps, { isShared, url }: Lifecycle) {
   const { clock, config, controlToken, keys } = deps;
   const sessions = createSessions(clock, deps.keepSessions, { reusesCodes: deps.isDemo });
   const browsers = createBrowsers(clock, deps.keepBrowsers);
   const isSession = (token: string) => sessions.isSession(token) || browsers.isRemembered(token);
   const identify = createIdentify({ config, controlToken, keys, isShared }, isSession);
-  return { sessions, browsers, identify };
+  const controlLink = () => `${url()}/#code=${sessions.newCode()}`;
+  return { sessions, browsers, identify, controlLink };
 }
 
 interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
@@ -248,10 +237,7 @@ interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
   readonly catalogue: ModelCatalogue;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly checker: Checker;
-  readonly sessions: Sessions;
-  readonly identify: Identify;
-  readonly browsers: Browsers;
-  readonly controlLink: () => string;
+  readonly access: ReturnType<typeof accessOf>;
   readonly lifecycle: Lifecycle;
 }
 
@@ -259,7 +245,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { config, http, clock, keys, machines, settings, app, gpus, isDemo } = deps;
   const { engineAt, enginesChanged, identifyLocal, about, controlToken, ownPackage } = deps;
   const { pickLocal, monitor, memory, catalogue, remotes, checker, lifecycle } = parts;
-  const { sessions, browsers, identify, controlLink } = parts;
+  const { sessions, browsers, identify, controlLink } = parts.access;
   const { circuits, keyLimits, usage, feed, warmup, sightings } = monitor;
   const { summary, nameOf } = machines;
   const isProvider = (id: string) => machines.excerpt(id) !== null;
@@ -315,21 +301,24 @@ function changeHandlers(
     },
     traffic: (id: string): ProviderTraffic =>
       providerTraffic(memory.of(id), counters.inFlightAt(id)),
-    /** A provider has a new token, so its circuit and exclusions no longer apply. */
-    providerChanged: (id: string) => replaced(id),
-    /** A provider or its engine is available again: the next request may probe it at once. */
-    providerRecovered: (id: string) => checker.recovered(id),
-    /** A provider's engine has lost the prompts in its cache, but those of the models that are still loaded. */
-    providerEmptied(id: string, loaded: readonly string[]) {
-      memory.emptied(id, (model) => listedName(loaded, model) !== null);
-    },
-    /** A provider has answered the completion of its verification. */
-    providerProved: (id: string) => checker.passed(id),
-    /** A provider was removed: everything known about it is discarded. */
-    providerRemoved(id: string) {
-      checker.removed(id);
-      memory.drop(id);
-      unsaved();
+    /** What happens to machines of the registry. */
+    machineEvents: {
+      /** It has a new token, so its circuit and exclusions no longer apply. */
+      enrolled: (id: string) => replaced(id),
+      /** Its engine is healthy again, or it is back with a healthy one: the next request may probe it at once. */
+      recovered: (id: string) => checker.recovered(id),
+      /** Its engine has lost the prompts in its cache, but those of the models that are still loaded. */
+      emptied(id: string, loaded: readonly string[]) {
+        memory.emptied(id, (model) => listedName(loaded, model) !== null);
+      },
+      /** It has answered the completion of its verification. */
+      proved: (id: string) => checker.passed(id),
+      /** Everything known about it is discarded. */
+      removed(id: string) {
+        checker.removed(id);
+        memory.drop(id);
+        unsaved();
+      },
     },
   };
 }
