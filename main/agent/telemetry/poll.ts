@@ -27,7 +27,7 @@ interface PollOptions {
 }
 
 /** One reading per heartbeat. */
-export const READ_MS = 15_000;
+const READ_MS = 15_000;
 const RETRY_MAX_MS = 300_000;
 /** After this many failures the cards are dropped, unless the driver has hung. */
 const FAILURES_TO_FORGET = 3;

@@ -1,5 +1,5 @@
 import currentProcess, { argv, env, exit, stdout } from 'node:process';
-import { cpu, graphics, mem, system } from 'systeminformation';
+import { cpu, graphics, system } from 'systeminformation';
 
 /**
  * Runs systeminformation in a separate process, prints its answers as JSON and exits, because some of its calls block
@@ -14,10 +14,6 @@ const TOPICS = {
     return { manufacturer, model, performanceCores, efficiencyCores };
   },
   graphics: async () => (await graphics()).controllers,
-  memory: async () => {
-    const { total, available } = await mem();
-    return { total, available };
-  },
 };
 
 export type HelperTopic = keyof typeof TOPICS;

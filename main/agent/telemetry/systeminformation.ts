@@ -10,7 +10,7 @@ import {
   parsePciAddress,
   deviceOf,
 } from './gpu-device.ts';
-import { createPollCollector, type Poll, READ_MS } from './poll.ts';
+import { createPollCollector, type Poll } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
 import { runFirst, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
 
@@ -21,12 +21,6 @@ interface MachineFacts {
   readonly machineModel: string | null;
   readonly performanceCores: number | null;
   readonly efficiencyCores: number | null;
-}
-
-/** The machine's own memory. */
-export interface HostMemory {
-  readonly totalBytes: number;
-  readonly availableBytes: number;
 }
 
 interface LibraryEdges extends Pick<ToolEdges, 'clock'> {
@@ -56,24 +50,15 @@ const NO_FACTS: MachineFacts = factsOf(null);
  * changes. It has live values only for NVIDIA cards. On Windows they cost eight PowerShell processes a round
  * (sebhildebrandt/systeminformation#932), too many for an idle machine, so there it is asked once.
  */
-export function createLibrary(
-  { clock, platform, startHelper }: LibraryEdges,
-  isMemoryWanted: () => boolean,
-) {
+export function createLibrary({ clock, platform, startHelper }: LibraryEdges) {
   let facts: MachineFacts | null = null;
-  let memory: (HostMemory & { readonly ticks: number }) | null = null;
   let devices: readonly GpuDevice[] = [];
   let rounds = 0;
 
   function topics(): readonly HelperTopic[] {
-    if (facts === null) return ['machine', 'graphics', 'memory'];
+    if (facts === null) return ['machine', 'graphics'];
     const every = devices.some(isBusy) ? 1 : devices.some(isLive) ? IDLE_ROUNDS : SLOW_ROUNDS;
-    const isDue = rounds % every === 0 && platform === 'linux';
-    const isMemoryDue = (isDue || rounds % IDLE_ROUNDS === 0) && isMemoryWanted();
-    return [
-      ...(isDue ? (['graphics'] as const) : []),
-      ...(isMemoryDue ? (['memory'] as const) : []),
-    ];
+    return rounds % every === 0 && platform === 'linux' ? ['graphics'] : [];
   }
 
   async function poll(signal: AbortSignal, isHurried: boolean): Promise<Poll> {
@@ -87,21 +72,15 @@ export function createLibrary(
     const answer = result.kind === 'output' ? parseJson(result.text) : undefined;
     if (answer === undefined) return toolProblem([LIBRARY, ...args], result, REMEDY);
     facts ??= factsOf(memberOf(answer, 'machine'));
-    const told = memoryOf(memberOf(answer, 'memory'));
-    if (told !== null) memory = { ...told, ticks: clock.ticks() };
-    if (args.includes('graphics')) {
-      devices = listOf(memberOf(answer, 'graphics')).flatMap((each, at) =>
-        libraryCard(each, at, platform),
-      );
-    }
+    devices = listOf(memberOf(answer, 'graphics')).flatMap((each, at) =>
+      libraryCard(each, at, platform),
+    );
     return { kind: 'devices', devices, problems: [] };
   }
 
   return {
     gpus: createPollCollector(poll, { clock, source: LIBRARY }),
     facts: () => facts ?? NO_FACTS,
-    /** Null if it has not been read recently. */
-    memory: () => (memory !== null && clock.ticks() - memory.ticks <= 3 * READ_MS ? memory : null),
   };
 }
 
@@ -111,13 +90,6 @@ function factsOf(machine: unknown): MachineFacts {
     performanceCores: numberOf(memberOf(machine, 'performanceCores')),
     efficiencyCores: numberOf(memberOf(machine, 'efficiencyCores')),
   };
-}
-
-function memoryOf(memory: unknown): HostMemory | null {
-  const totalBytes = numberOf(memberOf(memory, 'total'));
-  const availableBytes = numberOf(memberOf(memory, 'available'));
-  if (totalBytes === null || availableBytes === null) return null;
-  return { totalBytes, availableBytes };
 }
 
 /** What board vendors and containers report instead of a model. */

@@ -17,7 +17,7 @@ import {
 import { createIntelCollector } from './intel.ts';
 import { createNvidiaCollector } from './nvidia.ts';
 import { createKernelFiles, type KernelFiles, mebibytes } from './sysfs.ts';
-import { createLibrary, type HostMemory } from './systeminformation.ts';
+import { createLibrary } from './systeminformation.ts';
 import {
   createStartTool,
   outputOf,
@@ -56,8 +56,7 @@ export function createTelemetry(options: TelemetryOptions) {
   const startTool = options.startTool ?? createStartTool(options);
   const startHelper = options.startHelper ?? nodeHelper(startTool);
   const edges = { clock, platform, files, startTool, startHelper };
-  const isMemoryWanted = () => collectors.some((each) => each.read().devices.some(needsHostMemory));
-  const library = createLibrary(edges, isMemoryWanted);
+  const library = createLibrary(edges);
   const collectors = gpuCollectors(edges, library.gpus);
   const tailnet = createTailnetWatch(edges);
   // The library comes first, because other collectors wait for its first round.
@@ -72,7 +71,7 @@ export function createTelemetry(options: TelemetryOptions) {
     },
     /** Returns at once. */
     read(): Telemetry {
-      const memory = library.memory() ?? systemMemory();
+      const memory = { totalBytes: totalmem(), availableBytes: freemem() };
       const own = collectors.map((collector) => collector.read());
       const { devices, ...reading } = mergedReading(library.gpus.read(), own);
       const { machineModel, performanceCores, efficiencyCores } = library.facts();
@@ -104,16 +103,16 @@ function nodeHelper(startTool: StartTool): StartTool {
       : { kill() {}, ended: Promise.resolve({ kind: 'missing' }) };
 }
 
-function systemMemory(): HostMemory {
-  return { totalBytes: totalmem(), availableBytes: freemem() };
+/** The machine's own memory. */
+interface HostMemory {
+  readonly totalBytes: number;
+  /** On Linux, with what the kernel would give up for it. */
+  readonly availableBytes: number;
 }
-
-const needsHostMemory = ({ isUnified, memoryTotalMb }: GpuDevice): boolean =>
-  isUnified && memoryTotalMb === null;
 
 /** For a card that uses the machine's memory, the system reports what the driver does not. */
 export function withHostMemory(device: GpuDevice, memory: HostMemory): GpuDevice {
-  if (!needsHostMemory(device)) return device;
+  if (!device.isUnified || device.memoryTotalMb !== null) return device;
   const total = mebibytes(memory.totalBytes) ?? 0;
   const used = device.memoryUsedMb ?? total - (mebibytes(memory.availableBytes) ?? 0);
   return {

@@ -1,9 +1,11 @@
+import { totalmem } from 'node:os';
 import { prints } from '../../support/stub-tool.ts';
 import { fixture } from '../fixture.ts';
 import { lspci, type Machine } from './machine.ts';
 import { NVIDIA_MACHINES } from './machines-nvidia.ts';
 
-const GIB = 1024 ** 3;
+/** An Apple chip uses the memory of its machine, here of the one that runs the test. */
+const OWN_MB = Math.round(totalmem() / 1024 ** 2);
 const NOT_TOLD = {
   memory_used_mb: null,
   memory_free_mb: null,
@@ -120,15 +122,14 @@ export const MACHINES: readonly Machine[] = [
           cores: '10',
         },
       ],
-      memory: { total: 16 * GIB, available: 8 * GIB },
     },
     tools: { ioreg: prints(fixture('ioreg.txt')) },
     devices: [
       {
         name: 'Apple M4',
-        memory_total_mb: 16384,
+        memory_total_mb: OWN_MB,
         memory_used_mb: 335,
-        memory_free_mb: 16049,
+        memory_free_mb: OWN_MB - 335,
         util_gpu: 21,
         util_memory: null,
         temperature_c: null,
@@ -142,7 +143,6 @@ export const MACHINES: readonly Machine[] = [
     platform: 'darwin',
     library: {
       graphics: [{ vendor: 'Apple', model: 'Apple M1 Pro', vramDynamic: true, cores: '14' }],
-      memory: { total: 16 * GIB, available: 8 * GIB },
     },
     tools: { ioreg: prints(fixture('ioreg-m1.txt')) },
     devices: [{ name: 'Apple M1 Pro', memory_used_mb: 325, util_gpu: 2 }],
