@@ -9,7 +9,7 @@ import { platform } from 'node:process';
 import { providerIdOf, publicKeyOf } from '../platform/agent-identity.ts';
 import { z } from 'zod';
 import { parseJson } from '../platform/json.ts';
-import { isSecretShaped } from '../platform/secrets.ts';
+import { digestOf, isSecretShaped } from '../platform/secrets.ts';
 import { createTurns } from '../platform/async.ts';
 import type { Log } from '../platform/log.ts';
 
@@ -165,11 +165,11 @@ export function createEnrollmentFile(directory: string, clock: Clock) {
       const { version: _, ...enrolment } = parsed;
       return { enrolment, warning: null };
     },
-    /** Returns the error code, or null once it is on disk. */
-    save: (enrolment: SavedEnrollment) =>
-      inTurn(() =>
-        failureAfter(replaceFileAsync(path, JSON.stringify({ version: 1, ...enrolment }))),
-      ),
+    /** `token` has bought it. Returns the error code, or null once it is on disk. */
+    save(enrolment: Omit<SavedEnrollment, 'tokenDigest'>, token: string) {
+      const saved = { version: 1, ...enrolment, tokenDigest: digestOf(token) };
+      return inTurn(() => failureAfter(replaceFileAsync(path, JSON.stringify(saved))));
+    },
     /** A missing file counts as removed. */
     remove: () => inTurn(() => failureAfter(rm(path, { force: true }))),
   };

@@ -3,7 +3,6 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { createHttpLink, linkProblemOf } from '../agent/registration/link.ts';
-import { enrollAt, keepEnrollment } from '../agent/registration/registration.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from '../agent/storage.ts';
 import { type LoadedConfig, loadSavedConfig } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';
@@ -182,20 +181,16 @@ async function joinStandalone(
     http,
     clock: systemClock,
   });
-  const outcome = await enrollAt(link, token, identity.id, new AbortController().signal);
+  const outcome = await link.enroll(token);
   http.close();
   if (outcome.kind !== 'enrolled') {
     const { happened, remedy } = linkProblemOf(outcome);
     return failed(remedy === null ? happened : `${happened}\n${remedy}`);
   }
-  const file = createEnrollmentFile(directory, systemClock);
-  const joinedAt = link.url;
-  const failure = await keepEnrollment(
-    file,
-    { origin: joinedAt, others: [origin, ...others] },
-    token,
-    outcome,
-  );
+  const { gatewayToken } = outcome;
+  const { id } = identity;
+  const joined = { registryUrl: link.url, others: [origin, ...others], id, gatewayToken };
+  const failure = await createEnrollmentFile(directory, systemClock).save(joined, token);
   if (failure !== null) {
     return failed(
       `The enrolment could not be written to ${directory} (${failure}), so it is lost.\nFix that, then join again with a new join command.`,
@@ -203,7 +198,7 @@ async function joinStandalone(
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
   const all = [...notes, ...writeAgentHost(agentHost, directory)];
-  return { kind: 'joined', origin: joinedAt, id: identity.id, notes: all };
+  return { kind: 'joined', origin: joined.registryUrl, id, notes: all };
 }
 
 function writeAgentHost(host: string | null, directory: string): readonly string[] {

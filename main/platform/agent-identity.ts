@@ -38,10 +38,6 @@ export function providerIdOf(publicKey: string): string {
   return `prv_${digest.slice(0, 32)}`;
 }
 
-export function isProviderId(text: string): boolean {
-  return /^prv_[0-9a-f]{32}$/.test(text);
-}
-
 const healthText = (nonce: string, id: string) => Buffer.from(`inglenook-health ${nonce} ${id}`);
 
 /** Agents sign no other text that a stranger sends. */

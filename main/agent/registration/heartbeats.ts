@@ -84,8 +84,8 @@ export function startHeartbeats(deps: HeartbeatDeps) {
       waiting.abort();
       forgetChange();
       void rounds.stop();
-      const limits = { timeoutMs: GOODBYE_TIMEOUT_MS, signal: new AbortController().signal };
-      await withTimeout(link.beat(deps.record(true), limits), { clock, ms: GOODBYE_TIMEOUT_MS });
+      const sent = link.beat(deps.record(true), { timeoutMs: GOODBYE_TIMEOUT_MS });
+      await withTimeout(sent, { clock, ms: GOODBYE_TIMEOUT_MS });
     },
   };
 }

@@ -3,7 +3,6 @@ import type { AgentStanding } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
-import { isProviderId } from '../../platform/agent-identity.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { signatureHeaders } from '../../platform/http-signature.ts';
 import { fetchBody, type FetchEdges, type FetchResult } from '../../platform/http/fetch-body.ts';
@@ -37,11 +36,11 @@ export type BeatOutcome =
   | LinkFailure;
 
 export type EnrollOutcome =
-  { readonly kind: 'enrolled'; readonly id: string; readonly gatewayToken: string } | LinkFailure;
+  { readonly kind: 'enrolled'; readonly gatewayToken: string } | LinkFailure;
 
 interface SendLimits {
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A way to a registry: in this process, or over HTTP. Its methods never throw. */
@@ -89,7 +88,7 @@ export function createOwnLink(own: OwnRegistry, id: string): RegistryLink {
 /** A link over HTTP, with which a machine can also enrol. */
 export interface HttpLink extends RegistryLink {
   readonly url: string;
-  enroll(token: string, limits: SendLimits): Promise<EnrollOutcome>;
+  enroll(token: string, signal?: AbortSignal): Promise<EnrollOutcome>;
 }
 
 interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
@@ -101,6 +100,7 @@ interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   readonly others: readonly string[];
 }
 
+const ENROLL_TIMEOUT_MS = 10_000;
 /** Answers are a few hundred bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** A gateway that is silent for this long is passed over, so that all are tried within the timeout of one exchange. */
@@ -178,7 +178,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
     };
     let best = await ask(first);
     for (const origin of others) {
-      if (stands(best) || clock.ticks() >= untilTicks || limits.signal.aborted) break;
+      if (stands(best) || clock.ticks() >= untilTicks || limits.signal?.aborted === true) break;
       const outcome = await ask(origin);
       if (stands(outcome) || (outcome.kind === 'unwritten' && best.kind !== 'unwritten'))
         best = outcome;
@@ -193,12 +193,12 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
       return current;
     },
     clockOffsetMs: () => clockOffsetMs,
-    enroll(token, limits) {
+    enroll(token, signal) {
       return send<EnrollOutcome>({
         path: '/api/v1/providers/enroll',
         body: jsonOf({ token, public_key: identity.publicKey }),
-        limits,
-        schema: enrolledSchema,
+        limits: { timeoutMs: ENROLL_TIMEOUT_MS, signal },
+        schema: enrolledSchema(identity.id),
         // Another gateway would accept or refuse the machine as this one does.
         stands: (answer) => !isTemporary(answer),
       });
@@ -239,11 +239,17 @@ export function isTemporary({ kind }: Outcome): boolean {
 
 const text = z.string().max(4096);
 
-const enrolledSchema = z
-  .object({ id: z.string().refine(isProviderId), gateway_token: z.string().refine(isSecretShaped) })
-  .transform(({ id, gateway_token: gatewayToken }): EnrollOutcome => {
-    return { kind: 'enrolled', id, gatewayToken };
-  });
+const enrolledSchema = (ownId: string) =>
+  z
+    .object({ id: z.string(), gateway_token: z.string().refine(isSecretShaped) })
+    .transform(({ id, gateway_token: gatewayToken }): EnrollOutcome => {
+      return id === ownId ? { kind: 'enrolled', gatewayToken } : OTHER_ID;
+    });
+
+const OTHER_ID: LinkFailure = {
+  kind: 'garbage',
+  message: 'The gateway answered for a different machine.',
+};
 
 const acceptedSchema = z
   .object({

@@ -16,9 +16,7 @@ import {
   type BeatOutcome,
   createOwnLink,
   createHttpLink,
-  type EnrollOutcome,
   isTemporary,
-  type LinkFailure,
   type LinkProblem,
   linkProblemOf,
   type OwnRegistry,
@@ -61,8 +59,6 @@ interface RegistrationDeps extends Pick<
 }
 
 type Membership = Pick<SavedEnrollment, 'registryUrl' | 'gatewayToken' | 'others'>;
-
-const ENROLL_TIMEOUT_MS = 10_000;
 
 /** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps) {
@@ -127,12 +123,14 @@ export function createRegistration(deps: RegistrationDeps) {
     const link = linkTo(origin);
     show({ ...NOWHERE, kind: 'joined', url: origin, state: 'starting' });
     for (let failures = 1; !signal.aborted; failures += 1) {
-      const outcome = await enrollAt(link, given, identity.id, signal);
+      const outcome = await link.enroll(given, signal);
       if (signal.aborted) return;
       if (outcome.kind === 'enrolled') {
-        const failure = await keepEnrollment(deps.file, { origin, others: [] }, given, outcome);
+        const { gatewayToken } = outcome;
+        const joined = { registryUrl: origin, others: [], id: identity.id, gatewayToken };
+        const failure = await deps.file.save(joined, given);
         if (signal.aborted) return;
-        connect(link, outcome.gatewayToken);
+        connect(link, gatewayToken);
         return show({ problem: failure === null ? null : notSaved(failure) });
       }
       const isFinal = !isTemporary(outcome);
@@ -181,15 +179,15 @@ export function createRegistration(deps: RegistrationDeps) {
       if (typeof url !== 'string') return { kind: 'failed', ...url };
       const named = [first, ...others];
       const link = linkTo(url, named);
-      const { signal: never } = new AbortController();
-      const outcome = await enrollAt(link, given, identity.id, never);
+      const outcome = await link.enroll(given);
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       // The gateway that the settings name stays first, whichever answered.
       const home = registryUrl === null ? link.url : url;
-      const place = { origin: home, others: named };
-      const failure = await keepEnrollment(deps.file, place, given, outcome);
+      const { gatewayToken } = outcome;
+      const joined = { registryUrl: home, others: named, id: identity.id, gatewayToken };
+      const failure = await deps.file.save(joined, given);
       const signal = await disconnect();
-      if (!signal.aborted) connectTo({ ...outcome, registryUrl: home, others: named });
+      if (!signal.aborted) connectTo(joined);
       const warning = failure === null ? null : notSaved(failure).happened;
       return { kind: 'joined', url: link.url, warning };
     },
@@ -239,34 +237,6 @@ function homeOf(origins: readonly (string | null)[], fixed: string | null): stri
   const named = registryOrigin(fixed);
   return named !== null && origins.includes(named) ? named : FIXED_URL;
 }
-
-/** Enrols the machine `id`. */
-export async function enrollAt(
-  link: HttpLink,
-  token: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<EnrollOutcome> {
-  const outcome = await link.enroll(token, { timeoutMs: ENROLL_TIMEOUT_MS, signal });
-  return outcome.kind === 'enrolled' && outcome.id !== id ? OTHER_ID : outcome;
-}
-
-/** Saves an enrolment; returns the error code, or null once it is on disk. */
-export function keepEnrollment(
-  file: EnrollmentFile,
-  { origin: registryUrl, others }: { readonly origin: string; readonly others: readonly string[] },
-  token: string,
-  { id, gatewayToken }: EnrolledOutcome,
-): Promise<string | null> {
-  return file.save({ registryUrl, others, id, gatewayToken, tokenDigest: digestOf(token) });
-}
-
-type EnrolledOutcome = Extract<EnrollOutcome, { readonly kind: 'enrolled' }>;
-
-const OTHER_ID: EnrollOutcome & LinkFailure = {
-  kind: 'garbage',
-  message: 'The gateway answered for a different machine.',
-};
 
 const BAD_URL: LinkProblem = {
   happened: 'The gateway address cannot be used.',

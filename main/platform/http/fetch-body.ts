@@ -25,7 +25,7 @@ export interface BodyRequest {
 export interface FetchEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** `detail` is a short text for logs and reports; only `kind` may be compared. */

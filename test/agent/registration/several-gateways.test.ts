@@ -12,7 +12,6 @@ import { createManualClock } from '../../support/clock.ts';
 import { listening } from '../../support/listening.ts';
 
 const ACCEPTED = {
-  id: `prv_${'a'.repeat(32)}`,
   status: 'serving',
   verification: { status: 'verified', failure_reason: '' },
   heartbeat_ms: 15_000,
@@ -35,7 +34,8 @@ async function gateway(): Promise<TestGateway> {
     request.resume();
     self.messages += 1;
     if (self.mode === 'away') request.socket.destroy();
-    if (self.mode === 'up') response.end(JSON.stringify(ACCEPTED));
+    const [, id] = /keyid="(.*?)"/.exec(String(request.headers['signature-input'])) ?? [];
+    if (self.mode === 'up') response.end(JSON.stringify({ ...ACCEPTED, id }));
     if (self.mode === 'refusing') response.writeHead(401).end(JSON.stringify(REFUSED));
     if (self.mode === 'unwritten') response.writeHead(503).end(JSON.stringify(UNWRITTEN));
   });
@@ -61,7 +61,7 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
     clock,
   });
   const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
-  const enroll = () => link.enroll(TOKEN, limits);
+  const enroll = () => link.enroll(TOKEN);
   return { link, clock, enroll, beat: () => link.beat(agentRecord(), limits) };
 }
 

@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createEnrollmentFile, openIdentity } from '../../../main/agent/storage.ts';
+import { digestOf } from '../../../main/platform/secrets.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 
@@ -60,12 +61,13 @@ test('an enrolment is kept as a secret, and a damaged one is set aside', async (
     registryUrl: 'http://gateway:47900',
     id: 'prv_1',
     gatewayToken: 'a'.repeat(64),
-    tokenDigest: 'd',
     others: ['http://cellar:47900'],
   };
-  expect(await file.save(enrolment)).toBeNull();
+  const token = 'b'.repeat(64);
+  expect(await file.save(enrolment, token)).toBeNull();
   expect(modeOf(join(directory, 'agent.json'))).toBe(0o600);
-  expect(file.load()).toEqual({ enrolment, warning: null });
+  const saved = { ...enrolment, tokenDigest: digestOf(token) };
+  expect(file.load()).toEqual({ enrolment: saved, warning: null });
   writeFileSync(join(directory, 'agent.json'), '{"version":1}');
   expect(file.load()).toMatchObject({
     enrolment: null,
