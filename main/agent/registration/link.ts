@@ -157,8 +157,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
 
   /** Sends a message once more if it could be corrected, but only once. */
   async function sendTo<T extends Outcome>(origin: string, message: Message<T>) {
-    const read = async () =>
-      readAnswer(await sendOnce(origin, message), clock.now(), message.schema);
+    const read = async () => readAnswer(await sendOnce(origin, message), message.schema);
     const first = await read();
     return isCorrected(first) ? read() : first;
   }
@@ -268,7 +267,7 @@ const acceptedSchema = z
 
 const errorSchema = z.object({ error: z.object({ message: z.string(), code: z.string() }) });
 
-function readAnswer<T>(result: FetchResult, nowMs: number, schema: z.ZodType<T>): T | LinkFailure {
+function readAnswer<T>(result: FetchResult, schema: z.ZodType<T>): T | LinkFailure {
   if (result.kind !== 'response')
     return { kind: 'unreachable', message: `The gateway did not answer: ${result.detail}.` };
   const { status, headers } = result;
@@ -279,7 +278,7 @@ function readAnswer<T>(result: FetchResult, nowMs: number, schema: z.ZodType<T>)
     error === undefined ? `The gateway answered HTTP ${status}.` : excerpt(error.message);
   if (error?.code === 'registry_unwritten') return { kind: 'unwritten', message };
   if (status === 429 || status >= 500)
-    return { kind: 'busy', message, retryAfterMs: retryAfter(headers, nowMs) };
+    return { kind: 'busy', message, retryAfterMs: retryAfter(headers) };
   if (error === undefined) return garbage(status);
   const { code } = error;
   switch (code) {
@@ -290,7 +289,7 @@ function readAnswer<T>(result: FetchResult, nowMs: number, schema: z.ZodType<T>)
       return { kind: code, message, last: Number.isSafeInteger(last) ? last : null };
     }
     case 'clock_skew':
-      return { kind: code, message, registryMs: dateIn(headers['date']) };
+      return { kind: code, message, registryMs: parseHttpDate(String(headers['date'])) };
     default:
       return { kind: 'refused', status, code: excerpt(code), message };
   }
@@ -301,14 +300,9 @@ function garbage(status: number): LinkFailure {
   return { kind: 'garbage', message };
 }
 
-const dateIn = (value: ResponseHeaders[string]) =>
-  typeof value === 'string' ? parseHttpDate(value) : null;
-
-/** `Retry-After` in milliseconds, from seconds or a date; null if it is missing or invalid. */
-function retryAfter({ 'retry-after': value }: ResponseHeaders, nowMs: number): number | null {
-  if (typeof value === 'string' && /^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
-  const at = dateIn(value);
-  return at === null ? null : Math.max(0, at - nowMs);
+/** `Retry-After` in milliseconds; null if it does not have whole seconds, as gateways write it. */
+function retryAfter({ 'retry-after': value }: ResponseHeaders): number | null {
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) * 1000 : null;
 }
 
 /** Human-readable. A null remedy: there is nothing to do but wait. */
