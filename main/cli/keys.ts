@@ -20,17 +20,36 @@ export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) =
 });
 
 /** Lists or changes the named keys of the running gateway. */
-export async function keys(input: Input): Promise<CommandOutcome> {
-  const { dataDirectory, words } = input;
+export async function keys({ dataDirectory, words, options }: Input): Promise<CommandOutcome> {
   const [action, name] = words;
-  const limits = limitsIn(input.options);
+  const limits = limitsIn(options);
   if (limits === null) return BAD_LIMIT;
   const hasLimits = Object.keys(limits).length > 0;
-  if (action === 'list' && name === undefined && !hasLimits) return list(dataDirectory);
-  if (name === undefined || action === 'list') return USAGE;
-  if (action === 'add') return add(dataDirectory, name, limits);
-  if (action === 'limit') return hasLimits ? limit(dataDirectory, name, limits) : NO_LIMIT;
-  return hasLimits ? USAGE : revoke(dataDirectory, name);
+  const takesLimits = action === 'add' || action === 'limit';
+  if ((name === undefined) !== (action === 'list') || (hasLimits && !takesLimits)) return USAGE;
+  const path = `keys/${encodeURIComponent(name ?? '')}`;
+  switch (action) {
+    case 'add': {
+      const call = { method: 'POST', path: 'keys', json: { name, limits } } as const;
+      return askThen(dataDirectory, call, (added: AddedKey) =>
+        answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`),
+      );
+    }
+    case 'limit': {
+      if (!hasLimits) return NO_LIMIT;
+      const call = { method: 'PATCH', path, json: { limits } } as const;
+      return askThen(dataDirectory, call, (limited: Pick<NamedKey, 'limits'>) => {
+        const now = limited.limits.map(limitText);
+        return answer(limited, `${name}: ${now.length === 0 ? 'no limit' : now.join(', ')}`);
+      });
+    }
+    case 'revoke':
+      return askThen(dataDirectory, { method: 'DELETE', path }, (body) =>
+        answer(body, `The key "${name}" is revoked.`),
+      );
+    default:
+      return askThen(dataDirectory, { method: 'GET', path: 'keys' }, listed);
+  }
 }
 
 const USAGE = failed(
@@ -59,9 +78,6 @@ function limitsIn(options: Input['options']): LimitChange | null {
   return change;
 }
 
-const list = (dataDirectory: string): Promise<CommandOutcome> =>
-  askThen(dataDirectory, { method: 'GET', path: 'keys' }, listed);
-
 function listed(all: KeyList): CommandOutcome {
   const width = Math.max(0, ...all.keys.map((key) => key.name.length));
   const lines = all.keys.map(({ name, createdAt, lastUsedAt, limits }) =>
@@ -83,28 +99,4 @@ const NONE =
 function limitText({ name, limit: most, used }: KeyLimitUse): string {
   const { of, period } = KEY_LIMITS[name];
   return `${used} of ${most} ${of} per ${period}`;
-}
-
-function add(dataDirectory: string, name: string, limits: LimitChange): Promise<CommandOutcome> {
-  const call = { method: 'POST', path: 'keys', json: { name, limits } } as const;
-  return askThen(dataDirectory, call, (added: AddedKey) =>
-    answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`),
-  );
-}
-
-function limit(dataDirectory: string, name: string, limits: LimitChange): Promise<CommandOutcome> {
-  const path = `keys/${encodeURIComponent(name)}`;
-  const call = { method: 'PATCH', path, json: { limits } } as const;
-  return askThen(dataDirectory, call, (limited: Pick<NamedKey, 'limits'>) => {
-    const now = limited.limits.map(limitText);
-    return answer(limited, `${name}: ${now.length === 0 ? 'no limit' : now.join(', ')}`);
-  });
-}
-
-function revoke(dataDirectory: string, name: string): Promise<CommandOutcome> {
-  const path = `keys/${encodeURIComponent(name)}`;
-  const call = { method: 'DELETE', path } as const;
-  return askThen(dataDirectory, call, (body: unknown) =>
-    answer(body, `The key "${name}" is revoked.`),
-  );
 }
