@@ -7,6 +7,7 @@ import {
   invalidRequest,
   type Refusal,
   type Route,
+  route,
   type RouteRequest,
   textAt,
 } from '../platform/http/routes.ts';
@@ -31,19 +32,11 @@ export function agentRoutes(agent: OwnersAgent | null): readonly Route[] {
   const withAgent =
     (answer: (agent: OwnersAgent, request: RouteRequest) => Answer | Promise<Answer>) =>
     (request: RouteRequest) => (agent === null ? SWITCHED_OFF : answer(agent, request));
-  const post = (name: string, answer: Parameters<typeof withAgent>[0]): Route => ({
-    method: 'POST',
-    paths: [`/api/v1/agent/${name}`],
-    access: 'control',
-    answer: withAgent(answer),
-  });
+  const post = (name: string, answer: Parameters<typeof withAgent>[0]) =>
+    route('POST', `/api/v1/agent/${name}`, 'control', withAgent(answer));
+  const view = withAgent((each) => answered(each.view()));
   return [
-    {
-      method: 'GET',
-      paths: ['/api/v1/agent'],
-      access: 'callers',
-      answer: withAgent((each) => answered(each.view())),
-    },
+    route('GET', '/api/v1/agent', 'callers', view),
     post('mode', setMode),
     post('free', free),
     post('models', changeModel),

@@ -3,7 +3,7 @@ import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import { createHost, type Host, type HostEdges, WINDOW_DIRECTORY } from '../app/app.ts';
 import { openDatabase } from '../app/database.ts';
 import { loadConfig } from '../config/load.ts';
-import { answered, invalidRequest, type Route } from '../platform/http/routes.ts';
+import { answered, invalidRequest, type Route, route } from '../platform/http/routes.ts';
 import { memberOf } from '../platform/json.ts';
 import { systemClock } from '../platform/clock.ts';
 import { silentLog } from '../platform/log.ts';
@@ -118,30 +118,17 @@ function demoEnvironment(
 
 /** The routes by which the window and curl break and heal upstreams, and stop and start the traffic. */
 const demoRoutes = ({ faults, traffic }: Pick<Demo, 'faults' | 'traffic'>): readonly Route[] => [
-  {
-    method: 'PUT',
-    paths: ['/api/v1/demo/faults/:id'],
-    access: 'control',
-    async answer({ params: { id = '' }, json }) {
-      const fault = DEMO_FAULTS.find((each) => each === memberOf(json, 'fault'));
-      if (!isUpstreamId(id) || fault === undefined)
-        return invalidRequest(
-          `An upstream's 'fault' is one of ${DEMO_FAULTS.join(', ')}.`,
-          'fault',
-        );
-      await faults.set(id, fault);
-      return answered({ faults: faults.view() });
-    },
-  },
-  {
-    method: 'PUT',
-    paths: ['/api/v1/demo/traffic'],
-    access: 'control',
-    answer({ json }) {
-      const on = memberOf(json, 'on');
-      if (typeof on !== 'boolean') return invalidRequest("'on' must be true or false.", 'on');
-      traffic.set(on);
-      return answered({ on });
-    },
-  },
+  route('PUT', '/api/v1/demo/faults/:id', 'control', async ({ params: { id = '' }, json }) => {
+    const fault = DEMO_FAULTS.find((each) => each === memberOf(json, 'fault'));
+    if (!isUpstreamId(id) || fault === undefined)
+      return invalidRequest(`An upstream's 'fault' is one of ${DEMO_FAULTS.join(', ')}.`, 'fault');
+    await faults.set(id, fault);
+    return answered({ faults: faults.view() });
+  }),
+  route('PUT', '/api/v1/demo/traffic', 'control', ({ json }) => {
+    const on = memberOf(json, 'on');
+    if (typeof on !== 'boolean') return invalidRequest("'on' must be true or false.", 'on');
+    traffic.set(on);
+    return answered({ on });
+  }),
 ];
