@@ -1,10 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import {
-  isLoopbackHost,
-  isWildcardHost,
-  outsideAddress,
-  urlHost,
-} from '../platform/http/addresses.ts';
+import { isLoopbackHost, outsideHost, urlHost } from '../platform/http/addresses.ts';
 import { bareHost, canonicalIp } from '../platform/network-guard.ts';
 import type { Tailnet } from './telemetry/telemetry.ts';
 
@@ -18,11 +13,7 @@ export function interfaceAddresses(): readonly string[] {
 
 /** URL at which others reach the agent; empty while it does not listen. */
 export function agentUrl(host: string, port: number | null): string {
-  if (port === null) return '';
-  const literal = bareHost(host);
-  if (literal === 'localhost') return `http://127.0.0.1:${port}`;
-  const outside = isWildcardHost(literal) ? outsideAddress() : null;
-  return `http://${urlHost(outside ?? literal)}:${port}`;
+  return port === null ? '' : `http://${urlHost(outsideHost(host))}:${port}`;
 }
 
 /** All names that are accepted in a `Host` header. */

@@ -14,7 +14,7 @@ import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { type Answer, answered, route, type Route, textAt } from '../../platform/http/routes.ts';
-import { outsideAddresses, urlHost } from '../../platform/http/addresses.ts';
+import { outsideAddresses, outsideHost, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
@@ -26,7 +26,7 @@ import type { Checker } from '../routing/checker.ts';
 import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { KeyLimits } from '../usage/budgets.ts';
-import { type Lifecycle, outsideHost } from './lifecycle.ts';
+import type { Lifecycle } from './lifecycle.ts';
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
 interface ControlDeps {

@@ -6,7 +6,8 @@ import {
   isLoopbackHost,
   isWildcardHost,
   listen,
-  outsideAddress,
+  literalHost,
+  outsideHost,
   urlHost,
 } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
@@ -113,7 +114,7 @@ export function createLifecycle(
     async prepareMove(hostAsSet: string): Promise<PreparedMove> {
       const now = listening;
       if (now === null || isMoving || stopping) return NOT_NOW;
-      const host = literalOf(hostAsSet);
+      const host = literalHost(hostAsSet);
       if (host !== now.host && (isWildcardHost(host) || isWildcardHost(now.host)))
         return { kind: 'at_restart' };
       isMoving = true;
@@ -222,9 +223,6 @@ function addressesFor(host: string): readonly string[] {
   return isWildcardHost(host) || isLoopbackHost(host) ? [host] : [host, ...LOOPBACK];
 }
 
-const literalOf = (host: string): string =>
-  host === 'localhost' ? '127.0.0.1' : host.replace(/^\[(.*)\]$/, '$1');
-
 /** Whether the gateway can run without an additional address: one that is missing, or loopback beside an outside host. */
 const isOptional = (host: string, isAbsent: boolean): boolean => isAbsent || !isLoopbackHost(host);
 
@@ -234,7 +232,7 @@ async function bind(
   port: number,
   makeServer: () => Server,
 ): Promise<BindResult> {
-  const host = literalOf(hostAsSet);
+  const host = literalHost(hostAsSet);
   for (let tries = 1; ; tries += 1) {
     const bound = await bindOnce(host, port, makeServer);
     if (bound.kind === 'bound' || !bound.isAdditional || port !== 0 || tries === FREE_PORT_TRIES) {
@@ -288,11 +286,4 @@ function urlsOf({ host, port, listeners }: Listening) {
     /** For apps, such as `http://localhost:47900/v1`. */
     baseUrl: `http://${named}:${port}/v1`,
   };
-}
-
-/** The host that other machines call, for a host as configured; loopback if nothing else is known. */
-export function outsideHost(hostAsSet: string): string {
-  const host = literalOf(hostAsSet);
-  if (!isWildcardHost(host)) return host;
-  return outsideAddress() ?? (host === '::' ? LOOPBACK[1] : LOOPBACK[0]);
 }

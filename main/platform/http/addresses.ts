@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { bareHost } from '../network-guard.ts';
 
 type ListenResult =
   | { readonly kind: 'listening'; readonly port: number }
@@ -95,5 +96,13 @@ export function outsideAddresses(interfaces = networkInterfaces()): readonly Out
     .map(({ address, interfaceName }) => ({ address, interfaceName }));
 }
 
-/** An address of this machine for others in its network, IPv4 preferred; null if it has none. */
-export const outsideAddress = (): string | null => outsideAddresses()[0]?.address ?? null;
+/** A host as configured, without the brackets of an address, and without the name of loopback. */
+export const literalHost = (host: string): string =>
+  host === 'localhost' ? '127.0.0.1' : bareHost(host);
+
+/** The host that other machines call, for a host as configured; loopback if nothing else is known. */
+export function outsideHost(hostAsSet: string): string {
+  const host = literalHost(hostAsSet);
+  if (!isWildcardHost(host)) return host;
+  return outsideAddresses()[0]?.address ?? (host === '::' ? '::1' : '127.0.0.1');
+}
