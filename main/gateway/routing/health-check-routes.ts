@@ -6,8 +6,8 @@ import type { Clock } from '../../platform/clock.ts';
 import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import type { LocalChoice } from '../upstream/call.ts';
-import { getFrom } from '../upstream/own-requests.ts';
+import { type LocalChoice, targetsOf } from '../upstream/call.ts';
+import { getFrom, getHealth, lacksRoute } from '../upstream/own-requests.ts';
 import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
 
 export interface HealthCheckRoutesDeps {
@@ -56,53 +56,30 @@ export function createHealthCheck(deps: HealthCheckRoutesDeps): CheckHealth {
     const upstream = remotes().find((remote) => remote.id === id);
     const isHosted = HOSTED_IDS.some((hosted) => hosted === id);
     if (upstream === undefined || !isHosted || config().routing.forceZero) return null;
-    return checkRoutes(upstream, ['/models'], false, deps);
+    return getFrom(upstream, '/models', LIMITS, deps).then((result) => resultIn(result, false));
   };
 }
 
 function checkLocal(id: string, deps: HealthCheckRoutesDeps): Promise<HealthCheckResult> | null {
   const choice = deps.pickLocal();
-  const isPool = id === 'local';
-  switch (choice.kind) {
-    case 'none':
-      return null;
-    case 'target':
-      return isPool ? checkMachine(choice.target, deps) : null;
-    case 'tier': {
-      const { targets } = choice;
-      if (isPool) {
-        const admits = (target: LocalTarget) =>
-          deps.circuits.exclusionOf(circuitIdOf(target), '') === null;
-        return Promise.resolve(targets.some(admits) ? ANSWERED : failed('no_provider'));
-      }
-      const target = targets.find(({ provider }) => provider === id);
-      return target === undefined ? null : checkMachine(target, deps);
-    }
+  const targets = targetsOf(choice);
+  if (id === 'local' && choice.kind === 'tier') {
+    const admits = (target: LocalTarget) =>
+      deps.circuits.exclusionOf(circuitIdOf(target), '') === null;
+    return Promise.resolve(targets.some(admits) ? ANSWERED : failed('no_provider'));
   }
+  const target = targets.find((each) => circuitIdOf(each) === id);
+  return target === undefined ? null : checkMachine(target, deps);
 }
 
-function checkMachine(
+async function checkMachine(
   { baseAddress, gatewayToken }: LocalTarget,
   deps: HealthCheckRoutesDeps,
 ): Promise<HealthCheckResult> {
   const headers: RemoteUpstream['headers'] =
     gatewayToken === null ? {} : { 'x-gateway-token': gatewayToken };
   const source = { baseAddress, apiKey: null, headers };
-  return checkRoutes(source, ['/health', '/v1/models'], true, deps);
-}
-
-/** Asks `paths` in order until one exists. An engine's own key is the caller's, so without one a refusal says nothing. */
-async function checkRoutes(
-  source: Parameters<typeof getFrom>[0],
-  paths: readonly string[],
-  isOwn: boolean,
-  deps: HealthCheckRoutesDeps,
-): Promise<HealthCheckResult> {
-  for (const path of paths) {
-    const result = resultIn(await getFrom(source, path, LIMITS, deps), isOwn);
-    if (result !== null) return result;
-  }
-  return UNCLEAR;
+  return resultIn(await getHealth(source, LIMITS, deps), true);
 }
 
 const ANSWERED: HealthCheckResult = { kind: 'answered' };
@@ -110,14 +87,14 @@ const UNCLEAR: HealthCheckResult = { kind: 'unclear' };
 const NOT_ASKED: HealthCheckResult = { kind: 'not_asked' };
 const failed = (reason: FallbackReason): HealthCheckResult => ({ kind: 'failed', reason });
 
-/** Null if the route does not exist. */
-function resultIn(result: FetchResult, isOwn: boolean): HealthCheckResult | null {
+/** An engine's own key is the caller's, so without one a refusal says nothing. */
+function resultIn(result: FetchResult, isOwn: boolean): HealthCheckResult {
   if (result.kind === 'exhausted') return NOT_ASKED;
   if (result.kind !== 'response' && result.kind !== 'too_large') {
     return failed(result.kind === 'timed_out' ? 'timeout' : 'unreachable');
   }
   const { status } = result;
-  if (status === 404 || status === 405 || status === 501) return null;
+  if (lacksRoute(result)) return UNCLEAR;
   if (status >= 300) return refused(status, isOwn);
   // A list of models may be long.
   return result.kind === 'too_large' ? ANSWERED : answerIn(result.body, isOwn);

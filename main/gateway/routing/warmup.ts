@@ -1,9 +1,8 @@
 import type { FailureReason } from '#shared/reasons.ts';
 import type { WarmupState } from '#shared/status.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
-import type { FetchResult } from '../../platform/http/fetch-body.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
-import { getFrom } from '../upstream/own-requests.ts';
+import { sleep } from '../../platform/clock.ts';
+import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
+import { getHealth } from '../upstream/own-requests.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 
 export type WarmupRunner = ReturnType<typeof createWarmup>;
@@ -12,13 +11,8 @@ export type WarmupRunner = ReturnType<typeof createWarmup>;
 const POLL_TIMEOUT_MS = 10_000;
 const MAX_HEALTH_BYTES = 1024 * 1024;
 
-interface Edges {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}
-
 /** `changed` is called after each change of state. */
-export function createWarmup(edges: Edges, changed: () => void) {
+export function createWarmup(edges: FetchEdges, changed: () => void) {
   const { clock } = edges;
   let warmup: Warmup = COLD;
   let wasReached = false;
@@ -42,11 +36,9 @@ export function createWarmup(edges: Edges, changed: () => void) {
   async function poll(upstream: RemoteUpstream, signal: AbortSignal): Promise<void> {
     const deadline = clock.ticks() + upstream.timeoutMs;
     for (let polls = 0; !signal.aborted; polls += 1) {
-      const verdict = await checkHealth(
-        upstream,
-        edges,
-        Math.min(POLL_TIMEOUT_MS, deadline - clock.ticks()),
-      );
+      const timeoutMs = Math.min(POLL_TIMEOUT_MS, deadline - clock.ticks());
+      const limits = { timeoutMs, maxBytes: MAX_HEALTH_BYTES };
+      const verdict = verdictOf(await getHealth(upstream, limits, edges));
       if (signal.aborted) return;
       if (verdict.kind === 'ready') wasReached = true;
       const pauseMs = pollPauseMs(polls, deadline - clock.ticks());
@@ -109,27 +101,14 @@ export function createWarmup(edges: Edges, changed: () => void) {
 }
 
 interface Verdict {
-  readonly kind: 'ready' | 'starting' | 'absent' | 'refused';
+  readonly kind: 'ready' | 'starting' | 'refused';
   readonly detail: string;
-}
-
-/** Engines without `/health` are checked by their list of models. */
-async function checkHealth(
-  upstream: RemoteUpstream,
-  edges: Edges,
-  timeoutMs: number,
-): Promise<Verdict> {
-  const limits = { timeoutMs, maxBytes: MAX_HEALTH_BYTES };
-  const health = verdictOf(await getFrom(upstream, '/health', limits, edges));
-  if (health.kind !== 'absent') return health;
-  return verdictOf(await getFrom(upstream, '/v1/models', limits, edges));
 }
 
 function verdictOf(result: FetchResult): Verdict {
   if (result.kind !== 'response') return { kind: 'starting', detail: result.detail };
   const detail = `HTTP ${result.status}`;
   if (result.status >= 200 && result.status < 300) return { kind: 'ready', detail };
-  if (result.status === 404) return { kind: 'absent', detail };
   return { kind: result.status >= 500 || result.status === 429 ? 'starting' : 'refused', detail };
 }
 

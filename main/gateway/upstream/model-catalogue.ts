@@ -1,22 +1,18 @@
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
-import type { BodyRequest, FetchResult } from '../../platform/http/fetch-body.ts';
+import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import { shownWords, bodyWithout, ownSecrets } from './shown-error.ts';
-import { getFrom } from './own-requests.ts';
+import { getFrom, type BodyLimits } from './own-requests.ts';
 export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
 
-interface CatalogueDeps {
+interface CatalogueDeps extends FetchEdges {
   readonly memory: Memory;
-  readonly http: HttpClient;
-  readonly clock: Clock;
   readonly config: () => Config;
 }
 
@@ -59,16 +55,11 @@ export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKe
   readonly id: UpstreamId;
 }
 
-interface Edges {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}
-
 /** The list as the upstream sends it. Never rejects. */
 export function fetchModelList(
   source: ModelSource,
-  limits: Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>,
-  edges: Edges,
+  limits: BodyLimits,
+  edges: FetchEdges,
 ): Promise<FetchResult> {
   return getFrom(source, upstreamPath(source.id, '/models'), limits, edges);
 }
@@ -78,7 +69,7 @@ type FetchedModels =
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly error: GatewayError };
 
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
-export async function fetchModels(source: ModelSource, edges: Edges): Promise<FetchedModels> {
+export async function fetchModels(source: ModelSource, edges: FetchEdges): Promise<FetchedModels> {
   const { id, baseAddress, apiKey, headers } = source;
   const { origin, basePath } = baseAddress;
   const result = await fetchModelList(source, LIMITS, edges);

@@ -1,6 +1,9 @@
-import type { Clock } from '../../platform/clock.ts';
-import { type BodyRequest, fetchBody, type FetchResult } from '../../platform/http/fetch-body.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
+import {
+  type BodyRequest,
+  fetchBody,
+  type FetchEdges,
+  type FetchResult,
+} from '../../platform/http/fetch-body.ts';
 import { ANTHROPIC_VERSION } from './headers.ts';
 import type { RemoteUpstream } from './upstreams.ts';
 
@@ -8,16 +11,32 @@ import type { RemoteUpstream } from './upstreams.ts';
 
 type Source = Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'>;
 
+export type BodyLimits = Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>;
+
 /** A GET of `path` below the base address, with the upstream's key and headers. Never rejects. */
 export function getFrom(
   source: Source,
   path: string,
-  limits: Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>,
-  { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
+  limits: BodyLimits,
+  { http, clock }: FetchEdges,
 ): Promise<FetchResult> {
   const { origin, basePath, query, proxied } = source.baseAddress;
   const request = { origin, path: basePath + path + query, headers: listHeaders(source), proxied };
   return fetchBody({ ...request, ...limits }, { http, clock });
+}
+
+/** Whether an answer only says that there is no such route. */
+export const lacksRoute = (result: FetchResult): boolean =>
+  'status' in result && [404, 405, 501].includes(result.status);
+
+/** Asks an engine whether it is up; one without `/health` for its list of models. Never rejects. */
+export async function getHealth(
+  source: Source,
+  limits: BodyLimits,
+  edges: FetchEdges,
+): Promise<FetchResult> {
+  const health = await getFrom(source, '/health', limits, edges);
+  return lacksRoute(health) ? getFrom(source, '/v1/models', limits, edges) : health;
 }
 
 /** Names and values in turn. Anthropic accepts a key for its list only in headers of its own. */
