@@ -8,6 +8,7 @@ import {
   answers,
   chunk,
   error,
+  half,
   hang,
   headOnly,
   ROLE,
@@ -40,25 +41,15 @@ const WORDS = Array.from({ length: EVENTS }, () => chunk({ content: 'word ' }));
 const WHOLE = { settings: { HOSTED_A_ASSEMBLE: 'false' } };
 
 /** The first 400 bytes of one that comes as JSON. */
-const halfAnswer: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'application/json' });
-  res.write(`{"choices":"${'x'.repeat(388)}`);
-};
+const halfAnswer = half(`{"choices":"${'x'.repeat(388)}`);
 
 /** Anthropic tells one token at the beginning. */
+const usage = { input_tokens: 100, output_tokens: 1 };
+const message = { id: 'm', type: 'message', role: 'assistant', content: [], usage };
+const delta = { type: 'text_delta', text: 'word ' };
 const halfMessage = stall(
-  typed('message_start', {
-    message: {
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      content: [],
-      usage: { input_tokens: 100, output_tokens: 1 },
-    },
-  }),
-  ...WORDS.map(() =>
-    typed('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'word ' } }),
-  ),
+  typed('message_start', { message }),
+  ...WORDS.map(() => typed('content_block_delta', { index: 0, delta })),
 );
 
 interface Leaving {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { endedInError } from '../support/protocols.ts';
-import { chatStream, expectServed, HELLO, startChat } from '../support/client.ts';
+import { chatStream, expectServed, startChat } from '../support/client.ts';
 import { counted, inFlight } from '../support/report.ts';
 import {
   answerChunks,
@@ -13,11 +13,10 @@ import {
   STOP,
   type Script,
 } from '../support/upstream.ts';
-import { startStill } from '../support/scene.ts';
+import { startStill, STREAM } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
 const B = chunk({ content: 'b' });
-const STREAM = { ...HELLO, stream: true };
 
 /** A gateway with two hosted upstreams: `first` as scripted, and one that answers. */
 const startPair = (first: Script) =>

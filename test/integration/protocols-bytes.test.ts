@@ -16,22 +16,10 @@ const FORM = Buffer.from(
 );
 const SPEECH = Buffer.from(JSON.stringify({ model: 'tts-1', input: 'hi', voice: 'a' }));
 
-/** An endpoint whose answers need not be JSON. */
+/** Endpoints whose answers need not be JSON. */
 const ENDPOINTS = [
-  {
-    name: 'speech',
-    path: '/v1/audio/speech',
-    body: SPEECH,
-    type: 'application/json',
-    answer: 'audio/mpeg',
-  },
-  {
-    name: 'a transcription',
-    path: '/v1/audio/transcriptions',
-    body: FORM,
-    type: FORM_TYPE,
-    answer: 'text/vtt',
-  },
+  ['speech', '/v1/audio/speech', SPEECH, 'application/json', 'audio/mpeg'],
+  ['a transcription', '/v1/audio/transcriptions', FORM, FORM_TYPE, 'text/vtt'],
 ] as const;
 
 const bytes =
@@ -53,17 +41,12 @@ const begins =
     res.write('first');
   };
 
-async function startPair(first: Script, second: Script) {
-  const { gateway, a, b, clock } = await startStill(
-    { a: first, b: second },
-    { IDLE_TIMEOUT_MS: '5000' },
-  );
-  return { a, b, clock, gateway };
-}
+const startPair = (first: Script, second: Script) =>
+  startStill({ a: first, b: second }, { IDLE_TIMEOUT_MS: '5000' });
 
 const kept = (call: UpstreamCall | undefined) => [call?.headers['content-type'], call?.body];
 
-describe.each(ENDPOINTS)('$name', ({ path, body, type, answer: answerType }) => {
+describe.each(ENDPOINTS)('%s', (_name, path, body, type, answerType) => {
   const other = bytes(answerType, Buffer.from('from b'));
   const ask = (url: string) => startCall(url + path, body, { 'content-type': type });
 
@@ -133,17 +116,17 @@ describe.each(ENDPOINTS)('$name', ({ path, body, type, answer: answerType }) => 
   });
 });
 
+const transcribe = (url: string) =>
+  startCall(`${url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE }).answer;
+
 test('a transcription as JSON is checked like any answer', async () => {
-  const { gateway } = await startPair(json(200, { text: 'half' }), json(200, {}));
-  const ask = () =>
-    startCall(`${gateway.url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE }).answer;
-  expect(await ask()).toMatchObject({ status: 200, text: '{"text":"half"}' });
+  const { url } = await startPair(json(200, { text: 'half' }), json(200, {}));
+  expect(await transcribe(url)).toMatchObject({ status: 200, text: '{"text":"half"}' });
 });
 
 test('a form is recorded under the model that it names, even after its file', async () => {
-  const { gateway } = await startPair(json(200, { text: 'a' }), error(503));
-  await startCall(`${gateway.url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE })
-    .answer;
+  const { gateway, url } = await startPair(json(200, { text: 'a' }), error(503));
+  await transcribe(url);
   expect(gateway.host.snapshot().requests).toMatchObject([{ model: 'whisper-1' }]);
 });
 

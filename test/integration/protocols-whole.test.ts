@@ -24,11 +24,7 @@ async function startPair(
   settings = {},
   second = json(200, protocol.whole),
 ) {
-  const { gateway, a, b } = await startBefore(
-    { a: first, b: second },
-    { ...settingsFor(protocol), ...settings },
-  );
-  return { a, b, gateway };
+  return startBefore({ a: first, b: second }, { ...settingsFor(protocol), ...settings });
 }
 
 const PROTOCOLS = [...WHOLE_PROTOCOLS, ...TRANSLATED_PROTOCOLS];
@@ -54,20 +50,14 @@ describe.each(PROTOCOLS)('$name, whole', (protocol) => {
     expect([alias.status, comparable(alias.text)]).toEqual([200, passed]);
   });
 
-  test.each<[string, Script, string]>([
+  test.each<readonly [string, Script, string]>([
     ['503', error(503), 'http_503'],
     ['401', error(401), 'credentials'],
-    [
-      'an HTML page',
-      ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-      'bad_response',
-    ],
+    ['an HTML page', json(200, '<html>', { 'content-type': 'text/html' }), 'bad_response'],
     ['half an answer', json(200, text.slice(0, -2)), 'bad_response'],
-    ...protocol.unusable.map((value): [string, Script, string] => [
-      JSON.stringify(value),
-      json(200, value),
-      'bad_response',
-    ]),
+    ...protocol.unusable.map(
+      (value) => [JSON.stringify(value), json(200, value), 'bad_response'] as const,
+    ),
   ])('a whole request falls back after %s', async (_what, first, reason) => {
     const { gateway } = await startPair(protocol, first);
     const answer = await startCall(gateway.url + path, body).answer;
@@ -115,12 +105,10 @@ describe.each(PROTOCOLS)('$name, whole', (protocol) => {
   });
 
   test('a whole request is answered by local alone while no money may be spent', async () => {
-    const paid = await startUpstream(json(200, whole));
-    const own = await startUpstream(error(503));
-    const urls = at({ local: own.url, hosted_a: paid.url });
-    const gateway = await startGateway({ ...urls, ...settingsFor(protocol) });
+    const scripts = { local: error(503), a: json(200, whole) };
+    const { url, a } = await startBefore(scripts, settingsFor(protocol));
     const free = { 'x-gateway-force-zero': '1' };
-    const answer = await startCall(gateway.url + path, body, free).answer;
-    expect([answer.status, paid.calls.length]).toEqual([503, 0]);
+    const { status } = await startCall(url + path, body, free).answer;
+    expect([status, a.calls.length]).toEqual([503, 0]);
   });
 });

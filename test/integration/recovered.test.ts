@@ -2,19 +2,20 @@ import { expect, test } from 'vitest';
 import { chat, chatStream, textOf } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { begun, goesOn, outcomeOf, startHandover, TEXT } from '../support/handover.ts';
-import { startMachine, startTier, type Tier, startReporting } from '../support/tier.ts';
+import { startMachine, startTier, startReporting } from '../support/tier.ts';
 import { answers, cut, error, json, REFUSED_URL } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { startBefore, startStill } from '../support/scene.ts';
+import { startBefore, startStill, startTierScene } from '../support/scene.ts';
 import { circuitOf } from '../support/report.ts';
 
 const DEAD = error(503, 'out of order');
 const NEXT_FAILS = { FAIL_THRESHOLD: '1' };
 
 /** Two machines of which the first has failed, which opened its circuit, and could serve again. */
-async function startRecovered(settings: Record<string, string> = {}) {
-  const [first, second] = [await startMachine(DEAD), await startMachine(answers('second'))];
-  const tier = await startTier([first, second], { ...NEXT_FAILS, ...settings });
+async function startRecovered() {
+  const machines = { first: DEAD, second: answers('second') };
+  const tier = await startTierScene(machines, {}, NEXT_FAILS);
+  const { first, second } = tier.own;
   expect(await chat(tier.url)).toMatchObject({ reason: `local/${first.id}=http_503` });
   first.script = answers('back again');
   expect(circuitOf(tier, first.id)).toMatchObject({ open: true, cooldownRemainingMs: 60_000 });
@@ -103,26 +104,25 @@ async function startBeating() {
     machine.beat(tier.url, { status, engine_health: { status: engine, code: 0 } });
   await beat('idle', 'ok');
   expect(await chat(tier.url)).toMatchObject({ reason: `local/${machine.id}=http_503` });
-  return { id: machine.id, machine, tier, beat };
+  const circuit = () => circuitOf(tier, machine.id);
+  return { machine, tier, beat, circuit };
 }
 
-const isOpen = (tier: Tier, id: string) => circuitOf(tier, id)?.cooldownRemainingMs;
-
 test('a machine whose agent reports its engine as well again is called with the next request', async () => {
-  const { id, machine, tier, beat } = await startBeating();
+  const { machine, tier, beat, circuit } = await startBeating();
   await beat('degraded', 'unreachable');
-  expect(isOpen(tier, id)).toBe(60_000);
+  expect(circuit()).toMatchObject({ cooldownRemainingMs: 60_000 });
   await beat('idle', 'ok');
-  expect(circuitOf(tier, id)).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+  expect(circuit()).toMatchObject({ open: true, cooldownRemainingMs: 0 });
   machine.script = answers('well again');
   expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
   expect(machine.calls).toHaveLength(2);
-  expect(circuitOf(tier, id)).toMatchObject({ open: false });
+  expect(circuit()).toMatchObject({ open: false });
 });
 
 test('a machine whose agent repeats its last report waits for its cool-down', async () => {
-  const { id, tier, beat } = await startBeating();
+  const { beat, circuit } = await startBeating();
   await beat('idle', 'ok');
   await beat('serving', 'ok');
-  expect(isOpen(tier, id)).toBe(60_000);
+  expect(circuit()).toMatchObject({ cooldownRemainingMs: 60_000 });
 });

@@ -17,13 +17,10 @@ function slot(usage: typeof usageOf = usageOf): Script {
     const prompt = JSON.stringify(call.json['messages']);
     const differs = Array.from(prompt).findIndex((each, at) => each !== cached[at]);
     const tokens = (bytes: number) => Math.floor(bytes / 4);
-    const usedUp = usage(
-      tokens(prompt.length),
-      5,
-      tokens(differs === -1 ? prompt.length : differs),
-    );
+    const reused = tokens(differs === -1 ? prompt.length : differs);
     cached = prompt;
-    return json(200, { ...completion('yes'), usage: usedUp })(call);
+    const told = usage(tokens(prompt.length), 5, reused);
+    return json(200, { ...completion('yes'), usage: told })(call);
   };
 }
 

@@ -1,27 +1,24 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { begun, goesOn, startHandover } from '../support/handover.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
 import { chunkOf } from '../support/resume.ts';
-import { hang, stall, type Script, headOnly } from '../support/upstream.ts';
+import { half, hang, stall, type Script, headOnly } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
 /** Its connection stays open: only the gateway can end it. */
 const BREAKS = stall(...BEGUN, 'data: {"error":{"message":"no"}}\n\n');
 
-const halfJson: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
-};
-
-describe.each<[phase: string, second: Script, more: object, seen: string]>([
+test.each<[phase: string, second: Script, more: object, seen: string]>([
   ['before the head', hang, {}, 'brown'],
   ['between head and content', headOnly, {}, 'brown'],
-  ['in half an answer', halfJson, {}, 'brown'],
+  ['in half an answer', half('{"choices":['), {}, 'brown'],
   ['while it is going on', stall(chunkOf('b', { content: 'fox ' })), {}, 'fox'],
   ['while it repeats', stall(...begun('b', 2)), { temperature: 0 }, 'carried on'],
-])('a caller that leaves a continuation %s', (_phase, second, more, seen) => {
-  test('a caller that leaves a continuation aborts both upstream calls at once, and no other upstream is called', async () => {
+])(
+  'a caller that leaves a continuation %s aborts both upstream calls at once, and no other upstream is called',
+  async (_phase, second, more, seen) => {
     const kind = 'temperature' in more ? 'none' : 'last-message';
     const { a, b, c, gateway } = await startHandover([BREAKS, second, goesOn('c')], {
       HOSTED_B_PREFILL: kind,
@@ -46,5 +43,5 @@ describe.each<[phase: string, second: Script, more: object, seen: string]>([
     expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
     expect(c.calls).toHaveLength(0);
     expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
-  });
-});
+  },
+);

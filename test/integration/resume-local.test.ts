@@ -3,7 +3,7 @@ import { endedInError } from '../support/protocols.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
 import { askedOf, begun, goesOn, TEXT } from '../support/handover.ts';
 import { heard } from '../support/resume.ts';
-import { MODEL, startEngine, startTier } from '../support/tier.ts';
+import { type Machine, MODEL, startEngine, startTier } from '../support/tier.ts';
 import { cut, error, hang, startUpstream, type Script, json } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
@@ -11,17 +11,22 @@ import { startBefore } from '../support/scene.ts';
 const SENT = 'The quick brown ';
 const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
 
+/** Machines, and a hosted upstream that would continue their streams. */
+async function startPool(...machines: readonly Machine[]) {
+  const hosted = await startUpstream(goesOn('c'));
+  const serves = { HOSTED_A_MODEL: MODEL, HOSTED_A_PREFILL: 'last-message' };
+  return {
+    hosted,
+    tier: await startTier(machines, { ...at({ hosted_a: hosted.url }), ...serves }),
+  };
+}
+
 test.each(['vllm', 'sglang', 'llamacpp'])(
   'a machine with %s continues a stream of the local pool before any paid upstream',
   async (ownedBy) => {
     const first = await startEngine('', cut(...begun('a', 3)));
     const second = await startEngine(ownedBy, goesOn('b'));
-    const hosted = await startUpstream(goesOn('c'));
-    const tier = await startTier([first, second], {
-      ...at({ hosted_a: hosted.url }),
-      HOSTED_A_MODEL: MODEL,
-      HOSTED_A_PREFILL: 'last-message',
-    });
+    const { hosted, tier } = await startPool(first, second);
     const answer = await chatStream(tier.url);
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
     expect(answer.text).toContain(`: carried on by local/${second.id}\n\n`);
@@ -36,25 +41,17 @@ test.each(['vllm', 'sglang', 'llamacpp'])(
 test('a machine that refuses the caller’s own credential ends the stream, and no key of the gateway is used', async () => {
   const first = await startEngine('', cut(...begun('a', 3)));
   const second = await startEngine('vllm', error(401));
-  const hosted = await startUpstream(goesOn('c'));
-  const tier = await startTier([first, second], {
-    ...at({ hosted_a: hosted.url }),
-    HOSTED_A_MODEL: MODEL,
-    HOSTED_A_PREFILL: 'last-message',
-  });
+  const { hosted, tier } = await startPool(first, second);
   const { text } = await chatStream(tier.url);
   expect(endedInError(text).before).toBe(begun('a', 3).join(''));
   expect([second.calls.length, hosted.calls.length]).toEqual([1, 0]);
 });
 
 /** An engine whose stream breaks off, a hosted upstream and `ondemand`, all of which serve the same. */
-async function startAll(hostedScript: Script, settings: Record<string, string> = {}) {
+async function startAll(a: Script, settings: Record<string, string> = {}) {
+  const ondemand = { script: goesOn('c'), get: json(200, {}) };
   return startBefore(
-    {
-      local: cut(...begun('a', 3)),
-      a: hostedScript,
-      ondemand: { script: goesOn('c'), get: json(200, {}) },
-    },
+    { local: cut(...begun('a', 3)), a, ondemand },
     {
       HOSTED_A_MODEL: 'same',
       HOSTED_A_PREFILL: 'last-message',

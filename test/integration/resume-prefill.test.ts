@@ -18,30 +18,28 @@ import { heard } from '../support/resume.ts';
 import { cut, error, hang, reset, sse, type Script } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
-const ASKED = 'The quick brown';
 
-describe.each([
-  ['last-message', { role: 'assistant', content: ASKED }, {}],
-  [
-    'continue_final_message',
-    { role: 'assistant', content: ASKED },
-    { continue_final_message: true, add_generation_prompt: false },
-  ],
-  ['prefix', { role: 'assistant', content: ASKED, prefix: true }, {}],
-])('an upstream whose prefill is %s', (prefill, message, flags) => {
-  test('an upstream is asked to continue the text that was sent, and the caller’s messages are unchanged', async () => {
+const FLAGS = { continue_final_message: true, add_generation_prompt: false };
+
+test.each([
+  ['last-message', {}, {}],
+  ['continue_final_message', {}, FLAGS],
+  ['prefix', { prefix: true }, {}],
+])(
+  'an upstream whose prefill is %s is asked to continue the text, and the caller’s messages are unchanged',
+  async (prefill, mark, flags) => {
     const settings = { HOSTED_B_PREFILL: prefill };
     const { a, b, gateway } = await startHandover([cut(...BEGUN), goesOn('b')], settings);
     const answer = await chatStream(gateway.url, { temperature: 0.7, max_tokens: 100 });
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
     expect((await b.call(1)).json).toEqual({
       ...(await a.call(1)).json,
-      messages: [...HELLO.messages, message],
+      messages: [...HELLO.messages, { role: 'assistant', content: 'The quick brown', ...mark }],
       max_tokens: 97,
       ...flags,
     });
-  });
-});
+  },
+);
 
 describe.each(['last-message', 'continue_final_message', 'prefix'])(
   'where the prefill is %s',
@@ -65,23 +63,19 @@ describe.each(['last-message', 'continue_final_message', 'prefix'])(
   },
 );
 
-const halfHead: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-  res.socket?.destroy();
-};
-
-describe.each<[name: string, refuses: Script, reason: string]>([
+test.each<[name: string, refuses: Script, reason: string]>([
   ['rejects a prefill', rejectsPrefill, 'http_400'],
   ['says 422', error(422), 'http_422'],
   ['says that the prompt is too long', error(400, 'maximum context length is 9'), 'context_length'],
   ['is overloaded', error(503), 'http_503'],
   ['resets the connection', reset, 'unreachable'],
-  ['breaks off before it says anything', halfHead, 'bad_response'],
+  ['breaks off before it says anything', cut(), 'bad_response'],
   ['answers with an error event', sse('data: {"error":"no"}\n\n'), 'bad_response'],
   ['rejects your key', error(401), 'credentials'],
   ['has spent its quota', error(402), 'quota'],
-])('an upstream that %s', (_name, refuses, reason) => {
-  test('an upstream that fails to continue is skipped, and the caller cannot tell', async () => {
+])(
+  'an upstream that %s when asked to continue is skipped, and the caller cannot tell',
+  async (_name, refuses, reason) => {
     const { gateway } = await startHandover([cut(...BEGUN), refuses, goesOn('c')]);
     const answer = await chatStream(gateway.url);
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
@@ -92,14 +86,14 @@ describe.each<[name: string, refuses: Script, reason: string]>([
       ['hosted_b', 'resume', reason],
       ['hosted_c', 'resume', null],
     ]);
-  });
-});
+  },
+);
+
+// Mistral
+const LAST_ROLE = 'Expected last role User or Tool (or Assistant with prefix True) for serving';
 
 test.each([
-  [
-    400,
-    'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant',
-  ],
+  [400, LAST_ROLE],
   [400, 'This model does not support assistant message prefill.'],
   [400, 'Prefilling is not supported by this model.'],
   [422, ''],
@@ -132,10 +126,7 @@ test.each(['vllm', 'sglang', 'llamacpp'])(
     const scripts = [cut(...begun('a', 3)), goesOn('b')] as const;
     const { b, gateway } = await startListed(scripts, { same: owner });
     expect(heard((await chatStream(gateway.url)).text)).toMatchObject(ONE_WHOLE);
-    expect((await b.call(1)).json).toMatchObject({
-      continue_final_message: true,
-      add_generation_prompt: false,
-    });
+    expect((await b.call(1)).json).toMatchObject(FLAGS);
   },
 );
 

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { chatStream, HELLO, startChat, type Answer } from '../support/client.ts';
+import { expect, test } from 'vitest';
+import { chatStream, startChat, type Answer } from '../support/client.ts';
 import {
   askedOf,
   begun,
@@ -12,9 +12,9 @@ import {
 } from '../support/handover.ts';
 import { inFlight } from '../support/report.ts';
 import { heard } from '../support/resume.ts';
+import { STREAM } from '../support/scene.ts';
 import { cut, sse, stall, type Script } from '../support/upstream.ts';
 
-const STREAM = { ...HELLO, stream: true };
 const ERROR = 'data: {"error":{"message":"no"}}\n\n';
 
 /** What a caller makes of an answer. */
@@ -46,8 +46,9 @@ const BREAKS: readonly [name: string, (sent: readonly string[], next: string) =>
   ['an event named error', (sent) => sse(...sent, 'event: error\ndata: {"message":"no"}\n\n')],
 ];
 
-describe.each(BREAKS)('%s', (_name, breaking) => {
-  test('another upstream continues a stream that breaks off after any event of its text, and the caller cannot tell', async () => {
+test.each(BREAKS)(
+  'another upstream continues a stream that breaks off by %s after any event, and the caller cannot tell',
+  async (_name, breaking) => {
     const { a, b, gateway } = await startHandover([undefined, goesOn('b')]);
     for (let words = 1; words <= WORDS.length; words += 1) {
       a.script = breaking(begun('a', words), told('a')[1 + words] ?? '');
@@ -57,8 +58,8 @@ describe.each(BREAKS)('%s', (_name, breaking) => {
       expect(askedOf(await b.call(words))).toBe(WORDS.slice(0, words).join('').trimEnd());
     }
     expect(inFlight(gateway)).toBe(0);
-  });
-});
+  },
+);
 
 test('another upstream continues a stream that falls silent, and the silent call is aborted', async () => {
   const { a, clock, gateway } = await startHandover([stall(...begun('a', 3)), goesOn('b')]);
@@ -93,8 +94,7 @@ test('comments of a continuation are passed on, and its usage once', async () =>
   const { text } = await chatStream(gateway.url, { stream_options: { include_usage: true } });
   expect(text).toContain(': warm\n\n');
   // Three events were sent: they were part of the prompt, and are part of the answer.
-  expect(heard(text).usages).toEqual([
-    { prompt_tokens: 6, completion_tokens: 9, total_tokens: 15 },
-  ]);
+  const all = { prompt_tokens: 6, completion_tokens: 9, total_tokens: 15 };
+  expect(heard(text).usages).toEqual([all]);
   expect(heard(text).ids).toEqual(new Set(['a']));
 });

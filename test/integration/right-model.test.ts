@@ -1,18 +1,10 @@
 import { expect, test } from 'vitest';
 import { chat, expectServed, HELLO, startCall } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
-import { startGateway } from '../support/gateway.ts';
-import { answers, startUpstream, type Upstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
+import { answersPages } from '../support/ollama.ts';
+import { startStill } from '../support/scene.ts';
+import { answers, type Upstream } from '../support/upstream.ts';
 
 // Which of its engine's models a fixed engine is sent.
-
-interface OllamaModel {
-  readonly name: string;
-  readonly size?: number;
-  readonly capabilities: readonly string[];
-  readonly remote_host?: string;
-}
 
 const NOMIC = { name: 'nomic-embed-text:latest', size: 274_302_450, capabilities: ['embedding'] };
 const RERANKER = { name: 'bge-reranker-v2-m3', size: 600_000_000, capabilities: ['embedding'] };
@@ -26,7 +18,7 @@ const CLOUD = {
 };
 
 /** Answers as Ollama 0.30: the last pulled model is listed first (https://github.com/ollama/ollama/blob/main/docs/api.md). */
-function ollama(engine: Upstream, models: readonly OllamaModel[], loaded: readonly string[]) {
+function ollama(models: readonly (typeof QWEN)[], loaded: readonly string[]) {
   const pages: Record<string, unknown> = {
     '/v1/models': { data: models.map(({ name: id }) => ({ id, owned_by: 'library' })) },
     '/': 'Ollama is running',
@@ -34,39 +26,25 @@ function ollama(engine: Upstream, models: readonly OllamaModel[], loaded: readon
     '/api/tags': { models },
     '/api/ps': { models: loaded.map((name) => ({ name, context_length: 4096 })) },
   };
-  engine.answerGet = ({ path, res }) => {
-    const page = pages[path];
-    res.writeHead(page === undefined ? 404 : 200);
-    res.end(typeof page === 'string' ? page : JSON.stringify(page ?? {}));
-  };
+  return answersPages(() => pages);
 }
 
 async function started(
-  models: readonly OllamaModel[],
+  models: readonly (typeof QWEN)[],
   loaded: readonly string[],
   settings: Readonly<Record<string, string>> = {},
 ) {
-  const engine = await startUpstream(answers('local'));
-  ollama(engine, models, loaded);
-  const hosted = await startUpstream(answers('a'));
-  const clock = createManualClock();
-  const { url } = await startGateway(
-    { ...at({ local: engine.url, hosted_a: hosted.url }), HOSTED_A_MODEL: 'mini', ...settings },
-    clock,
+  const { url, local, a, clock } = await startStill(
+    { local: { script: answers('local'), get: ollama(models, loaded) }, a: answers('a') },
+    { HOSTED_A_MODEL: 'mini', ...settings },
   );
   await clock.timer(30_000, 30_000);
-  return { url, engine, hosted };
+  return { url, engine: local, hosted: a };
 }
 
 const modelsAt = ({ calls }: Upstream) => calls.map((call) => call.json['model']);
-const PICTURE = {
-  messages: [
-    {
-      role: 'user',
-      content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,' } }],
-    },
-  ],
-};
+const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,' } };
+const PICTURE = { messages: [{ role: 'user', content: [IMAGE] }] };
 
 test('a model name that the engine does not have goes to the model that it has loaded', async () => {
   const { url, engine } = await started([NOMIC, GEMMA, QWEN], [NOMIC.name, QWEN.name]);

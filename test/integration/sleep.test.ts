@@ -4,13 +4,11 @@ import { createPreferences } from '../../main/desktop/preferences.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { memoryFile } from '../desktop/harness.ts';
 import { chat, expectServed, startChat } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
 import { createFakeElectron } from '../desktop/fake-electron.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { turns } from '../support/report.ts';
-import { answers, error, hang, startUpstream } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
-import { startBefore } from '../support/scene.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { circuitOf, turns } from '../support/report.ts';
+import { answers, error, hang, json } from '../support/upstream.ts';
+import { startBefore, startStill } from '../support/scene.ts';
 
 /** Wakes the computer of a gateway, as Electron tells of it. */
 function wake({ host }: TestGateway): void {
@@ -37,18 +35,15 @@ test('a connection that was idle during a sleep is closed and not used again, an
 });
 
 test('an open circuit is checked as soon as the computer wakes, and never by a completion', async () => {
-  const clock = createManualClock();
-  const [up, other] = [await startUpstream(error(503)), await startUpstream(answers('other'))];
-  const urls = at({ hosted_a: up.url, hosted_c: other.url });
-  const gateway = await startGateway({ ...urls, FAIL_THRESHOLD: '1' }, clock);
+  const { gateway, a, clock } = await startStill(
+    { a: { script: error(503), get: json(200, {}) }, c: answers('other') },
+    { FAIL_THRESHOLD: '1' },
+  );
   await chat(gateway.url);
-  up.answerGet = ({ res }) => void res.writeHead(200).end('{}');
   wake(gateway);
   clock.advance(0);
   await turns(gateway, 3);
-  expect(up.gets.map(({ path }) => path)).toEqual(['/models']);
-  expect(up.calls).toHaveLength(1);
-  expect(gateway.host.snapshot().status.circuits['hosted_a']).toMatchObject({
-    cooldownRemainingMs: 0,
-  });
+  expect(a.gets.map(({ path }) => path)).toEqual(['/models']);
+  expect(a.calls).toHaveLength(1);
+  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ cooldownRemainingMs: 0 });
 });

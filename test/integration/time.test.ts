@@ -1,50 +1,36 @@
 import { describe, expect, test } from 'vitest';
-import { expectServed, HELLO, startChat } from '../support/client.ts';
+import { expectServed, startChat } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import {
   answers,
   chunk,
   completion,
   DONE,
+  half,
   hang,
   ROLE,
   stall,
   STOP,
   type Script,
 } from '../support/upstream.ts';
-import { startStill } from '../support/scene.ts';
+import { PLAIN, startStill, STREAM } from '../support/scene.ts';
 
 const A = chunk({ content: 'a' });
-const PLAIN = { ...HELLO, stream: false };
-const STREAM = { ...HELLO, stream: true };
 
 /** Two hosted upstreams with 8 s to the first content and 5 s of silence, and a clock that stands still. */
-async function startPair(script: Script, settings: Record<string, string> = {}) {
-  const { gateway, a, b, clock } = await startStill(
+const startPair = (script: Script, settings: Record<string, string> = {}) =>
+  startStill(
     { a: script, b: answers('from b') },
     { HOSTED_A_TIMEOUT_MS: '8000', IDLE_TIMEOUT_MS: '5000', HEDGE: 'off', ...settings },
   );
-  return { a, b, clock, gateway };
-}
-
-/** Headers at once, the rest never. */
-const headOnly: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
-};
-const halfJson: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
-};
-const halfError: Script = ({ res }) => {
-  res.writeHead(503, { 'content-type': 'application/json' }).write('{"error":');
-};
 
 const NO_CONTENT: readonly [name: string, script: Script][] = [
   ['nothing', hang],
-  ['headers alone', headOnly],
+  ['headers alone', half('')],
   ['events without content', stall(ROLE, ': waiting\n\n', chunk({ content: '' }))],
   ['half an event', stall(A.slice(0, 60))],
-  ['half an answer', halfJson],
-  ['half an error', halfError],
+  ['half an answer', half('{"choices":[')],
+  ['half an error', half('{"error":', 503)],
 ];
 
 describe.each([
@@ -70,11 +56,12 @@ describe.each([
   );
 });
 
-describe.each([
+test.each([
   ['a stream', STREAM],
   ['a plain answer', PLAIN],
-])('once %s has its first content', (_caller, body) => {
-  test('an answer may take any time after its first content, as long as it is never silent for the idle limit', async () => {
+])(
+  '%s may take any time after its first content, as long as it is never silent for the idle limit',
+  async (_caller, body) => {
     const { a, b, clock, gateway } = await startPair(stall(ROLE));
     const pending = startChat(gateway.url, body);
     const { res } = await a.call(1);
@@ -88,8 +75,8 @@ describe.each([
     expectServed(answer, 'hosted_a');
     expect(answer.text).toContain('token 9.');
     expect(b.calls).toHaveLength(0);
-  });
-});
+  },
+);
 
 test.each([
   ['a stream', STREAM, '"code":"upstream_timeout"'],
@@ -110,7 +97,7 @@ test.each([
 });
 
 test('a whole answer is limited by the timeout in all, however steadily it comes', async () => {
-  const { a, clock, gateway } = await startPair(headOnly, { HOSTED_A_ASSEMBLE: 'false' });
+  const { a, clock, gateway } = await startPair(half(''), { HOSTED_A_ASSEMBLE: 'false' });
   const pending = startChat(gateway.url, PLAIN);
   const { res } = await a.call(1);
   const text = JSON.stringify(completion('hello'));

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { chat, expectServed, startCall } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
 import { begun, goesOn, startHandover, told, WORDS } from '../support/handover.ts';
 import { comparable, endedInError, STREAM_PROTOCOLS, typed } from '../support/protocols.ts';
 import { bearer } from '../support/http.ts';
@@ -19,21 +18,16 @@ import {
   lists,
   ROLE,
   sse,
-  startUpstream,
   type Script,
 } from '../support/upstream.ts';
-import { at } from '../support/words.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const [ANN, BEN] = ['ann-key-0123456789', 'ben-key-0123456789'];
 
 /** A gateway whose `hosted_a` speaks only chat completions, and is known to. */
-async function startTranslating(script: Script) {
-  const a = await startUpstream(script);
-  const settings = { ...at({ hosted_a: a.url }), HOSTED_A_PROTOCOLS: 'chat' };
-  return { a, settings, gateway: await startGateway(settings) };
-}
+const startTranslating = (script: Script) =>
+  startBefore({ a: script }, { HOSTED_A_PROTOCOLS: 'chat' });
 
 const pathsOf = (calls: readonly { readonly path: string }[]) => calls.map(({ path }) => path);
 
@@ -56,26 +50,19 @@ describe.each(TRANSLATED_PROTOCOLS)('$name', ({ path, body, endMark }) => {
   );
 
   test('a request is not translated for an upstream that is set to native', async () => {
-    const { gateway, a } = await startBefore(
-      { a: chatOnly(404) },
-      { HOSTED_A_PROTOCOLS: 'native' },
-    );
-    const answer = await startCall(gateway.url + path, body).answer;
-    expect([answer.status, pathsOf(a.calls)]).toEqual([404, [native]]);
+    const { url, a } = await startBefore({ a: chatOnly(404) }, { HOSTED_A_PROTOCOLS: 'native' });
+    const { status } = await startCall(url + path, body).answer;
+    expect([status, pathsOf(a.calls)]).toEqual([404, [native]]);
   });
 
   /** Changes the answer, and has no counterpart. */
   const untold = path.endsWith('/messages') ? 'container' : 'conversation';
 
   test('a request that chat completions cannot express goes to the next upstream that speaks the protocol', async () => {
-    const { name, whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
+    const { whole } = STREAM_PROTOCOLS.find((each) => each.path === path) ?? {};
     const { gateway, b } = await startBefore({ a: chatOnly(404), b: json(200, whole) });
     const answer = await startCall(gateway.url + path, { ...body, [untold]: 'x' }).answer;
-    expect([name, answer.reason, answer.upstream]).toEqual([
-      name,
-      'hosted_a=unsupported',
-      'hosted_b',
-    ]);
+    expectServed(answer, 'hosted_b', 'hosted_a=unsupported');
     expect(b.calls[0]?.json[untold]).toBe('x');
   });
 
@@ -101,15 +88,9 @@ describe.each(TRANSLATED_PROTOCOLS)('$name', ({ path, body, endMark }) => {
       const { b, gateway } = await startHandover(scripts, settings);
       const answer = await ask(gateway.url);
       expect(comparable(answer.text.replace(': carried on by hosted_b\n\n', ''))).toBe(expected);
-      expect(b.calls.map((call) => [call.path, call.json['messages']])).toMatchObject([
-        [
-          '/chat/completions',
-          [
-            { role: 'user', content: 'hi' },
-            { role: 'assistant', content: WORDS.slice(0, 3).join('').trimEnd() },
-          ],
-        ],
-      ]);
+      const begunSoFar = { role: 'assistant', content: WORDS.slice(0, 3).join('').trimEnd() };
+      const messages = [{ role: 'user', content: 'hi' }, begunSoFar];
+      expect(b.calls).toMatchObject([{ path: '/chat/completions', json: { messages } }]);
     }
   });
 
@@ -135,15 +116,13 @@ describe.each(TRANSLATED_PROTOCOLS)('$name', ({ path, body, endMark }) => {
   });
 
   test('a translated answer is translated however long it is', async () => {
-    const { a, settings, gateway } = await startTranslating(answers('hi'));
-    const long = JSON.stringify(body).replace('hi', 'hi '.repeat(400_000));
-    const answer = await startCall(gateway.url + path, long).answer;
-    expect([answer.status, a.calls[0]?.json['messages']]).toEqual([
-      200,
-      [{ role: 'user', content: 'hi '.repeat(400_000) }],
-    ]);
-    const tight = await startGateway({ ...settings, MAX_BODIES_IN_FLIGHT_BYTES: '3000000' });
-    const refused = await startCall(tight.url + path, long).answer;
+    const { a, gateway } = await startTranslating(answers('hi'));
+    const content = 'hi '.repeat(400_000);
+    const long = JSON.stringify(body).replace('hi', content);
+    expect((await startCall(gateway.url + path, long).answer).status).toBe(200);
+    expect(a.calls[0]?.json['messages']).toEqual([{ role: 'user', content }]);
+    await gateway.set({ gateway: { maxBodiesInFlightBytes: 3_000_000 } });
+    const refused = await startCall(gateway.url + path, long).answer;
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
   });
 });
@@ -179,14 +158,10 @@ test.each([
     const content = [{ type: 'output_text', text: 'Hello.', annotations: [] }];
     const message = { type: 'message', id, role: 'assistant', status: 'completed', content };
     const response = { id: 'resp_1', object: 'response', status: 'completed', output: [message] };
+    const delta = typed('response.output_text.delta', { delta: 'Hello.' });
     const { gateway, a, b } = await startBefore(
       {
-        a: stream
-          ? sse(
-              typed('response.output_text.delta', { delta: 'Hello.' }),
-              typed('response.completed', { response }),
-            )
-          : json(200, response),
+        a: stream ? sse(delta, typed('response.completed', { response })) : json(200, response),
         b: answers('More.'),
       },
       { HOSTED_A_PROTOCOLS: 'native', HOSTED_B_PROTOCOLS: 'chat', API_KEYS: `${ANN},${BEN}` },
@@ -202,10 +177,8 @@ test.each([
     expect([(await ask(more, BEN)).status, b.calls.length]).toEqual([503, 0]);
     const next = await ask(more);
     expect([next.status, next.upstream]).toEqual([200, 'hosted_b']);
-    expect(b.calls[0]?.json['messages']).toEqual([
-      { role: 'assistant', content: 'Hello.' },
-      { role: 'user', content: 'more' },
-    ]);
+    const said = { role: 'assistant', content: 'Hello.' };
+    expect(b.calls[0]?.json['messages']).toEqual([said, more[1]]);
   },
 );
 
@@ -251,10 +224,7 @@ test('each machine of the local pool gets the form that it needs, and one withou
   for (let n = 0; n < 2; n += 1) {
     expectServed(await ask(), 'local');
   }
-  expect(pathsOf(machine.calls)).toEqual([
-    '/v1/responses',
-    '/v1/chat/completions',
-    '/v1/chat/completions',
-  ]);
+  const inChat = '/v1/chat/completions';
+  expect(pathsOf(machine.calls)).toEqual(['/v1/responses', inChat, inChat]);
   expect(await counted({ url, ...tier }, 'local')).toEqual({ fails: 0, successes: 2 });
 });

@@ -6,11 +6,17 @@ import {
   type Scene,
   startScene,
   startTierScene,
-  STREAM,
 } from '../support/scene.ts';
 import { expectServed, startCall } from '../support/client.ts';
 import { turns } from '../support/report.ts';
-import { answerChunks, answers, hang, headOnly, type UpstreamGet } from '../support/upstream.ts';
+import {
+  answerChunks,
+  answers,
+  hang,
+  headOnly,
+  lists,
+  type UpstreamGet,
+} from '../support/upstream.ts';
 
 const MESSAGES = [{ role: 'user', content: 'hi' }];
 const TIMEOUT_MS = 60_000;
@@ -34,8 +40,7 @@ async function startWedged(ownedBy: string, settings: Readonly<Record<string, st
   const keepsHead = { KEEP_ALIVE_MS: '0', ...settings };
   const scene = await startScene({ local: hang, hosted_a: answers('paid') }, keepsHead);
   const { local } = scene.up;
-  local.answerGet = ({ res }) =>
-    void res.end(JSON.stringify({ data: [{ id: 'm', object: 'model', owned_by: ownedBy }] }));
+  local.answerGet = lists({ id: 'm', object: 'model', owned_by: ownedBy });
   // Its list is asked for at the start, or a little later if that came before the line above.
   const isKnown = () => scene.host.snapshot().status.config.models['local'] === 'm';
   await expect
@@ -67,8 +72,7 @@ async function untilRead({ clock }: Pair): Promise<void> {
   await expect.poll(() => clock.pending(LOOK_MS)).toBe(0);
 }
 
-const askLocal = (scene: Pair, body: unknown = STREAM, headers = {}) =>
-  ask(scene, scene.up.local, body, headers);
+const askLocal = (scene: Pair) => ask(scene, scene.up.local);
 
 const isRunning = ({ host }: Pair) =>
   host.snapshot().requests.some(({ state }) => state === 'running');
@@ -87,10 +91,8 @@ test.each(['own', 'off'])(
     await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
     await call.gone;
-    expect((await scene.status()).circuits['local']).toMatchObject({
-      consecutiveFails: 1,
-      consecutiveSlow: 1,
-    });
+    const counts = { consecutiveFails: 1, consecutiveSlow: 1 };
+    expect((await scene.status()).circuits['local']).toMatchObject(counts);
     await expectAtRest(scene);
   },
 );
@@ -130,7 +132,7 @@ test('an engine that reports progress keeps a prompt as long as it makes any, an
   for (const isWell of [true, false]) {
     const { pending, call } = await askLocal(scene);
     expect(call.json).toMatchObject({ return_progress: true });
-    await headOnly(call);
+    headOnly(call);
     for (let part = 1; part <= 3; part += 1) {
       await pass(scene, TIMEOUT_MS - 1);
       call.res.write(`data: {"choices":[],"prompt_progress":{"total":3,"processed":${part}}}\n\n`);
@@ -157,14 +159,14 @@ test.each([
   pending.leave();
 });
 
-test.each<[says: string, ownedBy: string, settings: Record<string, string>, headers: object]>([
-  ['if it is not known to answer checks while it works', 'mlx', {}, {}],
-  ['with HEALTH_CHECKS=false', 'llamacpp', { HEALTH_CHECKS: 'false' }, {}],
+test.each<[says: string, ownedBy: string, settings: Record<string, string>]>([
+  ['if it is not known to answer checks while it works', 'mlx', {}],
+  ['with HEALTH_CHECKS=false', 'llamacpp', { HEALTH_CHECKS: 'false' }],
 ])(
   'an engine keeps its whole timeout and gets no health check %s',
-  async (_says, ownedBy, settings, headers) => {
+  async (_says, ownedBy, settings) => {
     const scene = await startWedged(ownedBy, settings);
-    const { pending } = await askLocal(scene, STREAM, headers);
+    const { pending } = await askLocal(scene);
     for (let passed = 0; passed < TIMEOUT_MS - 1000; passed += 1000) scene.clock.advance(1000);
     expect(looksAt(scene)).toEqual([]);
     expect(isRunning(scene)).toBe(true);

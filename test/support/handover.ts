@@ -1,9 +1,8 @@
 import { endedInError } from './protocols.ts';
-import { createManualClock } from './clock.ts';
-import { startGateway } from './gateway.ts';
 import { turns } from './report.ts';
 import { heard, streamOf } from './resume.ts';
-import { json, lists, sse, startUpstream, type Script, type UpstreamCall } from './upstream.ts';
+import { startStill } from './scene.ts';
+import { json, lists, sse, type Script, type UpstreamCall } from './upstream.ts';
 
 /** The answer that all upstreams of these tests know. */
 export const TEXT = 'The quick brown fox jumps over the lazy dog.';
@@ -59,20 +58,13 @@ export const rejectsPrefill: Script = json(400, {
  * Three hosted upstreams that serve the same model and can be asked to go on, 5 s of silence allowed, and a
  * clock that stands still. Without a script an upstream hangs until it is given one.
  */
-export async function startHandover(
-  [first, second, third]: readonly (Script | undefined)[],
+export function startHandover(
+  [a = [], b = [], c = []]: readonly (Script | readonly Script[] | undefined)[],
   settings: Readonly<Record<string, string>> = {},
 ) {
-  const start = (script?: Script) => (script ? startUpstream(script) : startUpstream());
-  const a = await start(first);
-  const b = await start(second);
-  const c = await start(third);
-  const clock = createManualClock();
-  const gateway = await startGateway(
+  return startStill(
+    { a, b, c },
     {
-      HOSTED_A_BASE_URL: a.url,
-      HOSTED_B_BASE_URL: b.url,
-      HOSTED_C_BASE_URL: c.url,
       HOSTED_A_MODEL: 'same',
       HOSTED_B_MODEL: 'same',
       HOSTED_C_MODEL: 'same',
@@ -83,9 +75,7 @@ export async function startHandover(
       FAIL_THRESHOLD: '1000',
       ...settings,
     },
-    clock,
   );
-  return { a, b, c, clock, gateway };
 }
 
 /** The first two of them without a setting; the gateway has read that the second lists models of these owners. */

@@ -81,14 +81,19 @@ export async function startOllama(pulled: Readonly<Record<string, OllamaModel>>)
       }
     }
   });
-  upstream.answerGet = ({ path, res }) => {
+  upstream.answerGet = answersPages(pages);
+  const engine: Ollama = Object.assign(upstream, { models, loaded: null });
+  return engine;
+}
+
+/** Answers its GETs by their paths. */
+export const answersPages =
+  (pages: () => Readonly<Record<string, unknown>>): Upstream['answerGet'] =>
+  ({ path, res }) => {
     const page = pages()[path];
     res.writeHead(page === undefined ? 404 : 200);
     res.end(typeof page === 'string' ? page : JSON.stringify(page ?? {}));
   };
-  const engine: Ollama = Object.assign(upstream, { models, loaded: null });
-  return engine;
-}
 
 /** Of a model with as many layers and heads as Qwen3 8B: 144 KiB for each token of its context. */
 const infoOf = ({ contextLength }: OllamaModel) => ({

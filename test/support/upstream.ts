@@ -135,11 +135,6 @@ function jsonOf({ headers }: IncomingMessage, body: Buffer): Record<string, unkn
   return JSON.parse(body.toString()) as Record<string, unknown>;
 }
 
-/** Begins a stream and sends no event. */
-export const headOnly: Script = ({ res }) => {
-  res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-};
-
 /** Never answers. */
 export const hang: Script = () => {};
 
@@ -184,21 +179,29 @@ export function sse(...pieces: readonly (string | Buffer)[]): Script {
 export const reset: Script = ({ socket }) => void socket.destroy();
 
 /** A stream's head and pieces, then nothing: the connection stays open. */
-export function stall(...pieces: readonly string[]): Script {
+export function stall(...pieces: readonly string[]): Reply {
   return ({ res }) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    res.flushHeaders();
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
     for (const piece of pieces) res.write(piece);
+  };
+}
+
+/** Begins a stream and sends no event. */
+export const headOnly = stall();
+
+/** The beginning of a JSON answer, or of another body of this status. */
+export function half(text: string, status = 200): Reply {
+  return ({ res }) => {
+    res.writeHead(status, { 'content-type': 'application/json' }).flushHeaders();
+    if (text !== '') res.write(text);
   };
 }
 
 /** A stream's head and pieces, then the connection breaks. */
 export function cut(...pieces: readonly string[]): Script {
-  return ({ res, socket }) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream' });
-    res.flushHeaders();
-    for (const piece of pieces) res.write(piece);
-    setImmediate(() => socket.destroy());
+  return (call) => {
+    stall(...pieces)(call);
+    setImmediate(() => call.socket.destroy());
   };
 }
 
