@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chatStream, textOf } from '../support/client.ts';
+import { chat, chatStream, HELLO, textOf } from '../support/client.ts';
 import { answers, chunk, type Script, sse, json } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
@@ -21,6 +21,12 @@ test.each<[where: string, script: Script]>([
   const { text } = await chatStream((await startHosted(script)).url);
   expect(text).toContain('[secret] has expired');
   expect(text).not.toContain(KEY);
+});
+
+test('the caller’s own key is masked where its engine repeats it', async () => {
+  const { url } = await startBefore({ local: json(401, says('abcdef123456')) });
+  const { text } = await chat(url, HELLO, { authorization: 'Bearer abcdef123456' });
+  expect(text).toContain('[secret] has expired');
 });
 
 test('an answer that succeeds is passed on unchanged, whatever it says', async () => {

@@ -280,7 +280,7 @@ function failureOf(
   const endedAt = dualTimeOf(clock);
   const failure = classify(seen, call, endedAt.wallMs);
   const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
-  const error = shownError(failure, request);
+  const error = shownError(failure, request.body);
   if (!isColdStart(failure, call, warmup))
     attempt.end({ kind: 'failed', failure, error, wasSilent, endedAt });
   return failure;

@@ -104,7 +104,7 @@ export interface UpstreamCall {
   readonly asksForMore: Readonly<Record<string, string>>;
   /** How tool calls that the answer has as text are rescued; null if they are not. */
   readonly rescue: Rescue | null;
-  /** Credentials of ours that the request carries; they must not come back to the caller. */
+  /** Credentials that the request carries: what is said of its failure must not repeat them. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
   readonly prefill: PrefillFacts;
@@ -161,7 +161,7 @@ export function localCall(
     promptBytes: bytes.length,
     prefix: call.prefix,
     fixedParts: fixedPartsOf(call),
-    secrets: ownSecrets(baseAddress, [target.gatewayToken]),
+    secrets: ownSecrets(baseAddress, [target.gatewayToken, keyIn(call.authorization)]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
     timeoutMs,
@@ -221,6 +221,9 @@ const isAnthropic = ({ prefill }: Pick<RemoteUpstream, 'prefill'>) =>
   prefill.address.startsWith('api.anthropic.com/');
 
 const fixedPartsOf = ({ volatileParts }: ChatCall) => volatileParts.map(({ name }) => name);
+
+/** Without its scheme. */
+const keyIn = (authorization: string | null) => authorization?.split(' ').at(-1) ?? null;
 
 function keyHeaders(
   { endpoint: { vendor } }: ChatRequest,

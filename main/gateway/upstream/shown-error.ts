@@ -1,4 +1,4 @@
-import type { HttpRequest, ResponseHeaders } from '../../platform/http/types.ts';
+import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
 /** Of a message that is shown in the window, and of one in the gateway's own error to the caller. */
@@ -17,15 +17,15 @@ const KEY_LIKE = /\b(sk|pk|key|token|bearer)([-_: ]+)(?=[\w./+*=-]*\d)[\w./+*=-]
  */
 export function shownError(
   { said, detail }: { readonly said: string; readonly detail: string },
-  { body, headers }: Pick<HttpRequest, 'body' | 'headers'>,
+  body: Buffer | null,
 ): string {
   if (said === '' || body === null || body.length > MAX_SEARCHED_BYTES) return detail;
-  const text = withoutAuthorization(plain(said, MAX_SHOWN_LENGTH), authorizationIn(headers));
+  const text = shownWords(said, MAX_SHOWN_LENGTH);
   return repeats(text, body) ? `${detail}: (repeats the request, not shown)` : `${detail}: ${text}`;
 }
 
-export function shownWords(said: string): string {
-  return plain(said, MAX_WORDS_LENGTH).replaceAll(KEY_LIKE, '$1$2[secret]');
+export function shownWords(said: string, maxLength = MAX_WORDS_LENGTH): string {
+  return plain(said, maxLength).replaceAll(KEY_LIKE, '$1$2[secret]');
 }
 
 const plain = (said: string, length: number): string =>
@@ -33,17 +33,6 @@ const plain = (said: string, length: number): string =>
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
     .slice(0, length);
-
-function authorizationIn(headers: readonly string[]): string {
-  const at = headers.findIndex((name) => name.toLowerCase() === 'authorization');
-  return at === -1 ? '' : (headers[at + 1] ?? '');
-}
-
-function withoutAuthorization(text: string, authorization: string): string {
-  const secret = authorization.split(' ').at(-1) ?? '';
-  const rest = secret.length < 6 ? text : text.replaceAll(secret, '[secret]');
-  return rest.replaceAll(KEY_LIKE, '$1$2[secret]');
-}
 
 /** Whether a run of the text, whose blanks are single, stands in what the request says. */
 function repeats(text: string, body: Buffer): boolean {
