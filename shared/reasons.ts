@@ -54,6 +54,41 @@ export function isFallbackReason(text: string): text is FallbackReason {
   return LISTED.has(text) || /^http_[1-9]\d\d$/.test(text);
 }
 
+const PREDICATES: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>> = {
+  not_configured: 'is not set up',
+  no_provider: 'had no machine available',
+  circuit_open: 'was paused (failing or slow)',
+  zero_spend: 'was skipped because “Never spend money” is on',
+  budget: 'had spent its budget',
+  paused: 'was held back by the owner',
+  model_mismatch: 'is set to another model',
+  unreachable: 'was unreachable',
+  timeout: 'timed out',
+  busy: 'was busy',
+  rate_limited: 'was rate limited',
+  quota: 'was out of quota',
+  credentials: 'rejected the key',
+  model_not_found: 'did not have the model',
+  context_length: 'had too small a window for the prompt',
+  truncated: 'read only a part of the prompt',
+  request_too_large: 'found the request too large for its limits',
+  unsupported_input: 'cannot read such input',
+  unsupported_feature: 'lacks a feature that the request uses',
+  moderation: 'flagged the prompt',
+  unsupported: 'does not have this endpoint',
+  bad_response: 'gave a broken or unusable answer',
+  gateway_exhausted: 'was not called, as the gateway had no connection left',
+  outrun: 'was slow',
+};
+
+/** What became of an upstream, such as "was unreachable". */
+export function predicateOf(reason: string): string {
+  const [, status] = /^http_(\d{3})$/.exec(reason) ?? [];
+  if (status !== undefined) return `answered HTTP ${status}`;
+  const words: Readonly<Record<string, string>> = PREDICATES;
+  return words[reason] ?? `failed: ${reason}`;
+}
+
 /** One entry of `X-Gateway-Fallback-Reason`. */
 interface FallbackEntry {
   readonly upstream: string;

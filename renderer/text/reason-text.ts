@@ -7,11 +7,5 @@ export function reasonText(reason: string): string {
   return status === undefined ? (t.reasons[reason] ?? reason) : t.httpStatus(status);
 }
 
-export function predicateText(reason: string): string {
-  const status = STATUS.exec(reason)?.[1];
-  if (status !== undefined) return t.answeredStatus(status);
-  return t.predicates[reason] ?? t.failedBecause(reason);
-}
-
 /** The reason at the start of a circuit's last error, such as `unreachable: nothing listens at …`. */
 export const reasonOf = (lastError: string): string => lastError.split(': ', 1)[0] ?? lastError;

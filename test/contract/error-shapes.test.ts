@@ -108,7 +108,7 @@ test('an error’s body has what each upstream said in its own words, and nothin
   );
   const answer = await postJson(`${url}/v1/chat/completions`, HELLO);
   expect((JSON.parse(answer.text) as { error: { message: string } }).error.message).toBe(
-    'No source answered. local: unreachable (nothing listens at 127.0.0.1:1). hosted_a: its key was refused (HTTP 401: [secret] is wrong). hosted_b: answered HTTP 500: It broke at [secret].',
+    'No source answered. local was unreachable (nothing listens at 127.0.0.1:1). hosted_a rejected the key (HTTP 401: [secret] is wrong). hosted_b answered HTTP 500: It broke at [secret].',
   );
   expect(answer.text).not.toContain('sk-');
 });

@@ -67,7 +67,7 @@ test.each<[says: string, given: MachineGiven, cause: string]>([
     const machine = await machineThat(given);
     const { text } = await chat((await startTier([machine])).url);
     const { error: told } = JSON.parse(text) as { error: { message: string } };
-    expect(told.message).toContain(` local: no machine is available (${machine.id} ${cause}). `);
+    expect(told.message).toContain(` local had no machine available (${machine.id} ${cause}). `);
   },
 );
 

@@ -142,7 +142,7 @@ test('a request without a permitted upstream gets a 503 that names each one', as
   expect(JSON.parse(answer.text)).toEqual({
     error: {
       message:
-        'No source can be tried now. hosted_a: skipped because “Never spend money” is on. ondemand: skipped because “Never spend money” is on.',
+        'No source can be tried now. hosted_a was skipped because “Never spend money” is on. ondemand was skipped because “Never spend money” is on.',
       type: 'server_error',
       code: 'no_upstream',
       param: null,

@@ -62,7 +62,7 @@ function sentenceOf([upstream, description]: Worded['last']): RegExp {
   const escaped = said.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   // Its own first words stand behind the detail.
   const withWords = escaped.replace(/(\\\))?$/, '(: .+)?$1');
-  return new RegExp(`^No source answered\\..* ${upstream}: [^.]+ ${withWords}\\.( |$)`);
+  return new RegExp(`^No source answered\\..* ${upstream} [^.]+ ${withWords}\\.( |$)`);
 }
 
 /** Environment names of the base addresses. */

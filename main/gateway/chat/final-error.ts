@@ -1,4 +1,4 @@
-import type { FallbackReason } from '#shared/reasons.ts';
+import { predicateOf } from '#shared/reasons.ts';
 import { exclusionFor } from '../circuits/exclusions.ts';
 import type { GatewayError } from '../http/errors.ts';
 import {
@@ -156,48 +156,21 @@ function exclusionMs(failure: FailedCall['failure']): number | null {
   return exclusionFor(failure)?.ms ?? null;
 }
 
-const WORDS: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, string>> = {
-  not_configured: 'not configured',
-  no_provider: 'no machine is available',
-  circuit_open: 'skipped after repeated failures or slow answers',
-  zero_spend: 'skipped because “Never spend money” is on',
-  budget: 'skipped because its budget is spent',
-  paused: 'held back by its owner',
-  model_mismatch: 'set to another model',
-  unreachable: 'unreachable',
-  timeout: 'timed out',
-  busy: 'busy',
-  rate_limited: 'rate limited',
-  quota: 'out of quota',
-  credentials: 'its key was refused',
-  model_not_found: 'does not have the model',
-  context_length: 'the prompt is too long for it',
-  truncated: 'it read only a part of the prompt',
-  request_too_large: 'the request is too large for its limits',
-  unsupported_input: 'cannot read such input',
-  unsupported_feature: 'lacks a feature that the request uses',
-  moderation: 'flagged the prompt',
-  unsupported: 'does not have this endpoint',
-  gateway_exhausted: 'not reached because this gateway has no file descriptor left',
-  bad_response: 'gave a broken or unusable answer',
-  outrun: 'lost the race',
-};
-
 function sentencesFor(outcomes: readonly UpstreamOutcome[]): string {
-  return outcomes.map((outcome) => ` ${nameOf(outcome)}: ${wordsFor(outcome)}.`).join('');
+  return outcomes.map((outcome) => ` ${nameOf(outcome)} ${wordsFor(outcome)}.`).join('');
 }
 
 function wordsFor(outcome: UpstreamOutcome): string {
   const reason = reasonOf(outcome);
-  const words: Readonly<Record<string, string>> = WORDS;
-  const named = words[reason] ?? 'answered';
+  const words = predicateOf(reason);
   if (outcome.kind === 'skipped' && reason === 'no_provider' && outcome.causes !== undefined)
-    return `${named} (${outcome.causes()})`;
-  if (outcome.kind !== 'failed') return named;
+    return `${words} (${outcome.causes()})`;
+  if (outcome.kind !== 'failed') return words;
   const { detail, said } = outcome.failure;
   const first = shownWords(said);
   const told = first === '' ? detail : `${detail}: ${first}`;
-  return words[reason] === undefined ? `${named} ${told}` : `${named} (${told})`;
+  // The detail names the status.
+  return reason.startsWith('http_') ? `answered ${told}` : `${words} (${told})`;
 }
 
 /** In place of upstreams that lack the endpoint, or why they could not serve the request. */

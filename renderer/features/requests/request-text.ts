@@ -9,13 +9,13 @@ import {
 } from '#shared/live.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
-import { OUTRUN, parseFallbackReason } from '#shared/reasons.ts';
+import { OUTRUN, parseFallbackReason, predicateOf } from '#shared/reasons.ts';
 import { clause } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/window-state.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration, formatList, formatCount, counted } from '../../text/format.ts';
-import { predicateText, reasonText } from '../../text/reason-text.ts';
+import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 
 export type Labels = ReadonlyMap<string, string>;
@@ -222,7 +222,7 @@ function storyClauses(row: RequestRow, labels: Labels): readonly Clause[] {
 
 function passedBy(row: RequestRow, labels: Labels): readonly Clause[] {
   return skippedUpstreams(row).map(({ upstream, reason }) =>
-    aside(0, clause(labels.get(upstream) ?? upstream, predicateText(reason))),
+    aside(0, clause(labels.get(upstream) ?? upstream, predicateOf(reason))),
   );
 }
 
@@ -237,7 +237,7 @@ function clausesOf(attempt: AttemptRow, row: RequestRow, labels: Labels): readon
   }
   if (reason !== null) {
     const isBroken = firstContentMs !== null && reason !== OUTRUN;
-    const text = clause(name, isBroken ? words.dropped : predicateText(reason));
+    const text = clause(name, isBroken ? words.dropped : predicateOf(reason));
     return [...led, aside(atMs, text)];
   }
   if (firstContentMs === null) {
@@ -256,7 +256,7 @@ const isBeside = (hedge: AttemptRow, slow: AttemptRow, row: RequestRow): boolean
 function slowText(slow: AttemptRow, row: RequestRow, labels: Labels): string {
   const isWaitedFor = slow.endMs === null && slow.firstContentMs === null;
   const name = nameOf(slow, row, labels);
-  return clause(name, isWaitedFor ? 'is slow' : predicateText(OUTRUN));
+  return clause(name, isWaitedFor ? 'is slow' : predicateOf(OUTRUN));
 }
 
 const aside = (atMs: number, text: string): Clause => ({
@@ -344,7 +344,7 @@ export function whyOf(row: RequestRow, labels: Labels): string | null {
 /** Why the upstreams in a fallback header did not answer; null if it names none. */
 export function fallbackText(header: string, labels: Labels): string | null {
   const passed = parseFallbackReason(header).map(({ upstream, provider, reason }) =>
-    clause(placeName(upstream, provider, labels), predicateText(reason)),
+    clause(placeName(upstream, provider, labels), predicateOf(reason)),
   );
   return passed.length === 0 ? null : passed.join('; ');
 }

@@ -36,33 +36,4 @@ export const reasons = {
   Record<string, string>
 >;
 
-export const predicates = {
-  not_configured: 'is not set up',
-  no_provider: 'had no machine available',
-  circuit_open: 'was paused (failing or slow)',
-  zero_spend: 'was skipped because it costs money',
-  budget: 'had spent its budget',
-  paused: 'was held back by the owner',
-  model_mismatch: 'is set to another model',
-  unreachable: 'was unreachable',
-  timeout: 'timed out',
-  busy: 'was busy',
-  rate_limited: 'was rate limited',
-  quota: 'was out of quota',
-  credentials: 'rejected the key',
-  model_not_found: 'did not have the model',
-  context_length: 'had too small a window for the prompt',
-  truncated: 'read only a part of the prompt',
-  request_too_large: 'found the request too large for its limits',
-  unsupported_input: 'cannot read such input',
-  unsupported_feature: 'lacks a feature that the request uses',
-  moderation: 'flagged the prompt',
-  unsupported: 'does not have this endpoint',
-  bad_response: 'gave a broken or unusable answer',
-  gateway_exhausted: 'was not called, as the gateway had no connection left',
-  outrun: 'was slow',
-} satisfies Record<NamedReason, string> as Readonly<Record<string, string>>;
-
 export const httpStatus = (status: string) => `HTTP ${status}`;
-export const answeredStatus = (status: string) => `answered HTTP ${status}`;
-export const failedBecause = (reason: string) => `failed: ${reason}`;
