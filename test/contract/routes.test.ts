@@ -4,64 +4,9 @@ import { HELLO } from '../support/client.ts';
 import { controlOf, startControlled } from '../support/control.ts';
 import { gatewayOfFile, type TestGateway } from '../support/gateway.ts';
 import { expectError, postJson, send } from '../support/http.ts';
-import { answers, startUpstream } from '../support/upstream.ts';
-
-/** Every route of the gateway port with the methods it takes; those of Anthropic are in error-shapes.test.ts. */
-const ROUTES: readonly (readonly [path: string, ...methods: string[]])[] = [
-  ['/api/v1/chat/completions', 'POST'],
-  ['/v1/chat/completions', 'POST'],
-  ...['completions', 'embeddings', 'rerank', 'responses', 'audio/speech'].flatMap((endpoint) => [
-    [`/api/v1/${endpoint}`, 'POST'] as const,
-    [`/v1/${endpoint}`, 'POST'] as const,
-  ]),
-  ['/api/v1/audio/transcriptions', 'POST'],
-  ['/v1/audio/transcriptions', 'POST'],
-  ['/api/v1/models', 'GET', 'HEAD'],
-  ['/v1/models', 'GET', 'HEAD'],
-  ['/api/v1/models/asked', 'GET', 'HEAD'],
-  ['/api/v1/models/org/name', 'GET', 'HEAD'],
-  ['/v1/models/name', 'GET', 'HEAD'],
-  ['/api/v1/status', 'GET', 'HEAD'],
-  ['/api/v1/history', 'GET', 'HEAD'],
-  ['/api/v1/requests', 'GET', 'HEAD'],
-  ['/api/v1/requests/req_unknown', 'GET', 'HEAD'],
-  ['/api/v1/events', 'GET', 'HEAD'],
-  ['/api/v1/snapshot', 'GET', 'HEAD'],
-  [`/api/v1/proof?nonce=${'a'.repeat(64)}`, 'GET', 'HEAD'],
-  ['/api/v1/sessions', 'POST'],
-  ['/api/v1/sessions/codes', 'POST'],
-  ['/api/v1/browsers', 'GET', 'HEAD', 'POST'],
-  ['/api/v1/browsers/brw_unknown', 'DELETE'],
-  ['/api/v1/about', 'GET', 'HEAD'],
-  ['/api/v1/logs', 'GET', 'HEAD'],
-  ['/api/v1/settings', 'GET', 'HEAD', 'PATCH'],
-  ['/api/v1/keys', 'GET', 'HEAD', 'POST'],
-  ['/api/v1/keys/name', 'PATCH', 'DELETE'],
-  ['/api/v1/sharing', 'GET', 'HEAD', 'PUT'],
-  ['/api/v1/warmup', 'POST'],
-  ['/api/v1/windows', 'POST'],
-  ['/api/v1/windows/undo', 'POST'],
-  ['/api/v1/upstreams/local/test', 'POST'],
-  ['/api/v1/upstreams/local/models', 'POST'],
-  ['/api/v1/upstreams/hosted_a/swap', 'POST'],
-  ['/api/v1/providers', 'GET', 'HEAD'],
-  ['/api/v1/providers/enrollments', 'POST'],
-  ['/api/v1/providers/prv_unknown', 'GET', 'HEAD', 'DELETE'],
-  ['/api/v1/providers/notes', 'GET', 'HEAD'],
-  ['/api/v1/providers/prv_unknown/note', 'PUT'],
-  ['/api/v1/providers/prv_unknown/verify', 'POST'],
-  ['/api/v1/providers/prv_unknown/history', 'GET', 'HEAD'],
-  ['/api/v1/providers/enroll', 'POST'],
-  ['/api/v1/providers/heartbeat', 'POST'],
-  ['/install', 'GET', 'HEAD'],
-  ['/install.ps1', 'GET', 'HEAD'],
-  ['/install/package.tgz', 'GET', 'HEAD'],
-  ['/api/v1/install', 'GET', 'HEAD'],
-  ['/healthz', 'GET', 'HEAD'],
-  ['/readyz', 'GET', 'HEAD'],
-  ['/metrics', 'GET', 'HEAD'],
-  ['/', 'GET', 'HEAD'],
-];
+import { ROUTES } from '../support/routes.ts';
+import { startBefore } from '../support/scene.ts';
+import { answers } from '../support/upstream.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'];
 
@@ -70,12 +15,13 @@ const refusing = gatewayOfFile({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9', MAX_BO
 
 const withControl = (gateway: TestGateway) => ({ ...gateway, ...controlOf(gateway) });
 
-const started = (settings: Record<string, string> = {}) => startControlled(settings);
+/** The methods that each path takes. */
+const PATHS = Map.groupBy(ROUTES, ({ path }) => path);
 
-test.each(ROUTES)(
+test.each([...PATHS])(
   'the route %s refuses every other method with 405 and names its own',
-  async (...route) => {
-    const [path, ...allowed] = route;
+  async (path, routes) => {
+    const allowed = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method));
     const { url, control } = withControl(refusing());
     for (const method of METHODS.filter((each) => !allowed.includes(each))) {
       const answer = await send(url + path, { method, headers: control });
@@ -85,7 +31,7 @@ test.each(ROUTES)(
   },
 );
 
-const READS = ROUTES.filter(([, ...methods]) => methods.includes('HEAD')).map(([path]) => path);
+const READS = ROUTES.filter(({ method }) => method === 'GET').map(({ path }) => path);
 /** A stream of events has no end, and the process's own figures are never the same twice. */
 const DOCUMENTS = READS.filter((path) => path !== '/api/v1/events' && path !== '/metrics');
 
@@ -101,7 +47,7 @@ test.each(DOCUMENTS)('the HEAD of %s is answered as GET is, without a body', asy
 });
 
 test('the HEAD of the live feed is answered at once, as a stream that has no events', async () => {
-  const { url } = await started();
+  const { url } = await startControlled({});
   const { status, headers, text } = await send(`${url}/api/v1/events`, { method: 'HEAD' });
   expect([status, headers['content-type'], text]).toEqual([200, 'text/event-stream', '']);
 });
@@ -119,7 +65,7 @@ test.each(['/nothing', '/api/v1', '/v1/complete', '/v1/chat/completions/x', '/%Z
 
 // github.com/openai/codex/issues/43353
 test('an app that asks for a WebSocket is told at once to use HTTP', async () => {
-  const { url } = await started();
+  const { url } = await startControlled({});
   const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
   const answer = await send(`${url}/v1/responses`, { headers });
   expectError(answer, 426, 'upgrade_required');
@@ -127,26 +73,19 @@ test('an app that asks for a WebSocket is told at once to use HTTP', async () =>
 });
 
 test('an unknown path is named shortened, without its query', async () => {
-  const { url } = await started();
-  const message = expectError(
-    await send(`${url}/${'x'.repeat(500)}?key=hunter2`),
-    404,
-    'not_found',
-  );
+  const { url } = await startControlled({});
+  const answer = await send(`${url}/${'x'.repeat(500)}?key=hunter2`);
+  const message = expectError(answer, 404, 'not_found');
   expect(message.length).toBeLessThan(350);
   expect(message).not.toContain('hunter2');
 });
 
 /** Agents sign bytes: what is wrong with theirs is in the contract of the providers. */
-const BY_AGENTS = ['/api/v1/providers/enroll', '/api/v1/providers/heartbeat'];
-
-const hasJson = (path: string) =>
-  !BY_AGENTS.includes(path) && !path.endsWith('/audio/transcriptions');
-
-const WRITES = ROUTES.filter(([path]) => hasJson(path)).flatMap(([path, ...methods]) =>
-  methods
-    .filter((method) => ['POST', 'PATCH'].includes(method))
-    .map((method) => ({ path, method })),
+const WRITES = ROUTES.filter(
+  ({ method, path, access }) =>
+    ['POST', 'PATCH'].includes(method) &&
+    access !== 'agents' &&
+    !path.endsWith('/audio/transcriptions'),
 );
 
 test.each(WRITES)(
@@ -167,56 +106,47 @@ test.each(WRITES)(
   },
 );
 
-const CODED = {
-  gzip: gzipSync,
-  deflate: deflateSync,
-  br: brotliCompressSync,
-  ZSTD: zstdCompressSync,
-};
-
-test.each(Object.entries(CODED))(
-  'a body compressed by %s is read within the limit of plain ones',
-  async (coding, compress) => {
-    const upstream = await startUpstream(answers('hi'));
-    const settings = { HOSTED_A_BASE_URL: upstream.url, MAX_BODY_BYTES: '100000' };
-    const { url } = await started(settings);
-    const headers = { 'content-type': 'application/json', 'content-encoding': coding };
-    const post = (body: Buffer) =>
-      send(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
-    const coded = (fields: object) => compress(JSON.stringify({ ...HELLO, ...fields }));
-    expect((await post(coded({ user: 'bob' }))).status).toBe(200);
-    expect(upstream.calls[0]?.json).toMatchObject({ ...HELLO, user: 'bob' });
-    expect(upstream.calls[0]?.headers).not.toHaveProperty('content-encoding');
-    expectError(await post(coded({ user: 'x'.repeat(1_000_000) })), 413, 'body_too_large');
-    expectError(await post(Buffer.from('{}')), 400, 'invalid_request');
-    expectError(await post(coded({}).subarray(0, -4)), 400, 'invalid_request');
-  },
-);
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['ZSTD', zstdCompressSync],
+])('a body compressed by %s is read within the limit of plain ones', async (coding, compress) => {
+  const { url, a } = await startBefore({ a: answers('hi') }, { MAX_BODY_BYTES: '100000' });
+  const headers = { 'content-type': 'application/json', 'content-encoding': coding };
+  const post = (body: Buffer) =>
+    send(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
+  const coded = (fields: object) => compress(JSON.stringify({ ...HELLO, ...fields }));
+  expect((await post(coded({ user: 'bob' }))).status).toBe(200);
+  expect(a.calls[0]?.json).toMatchObject({ ...HELLO, user: 'bob' });
+  expect(a.calls[0]?.headers).not.toHaveProperty('content-encoding');
+  expectError(await post(coded({ user: 'x'.repeat(1_000_000) })), 413, 'body_too_large');
+  expectError(await post(Buffer.from('{}')), 400, 'invalid_request');
+  expectError(await post(coded({}).subarray(0, -4)), 400, 'invalid_request');
+});
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', undefined])(
   'a chat completion as %s is a 415: no page can send it unasked',
   async (type) => {
-    const upstream = await startUpstream(answers('hi'));
-    const { url } = await started({ HOSTED_A_BASE_URL: upstream.url });
+    const { url, a } = await startBefore({ a: answers('hi') });
     const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type };
     for (const path of ['/v1/chat/completions', '/api/v1/chat/completions']) {
       const body = JSON.stringify(HELLO);
       const answer = await send(url + path, { method: 'POST', headers, body });
       expectError(answer, 415, 'unsupported_media_type');
     }
-    expect(upstream.calls).toHaveLength(0);
+    expect(a.calls).toHaveLength(0);
   },
 );
 
 test('JSON may name its charset and be of any case', async () => {
-  const upstream = await startUpstream(answers('hi'));
-  const { url } = await started({ HOSTED_A_BASE_URL: upstream.url });
+  const { url } = await startBefore({ a: answers('hi') });
   const type = { 'content-type': 'Application/JSON; charset=utf-8' };
   expect((await postJson(`${url}/v1/chat/completions`, HELLO, type)).status).toBe(200);
 });
 
 test('every error on a chat path says that no upstream was called, and which request it was', async () => {
-  const { url } = await started({ MAX_BODY_BYTES: '1000' });
+  const { url } = await startControlled({ MAX_BODY_BYTES: '1000' });
   const chat = `${url}/v1/chat/completions`;
   const refused = [
     await send(chat),
@@ -238,14 +168,20 @@ test('every error on a chat path says that no upstream was called, and which req
 });
 
 test('the gateway answers /healthz while it runs, and /readyz with 200 if an upstream could serve', async () => {
-  const bare = await started();
+  const bare = await startControlled({});
   expect(await send(`${bare.url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
   expect((await send(`${bare.url}/readyz`)).status).toBe(503);
-  const ready = await started({ HOSTED_C_BASE_URL: 'http://127.0.0.1:9' });
+  const ready = await startControlled({ HOSTED_C_BASE_URL: 'http://127.0.0.1:9' });
   expect((await send(`${ready.url}/readyz`)).status).toBe(200);
-  const zero = await started({ HOSTED_C_BASE_URL: 'http://127.0.0.1:9', FORCE_ZERO: 'true' });
+  const zero = await startControlled({
+    HOSTED_C_BASE_URL: 'http://127.0.0.1:9',
+    FORCE_ZERO: 'true',
+  });
   expect((await send(`${zero.url}/readyz`)).status).toBe(503);
-  const local = await started({ LOCAL_ENGINE_URL: 'http://127.0.0.1:9', FORCE_ZERO: 'true' });
+  const local = await startControlled({
+    LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+    FORCE_ZERO: 'true',
+  });
   expect((await send(`${local.url}/readyz`)).status).toBe(200);
 });
 
@@ -259,7 +195,7 @@ test.each([
   ['POST', '/v1/v1/messages/count_tokens', '/v1/messages/count_tokens'],
   ['POST', '/openai/deployments/m/chat/completions', '/v1/chat/completions'],
 ])('a wrong base URL, as in %s %s, gets a 404 that names %s', async (method, path, meant) => {
-  const { url } = await started();
+  const { url } = await startControlled({});
   const message = expectError(await send(url + path, { method }), 404, 'not_found');
   expect(message).toContain(`It belongs at ${meant}: check the base URL of the app.`);
 });
@@ -269,22 +205,25 @@ test.each([
   '/v1/responses/resp_1',
   '/v1beta/models/gemini-2.5-flash:generateContent',
 ])('an API that is not served, as at %s, gets a 404 that lists those that are', async (path) => {
-  const { url } = await started();
+  const { url } = await startControlled({});
   const message = expectError(await send(url + path, { method: 'POST' }), 404, 'not_found');
   expect(message).toMatch(/Apps can call .*\/v1\/chat\/completions, .*\/v1\/models\./);
 });
 
 test('both paths of the list of models give the same list, which is empty without an upstream', async () => {
-  const { url } = await started({ HOSTED_A_BASE_URL: 'http://127.0.0.1:9', HOSTED_A_MODEL: 'big' });
+  const { url } = await startControlled({
+    HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
+    HOSTED_A_MODEL: 'big',
+  });
   const { text } = await send(`${url}/v1/models`);
   expect(text).toContain('127.0.0.1:9/big');
   expect((await send(`${url}/api/v1/models`)).text).toBe(text);
-  const none = await send(`${(await started()).url}/v1/models`);
+  const none = await send(`${(await startControlled({})).url}/v1/models`);
   expect(JSON.parse(none.text)).toEqual({ object: 'list', data: [] });
 });
 
 test('no answer may be kept by a cache', async () => {
-  const { url, control } = await started();
+  const { url, control } = await startControlled({});
   for (const path of READS.filter((each) => each !== '/')) {
     const { headers } = await send(url + path, { method: 'HEAD', headers: control });
     expect([path, headers['cache-control']]).toEqual([path, 'no-store']);

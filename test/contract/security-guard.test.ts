@@ -9,38 +9,28 @@ import {
   send,
   type HttpCall,
 } from '../support/http.ts';
+import { ROUTES } from '../support/routes.ts';
 import { answers } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
 const CHAT = '/v1/chat/completions';
 
-/** One request to each route, as a page might make it. */
+const post = (body: unknown): HttpCall => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+/** One request to each route, as a page might make it, and one to none. */
 const CALLS: readonly (readonly [path: string, call: HttpCall])[] = [
   [CHAT, post(HELLO)],
-  [`/api${CHAT}`, post(HELLO)],
-  ['/v1/models', {}],
-  ['/api/v1/models', {}],
-  ['/api/v1/status', {}],
-  ['/api/v1/events', { method: 'HEAD' }],
-  [`/api/v1/proof?nonce=${'a'.repeat(64)}`, {}],
-  ['/api/v1/sessions', post({ code: 'x' })],
-  ['/api/v1/sessions/codes', post({})],
-  ['/api/v1/settings', {}],
-  ['/api/v1/settings', { ...post({}), method: 'PATCH' }],
-  ['/api/v1/keys', {}],
-  ['/api/v1/keys', post({ name: 'x' })],
-  ['/api/v1/keys/x', { method: 'DELETE' }],
-  ['/api/v1/warmup', post({})],
-  ['/healthz', {}],
-  ['/readyz', {}],
-  ['/', {}],
+  // A feed has no end.
+  ...ROUTES.map(
+    ({ method, path }) =>
+      [path, method === 'GET' ? { method: 'HEAD' } : { ...post({}), method }] as const,
+  ),
   ['/nothing', {}],
 ];
-
-function post(body: unknown): HttpCall {
-  const headers = { 'content-type': 'application/json' };
-  return { method: 'POST', headers, body: JSON.stringify(body) };
-}
 
 const withHeaders = (call: HttpCall, headers: Record<string, string>): HttpCall => ({
   ...call,
