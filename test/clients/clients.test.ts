@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { SAID, type Said } from '../support/chat-answers.ts';
+import { rejectionOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
-import { startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, stall, startUpstream, type Script } from '../support/upstream.ts';
+import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
+import { chunk, cut, error, ROLE, stall, type Script } from '../support/upstream.ts';
 import { AGENTS } from './agents.ts';
 import { IMAGE, type Client } from './client.ts';
 import { LANGCHAIN } from './langchain.ts';
@@ -69,16 +70,11 @@ describe.each(cases)('$named of $way.place, $way.way', ({ client, way, named }) 
 
 /** A gateway in front of an upstream that speaks chat completions. */
 async function startChat(script: Script) {
-  const upstream = await startUpstream(script);
-  const settings = { HOSTED_A_BASE_URL: upstream.url, HOSTED_A_PROTOCOLS: 'chat' };
-  return { upstream, base: baseOf(await startGateway(settings)) };
+  const { upstream, url } = await startChatOnly(script);
+  return { upstream, base: baseOf({ url }) };
 }
 
-const thrownBy = (asked: Promise<unknown>) =>
-  asked.then(
-    () => null,
-    (reason: unknown) => reason as Error,
-  );
+const thrownBy = async (asked: Promise<unknown>) => (await rejectionOf(asked)) as Error | null;
 
 describe.each(CLIENTS)('$name that asks $api', (client) => {
   test(`${client.name} that asks ${client.api} throws if a stream breaks off`, async () => {
@@ -118,12 +114,10 @@ describe.each(CLIENTS)('$name that asks $api', (client) => {
   );
 
   test(`${client.name} that asks ${client.api} has its own classes for a wrong key and for a rate limit`, async () => {
-    const upstream = await startUpstream(error(429, 'slow down', null, { 'retry-after': '7' }));
-    const HOSTED_A_BASE_URL = upstream.url;
-    const open = await startGateway({ HOSTED_A_BASE_URL, HOSTED_A_PROTOCOLS: 'chat' });
-    const limited = await thrownBy(client.text(baseOf(open)));
+    const { base } = await startChat(error(429, 'slow down', null, { 'retry-after': '7' }));
+    const limited = await thrownBy(client.text(base));
     expect([limited?.constructor.name, limited]).toMatchObject(['RateLimitError', { status: 429 }]);
-    const closed = await startGateway({ HOSTED_A_BASE_URL, API_KEYS: 'a-key-of-the-gateway' });
+    const closed = await startGateway({ API_KEYS: 'a-key-of-the-gateway' });
     const refused = await thrownBy(client.text(baseOf(closed)));
     expect([refused?.constructor.name, refused]).toMatchObject([
       'AuthenticationError',

@@ -4,9 +4,8 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 // It knows the schemas of zod 3 only.
 import { z } from 'zod/v3';
 import { SAID, type Said } from '../support/chat-answers.ts';
-import { startGateway } from '../support/gateway.ts';
-import { startSpeaker, WAYS } from '../support/speakers.ts';
-import { cut, error, hang, ROLE, startUpstream, type Script } from '../support/upstream.ts';
+import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
+import { cut, error, hang, ROLE, type Script } from '../support/upstream.ts';
 import { IMAGE, KEY, MODEL } from './client.ts';
 
 // `@instructor-ai/instructor`, unmodified: chat completions whose answers follow a schema. Of its streams only whole
@@ -87,8 +86,7 @@ describe.each(WAYS.filter(({ way }) => way === 'translated'))('at $place', (way)
 });
 
 async function startChat(script: Script) {
-  const upstream = await startUpstream(script);
-  const { url } = await startGateway({ HOSTED_A_BASE_URL: upstream.url });
+  const { upstream, url } = await startChatOnly(script);
   return { upstream, client: instructor(url) };
 }
 

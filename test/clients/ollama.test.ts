@@ -1,5 +1,6 @@
 import { Ollama } from 'ollama';
 import { expect, test } from 'vitest';
+import { rejectionOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { MODEL } from './client.ts';
 
@@ -29,11 +30,7 @@ test.each(CALLS)(
   'the Ollama call %s is refused with words that say what to use',
   async (_name, call) => {
     const { url } = await startGateway({});
-    const thrown = await call(new Ollama({ host: url })).then(
-      () => null,
-      (reason: unknown) => reason,
-    );
-    expect(thrown).toMatchObject({
+    expect(await rejectionOf(call(new Ollama({ host: url })))).toMatchObject({
       name: 'ResponseError',
       status_code: 404,
       message: expect.stringContaining('a base URL ending in /v1') as string,

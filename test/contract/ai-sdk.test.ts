@@ -1,24 +1,21 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, generateText, stepCountIs, streamText } from 'ai';
+import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import { expect, test } from 'vitest';
 import { SAID, type Said } from '../support/chat-answers.ts';
+import { rejectionOf } from '../support/client.ts';
 import { startBefore } from '../support/scene.ts';
 import { startSpeaker, WAYS } from '../support/speakers.ts';
 import { chunk, error, ROLE, sse, type Script } from '../support/upstream.ts';
-import { weather } from '../support/weather.ts';
 
 // The Vercel AI SDK, unmodified: its provider for OpenAI-compatible endpoints, and `@ai-sdk/openai` as it comes, whose
 // default is the Responses API.
 
 const apiKey = 'the-callers-own-key';
 const chatModelOf = (url: string) =>
-  createOpenAICompatible({
-    name: 'inglenook',
-    baseURL: `${url}/v1`,
-    apiKey,
-    includeUsage: true,
-  })('my-model');
+  createOpenAICompatible({ name: 'inglenook', baseURL: `${url}/v1`, apiKey, includeUsage: true })(
+    'my-model',
+  );
 const responsesModelOf = (url: string) =>
   createOpenAI({ baseURL: `${url}/v1`, apiKey })('my-model');
 
@@ -61,8 +58,15 @@ test.each(CASES.flatMap((each) => ['generateText', 'streamText'].map((how) => ({
   async ({ modelOf, how, ...way }) => {
     const { url, bodies } = await startSpeaker(way, CALLS, { ...SAID, text: 'Rain.' });
     const asked: unknown[] = [];
-    const tools = { weather: weather(asked) };
-    const ask = { model: modelOf(url), ...ONCE, tools, stopWhen: stepCountIs(2) };
+    const weather = tool({
+      description: 'weather',
+      inputSchema: jsonSchema<{ city: string }>({ properties: { city: { type: 'string' } } }),
+      execute(input) {
+        asked.push(input);
+        return 'rain';
+      },
+    });
+    const ask = { model: modelOf(url), ...ONCE, tools: { weather }, stopWhen: stepCountIs(2) };
     const text =
       how === 'generateText' ? (await generateText(ask)).text : await streamText(ask).text;
     expect([text, asked]).toEqual(['Rain.', [{ city: 'Oslo' }]]);
@@ -81,23 +85,16 @@ async function startHosted(script: Script) {
 }
 
 async function thrownBy(promise: PromiseLike<unknown>): Promise<APICallError> {
-  const seen = await promise.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const seen = await rejectionOf(promise);
   expect(seen).toSatisfy((thrown) => APICallError.isInstance(thrown));
   return seen as APICallError;
 }
 
+const LIMITED = error(429, 'no', null, { 'retry-after': '60' });
+
 test.each<[name: string, script: Script, status: number, code: string, isRetryable: boolean]>([
   ['a bad request', error(400, 'no', 'bad_value'), 400, 'bad_value', false],
-  [
-    'a rate limit',
-    error(429, 'no', null, { 'retry-after': '60' }),
-    429,
-    'upstream_rate_limited',
-    true,
-  ],
+  ['a rate limit', LIMITED, 429, 'upstream_rate_limited', true],
   ['a crash', error(500), 502, 'upstream_error', true],
 ])('%s is an API call error with its status and code', async (_title, script, ...wanted) => {
   const { gateway, model } = await startHosted(script);
@@ -115,11 +112,8 @@ test('an error object inside a stream is an error part, not the end of a whole a
     sse(ROLE, chunk({ content: 'a' }), 'data: {"error":{"message":"no"}}\n\n'),
   );
   const errors: unknown[] = [];
-  const result = streamText({
-    model,
-    ...ONCE,
-    onError: ({ error: each }) => void errors.push(each),
-  });
+  const onError = ({ error: each }: { readonly error: unknown }) => void errors.push(each);
+  const result = streamText({ model, ...ONCE, onError });
   let text = '';
   for await (const piece of result.textStream) text += piece;
   expect([text, errors.length]).toEqual(['a', 1]);

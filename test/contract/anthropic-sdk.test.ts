@@ -13,28 +13,23 @@ import {
   ROLE,
 } from '../support/upstream.ts';
 import { calledTwice, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
-import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
+import { placedAt, startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
 
 // The `@anthropic-ai/sdk` package, unmodified, against upstreams that have the Messages API.
 
 const MESSAGES = STREAM_PROTOCOLS.find(({ name }) => name === 'messages');
 if (MESSAGES === undefined) throw new Error('no messages');
 
-const ASK = {
-  model: 'm',
-  max_tokens: 16,
-  messages: [{ role: 'user' as const, content: 'hi' }],
-};
+const HI = { role: 'user' as const, content: 'hi' };
+const ASK = { model: 'm', max_tokens: 16, messages: [HI] };
 
-async function startAt(place: 'local' | 'hosted_a', script: Script, more = {}) {
+const clientOf = (url: string) =>
+  new Anthropic({ baseURL: url, apiKey: 'of-the-caller', maxRetries: 0 });
+
+async function startAt(place: 'local' | 'hosted_a', script: Script) {
   const upstream = await startUpstream(script);
-  const settings =
-    place === 'local'
-      ? { LOCAL_ENGINE_URL: upstream.url, LOCAL_PROTOCOLS: 'native' }
-      : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
-  const gateway = await startGateway({ ...settings, ...more });
-  const client = new Anthropic({ baseURL: gateway.url, apiKey: 'of-the-caller', maxRetries: 0 });
-  return { upstream, client };
+  const settings = { ...placedAt(place, upstream.url), LOCAL_PROTOCOLS: 'native' };
+  return { upstream, client: clientOf((await startGateway(settings)).url) };
 }
 
 test('Anthropic’s client lists models in its own form, and reads one of them', async () => {
@@ -46,7 +41,7 @@ test('Anthropic’s client lists models in its own form, and reads one of them',
     HOSTED_A_LABEL: 'Here',
     MODEL_ALIASES: 'claude-own=qwen3',
   });
-  const client = new Anthropic({ baseURL: url, apiKey: 'any', maxRetries: 0 });
+  const client = clientOf(url);
   await expect.poll(async () => (await client.models.list()).data).toHaveLength(4);
   const page = await client.models.list({ limit: 1000 });
   expect(page).toMatchObject({ has_more: false, first_id: 'auto', last_id: 'claude-own' });
@@ -95,22 +90,14 @@ test.each(['local', 'hosted_a'] as const)('a plain message comes through %s', as
 test('errors have the classes of Anthropic’s client', async () => {
   const { upstream, client } = await startAt('hosted_a', error(400, 'bad'));
   await expect(client.messages.create(ASK)).rejects.toThrow(BadRequestError);
-  upstream.script = json(404, {
-    type: 'error',
-    error: { type: 'not_found_error', message: 'model: x' },
-  });
+  const unknown = { type: 'not_found_error', message: 'model: x' };
+  upstream.script = json(404, { type: 'error', error: unknown });
   await expect(client.messages.create({ ...ASK, model: 'x' })).rejects.toThrow(NotFoundError);
   upstream.script = error(503);
-  const failed: unknown = await client.messages
-    .create({ ...ASK, model: 'n' })
-    .catch((e: unknown) => e);
-  expect(failed).toBeInstanceOf(APIError);
+  await expect(client.messages.create({ ...ASK, model: 'n' })).rejects.toThrow(APIError);
 });
 
 // The `@anthropic-ai/sdk` package, unmodified, at upstreams with the Messages API and without it.
-
-const clientOf = (url: string) =>
-  new Anthropic({ baseURL: url, apiKey: 'of-the-caller', maxRetries: 0 });
 
 const WEATHER = {
   name: 'weather',
@@ -149,14 +136,9 @@ describe.each(WAYS)('Anthropic’s client, $way through $place', (way) => {
       tool_use_id: id,
       content: 'rain',
     }));
-    const second = await client.messages.create({
-      ...asked,
-      messages: [
-        ...ASK.messages,
-        { role: 'assistant', content: first.content },
-        { role: 'user', content: results },
-      ],
-    });
+    const said = { role: 'assistant' as const, content: first.content };
+    const messages = [HI, said, { role: 'user' as const, content: results }];
+    const second = await client.messages.create({ ...asked, messages });
     expect(second.content).toMatchObject([{ type: 'text', text: 'Rain.' }]);
     expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
   });

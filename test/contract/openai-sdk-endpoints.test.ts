@@ -2,6 +2,7 @@ import { OpenAI, toFile } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { eventsOf, STREAM_PROTOCOLS } from '../support/protocols.ts';
+import { placedAt } from '../support/speakers.ts';
 import { json, sse, startUpstream, type Script } from '../support/upstream.ts';
 
 // The `openai` package, unmodified, on the endpoints beside chat completions.
@@ -9,16 +10,8 @@ import { json, sse, startUpstream, type Script } from '../support/upstream.ts';
 /** A client of a gateway whose `local`, or `hosted_a` with a key, is scripted. */
 async function startAt(place: 'local' | 'hosted_a', script: Script) {
   const upstream = await startUpstream(script);
-  const settings =
-    place === 'local'
-      ? { LOCAL_ENGINE_URL: upstream.url }
-      : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
-  const gateway = await startGateway(settings);
-  const client = new OpenAI({
-    baseURL: `${gateway.url}/v1`,
-    apiKey: 'of-the-caller',
-    maxRetries: 0,
-  });
+  const { url } = await startGateway(placedAt(place, upstream.url));
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'of-the-caller', maxRetries: 0 });
   const key = place === 'local' ? 'Bearer of-the-caller' : 'Bearer sk-hosted';
   return { upstream, client, key };
 }
@@ -45,12 +38,8 @@ describe.each(['local', 'hosted_a'] as const)('OpenAI’s client through %s', (p
 
   test(`embeddings come through ${place} in the client’s own coding`, async () => {
     const base64 = Buffer.from(new Float32Array([0.25, -1]).buffer).toString('base64');
-    const script = json(200, {
-      object: 'list',
-      data: [{ index: 0, embedding: base64 }],
-      model: 'm',
-    });
-    const { upstream, client } = await startAt(place, script);
+    const list = { object: 'list', data: [{ index: 0, embedding: base64 }], model: 'm' };
+    const { upstream, client } = await startAt(place, json(200, list));
     const { data } = await client.embeddings.create({ model: 'm', input: ['a'] });
     expect(data[0]?.embedding).toEqual([0.25, -1]);
     expect(upstream.calls[0]?.path).toBe('/v1/embeddings');
@@ -61,11 +50,8 @@ describe.each(['local', 'hosted_a'] as const)('OpenAI’s client through %s', (p
     const script: Script = ({ res }) =>
       void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(audio);
     const { upstream, client } = await startAt(place, script);
-    const answer = await client.audio.speech.create({
-      model: 'tts-1',
-      voice: 'alloy',
-      input: 'hi',
-    });
+    const ask = { model: 'tts-1', voice: 'alloy', input: 'hi' } as const;
+    const answer = await client.audio.speech.create(ask);
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(audio);
     expect(upstream.calls[0]?.path).toBe('/v1/audio/speech');
   });

@@ -1,6 +1,6 @@
 import { APIError, BadRequestError, InternalServerError, NotFoundError, OpenAI } from 'openai';
 import { expect, test } from 'vitest';
-import { HELLO } from '../support/client.ts';
+import { HELLO, rejectionOf } from '../support/client.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { counted, inFlight } from '../support/report.ts';
 import { chunk, cut, error, json, ROLE, sse, stall, type Script } from '../support/upstream.ts';
@@ -18,10 +18,7 @@ const STREAM = { ...ASK, stream: true } as const;
 
 /** What the client throws. */
 async function thrownBy(promise: PromiseLike<unknown>): Promise<APIError> {
-  const seen = await promise.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const seen = await rejectionOf(promise);
   expect(seen).toBeInstanceOf(APIError);
   return seen as APIError;
 }
@@ -30,15 +27,9 @@ const requestsTo = (gateway: TestGateway) => gateway.host.snapshot().status.stat
 
 const NO_MODEL = error(404, 'The model `m` does not exist', 'model_not_found');
 
-type Row = [
-  name: string,
-  script: Script,
-  type: new (...args: never) => APIError,
-  status: number,
-  code: string,
-];
+type Thrown = new (...args: never) => APIError;
 
-test.each<Row>([
+test.each<[name: string, script: Script, type: Thrown, status: number, code: string]>([
   ['a bad request', error(400, 'temperature', 'bad_value'), BadRequestError, 400, 'bad_value'],
   ['an unknown model', NO_MODEL, NotFoundError, 404, 'model_not_found'],
   ['a crash', error(500), InternalServerError, 502, 'upstream_error'],
@@ -68,11 +59,10 @@ test.each<[name: string, script: Script, code: string]>([
     const { gateway } = await startBefore({ a: script });
     const stream = await clientOf(gateway).chat.completions.create(STREAM);
     const texts: unknown[] = [];
-    const thrown = await thrownBy(
-      (async () => {
-        for await (const part of stream) texts.push(part.choices[0]?.delta.content);
-      })(),
-    );
+    const read = async () => {
+      for await (const part of stream) texts.push(part.choices[0]?.delta.content);
+    };
+    const thrown = await thrownBy(read());
     expect(texts).toEqual(['', 'a']);
     expect(thrown.code).toBe(code);
     expect(requestsTo(gateway)).toBe(1);

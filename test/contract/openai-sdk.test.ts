@@ -14,6 +14,7 @@ import {
   type Script,
 } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
+import { usageChunk, usageOf } from '../support/usage.ts';
 
 // The `openai` package, unmodified, as an application uses it.
 
@@ -33,17 +34,9 @@ const STREAM = { ...ASK, stream: true } as const;
 
 test.each(['/v1', '/api/v1'])('a plain completion comes through %s', async (prefix) => {
   const { upstream, gateway } = await startHosted(answers('hello there'));
-  const { data, response } = await clientOf(gateway, prefix)
-    .chat.completions.create(ASK)
-    .withResponse();
-  expect(data.choices).toEqual([
-    {
-      index: 0,
-      message: { role: 'assistant', content: 'hello there' },
-      finish_reason: 'stop',
-    },
-  ]);
-  expect(data).toMatchObject({ object: 'chat.completion', id: 'c1', model: 'm' });
+  const { completions } = clientOf(gateway, prefix).chat;
+  const { data, response } = await completions.create(ASK).withResponse();
+  expect(data).toEqual(completion('hello there'));
   expect(response.headers.get('x-gateway-upstream')).toBe('hosted_a');
   expect(upstream.calls.map((call) => call.json['model'])).toEqual(['my-model']);
 });
@@ -57,11 +50,8 @@ test('a streamed completion comes chunk by chunk', async () => {
   expect(texts).toEqual(['', 'hello ', 'there ', 'you', '']);
 });
 
-const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const usageChunk = `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: USAGE })}\n\n`;
-
 test('a client that asks for usage in its stream gets it in the last chunk', async () => {
-  const withUsage = sse(ROLE, chunk({ content: 'hi' }), STOP, usageChunk, DONE);
+  const withUsage = sse(ROLE, chunk({ content: 'hi' }), STOP, usageChunk(3, 2), DONE);
   const { upstream, client } = await startHosted(withUsage);
   const usages: unknown[] = [];
   const stream = await client.chat.completions.create({
@@ -69,50 +59,25 @@ test('a client that asks for usage in its stream gets it in the last chunk', asy
     stream_options: { include_usage: true },
   });
   for await (const part of stream) usages.push(part.usage);
-  expect(usages.at(-1)).toEqual(USAGE);
+  expect(usages.at(-1)).toEqual(usageOf(3, 2));
   expect(upstream.calls[0]?.json['stream_options']).toEqual({ include_usage: true });
 });
 
-const CALL = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '' } };
-const argument = (text: string, index = 0) =>
-  chunk({ tool_calls: [{ index, function: { arguments: text } }] });
-const whole = (id: string, city: string) => ({
-  id,
-  type: 'function',
-  function: { name: 'weather', arguments: JSON.stringify({ city }) },
-});
-const CALLED = chunk({}, 'tool_calls');
+const named = (args: string) => ({ name: 'weather', arguments: args });
+const BEGUN = { id: 'call_1', type: 'function', function: named('') };
+const WHOLE = { ...BEGUN, function: named('{"city":"Oslo"}') };
+const more = (args: string) => ({ function: { arguments: args } });
+const calls = (...pieces: readonly object[]) =>
+  pieces.map((piece) => chunk({ tool_calls: [{ index: 0, ...piece }] }));
+const CALLED = [chunk({}, 'tool_calls'), DONE];
+const message = { role: 'assistant', content: null, tool_calls: [WHOLE] };
+const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
 
 /** The same one call, as engines differ in sending it. */
 const TOOL_CALLS: [name: string, script: Script][] = [
-  [
-    'in pieces',
-    sse(
-      ROLE,
-      chunk({ tool_calls: [{ index: 0, ...CALL }] }),
-      argument('{"city":'),
-      argument('"Oslo"}'),
-      CALLED,
-      DONE,
-    ),
-  ],
-  [
-    'as a whole',
-    sse(ROLE, chunk({ tool_calls: [{ index: 0, ...whole('call_1', 'Oslo') }] }), CALLED, DONE),
-  ],
-  [
-    'as JSON',
-    json(200, {
-      ...completion(''),
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: null, tool_calls: [whole('call_1', 'Oslo')] },
-          finish_reason: 'tool_calls',
-        },
-      ],
-    }),
-  ],
+  ['in pieces', sse(ROLE, ...calls(BEGUN, more('{"city":'), more('"Oslo"}')), ...CALLED)],
+  ['as a whole', sse(ROLE, ...calls(WHOLE), ...CALLED)],
+  ['as JSON', json(200, { ...completion(''), choices })],
 ];
 
 const TOOLS: OpenAI.ChatCompletionTool[] = [
@@ -126,6 +91,6 @@ test.each(TOOL_CALLS)(
     const stream = client.chat.completions.stream({ ...STREAM, tools: TOOLS });
     const [choice] = (await stream.finalChatCompletion()).choices;
     expect(choice?.finish_reason).toBe('tool_calls');
-    expect(choice?.message.tool_calls).toMatchObject([whole('call_1', 'Oslo')]);
+    expect(choice?.message.tool_calls).toMatchObject([WHOLE]);
   },
 );

@@ -16,11 +16,14 @@ import { CONTROL, startWire, type WireWorld } from '../registry/wire.ts';
 const LIST = '/api/v1/providers';
 const UNKNOWN = `prv_${'0'.repeat(32)}`;
 
+/** A token of the owner's for one machine. */
+const enrollment = ({ url }: WireWorld) =>
+  send(`${url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL });
+
 /** Joins a machine over the wire and sends its first heartbeat. */
 async function joined(wire: WireWorld) {
   const agent = createAgent(wire.clock);
-  const made = await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL });
-  const { token } = JSON.parse(made.text) as { token: string };
+  const { token } = JSON.parse((await enrollment(wire)).text) as { token: string };
   const answer = await wire.post(agent.enroll(token));
   expect(answer.status).toBe(200);
   expect(await wire.post(agent.heartbeat(recordOf()))).toMatchObject({ status: 200 });
@@ -40,21 +43,17 @@ const listOf = async (wire: WireWorld, query = ''): Promise<ProviderList> => {
 test('a machine goes from a new token to the list by the documents of the protocol', async () => {
   const wire = await startWire();
   const agent = createAgent(wire.clock);
-  const made = await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL });
+  const made = await enrollment(wire);
   expect(made.status).toBe(201);
-  const { token, ...enrollment } = JSON.parse(made.text) as { token: string };
-  expect(enrollment).toEqual({
+  const { token, ...rest } = JSON.parse(made.text) as { token: string };
+  expect(rest).toEqual({
     expires_at: '2026-01-01T01:00:00.000Z',
     join: `inglenook join http://gateway:47900 ${token}`,
   });
   const enrolled = await wire.post(agent.enroll(token));
   expect([enrolled.status, JSON.parse(enrolled.text)]).toEqual([
     200,
-    {
-      id: agent.id,
-      gateway_token: expect.stringMatching(/^[0-9a-f]{64}$/),
-      heartbeat_ms: 15_000,
-    },
+    { id: agent.id, gateway_token: expect.stringMatching(/^[0-9a-f]{64}$/), heartbeat_ms: 15_000 },
   ]);
   const beat = await wire.post(agent.heartbeat(recordOf()));
   expect([beat.status, JSON.parse(beat.text)]).toEqual([
@@ -99,8 +98,7 @@ test('a bad message gets 400 invalid_request, naming the field', async () => {
   const wire = await startWire();
   const agent = await joined(wire);
   const answer = await wire.post(agent.heartbeat({ ...recordOf(), uptime_s: 'long' }));
-  expect(expectError(answer, 400, 'invalid_request')).toContain('uptime_s');
-  expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'uptime_s' } });
+  expect(expectError(answer, 400, 'invalid_request', 'uptime_s')).toContain('uptime_s');
 });
 
 test('a message that cannot be written gets 503 registry_unwritten, with when to come back', async () => {
@@ -109,7 +107,7 @@ test('a message that cannot be written gets 503 registry_unwritten, with when to
   wire.store.fail('the disk is full');
   for (const answer of [
     await wire.post(agent.heartbeat(recordOf())),
-    await send(`${wire.url}${LIST}/enrollments`, { method: 'POST', headers: CONTROL }),
+    await enrollment(wire),
     await send(`${wire.url}${LIST}/${agent.id}`, { method: 'DELETE', headers: CONTROL }),
   ]) {
     expect(expectError(answer, 503, 'registry_unwritten')).toBe('the disk is full');
@@ -151,17 +149,16 @@ test('a message whose body is compressed gets 415', async () => {
   expect(expectError(answer, 415, 'unsupported_media_type')).toContain('compressed');
 });
 
+const GARBAGE = {
+  'signature-input': '\u00ff;;;',
+  signature: '=',
+  'content-digest': ':',
+  'x-gateway-sequence': 'NaN',
+};
+
 test.each([
   ['no header at all', {}],
-  [
-    'garbage',
-    {
-      'signature-input': '\u00ff;;;',
-      signature: '=',
-      'content-digest': ':',
-      'x-gateway-sequence': 'NaN',
-    },
-  ],
+  ['garbage', GARBAGE],
 ])('a message with %s is refused and nothing breaks', async (_what, headers) => {
   const wire = await startWire();
   await joined(wire);
@@ -175,10 +172,8 @@ test.each([
 test('the query is not part of the signed path', async () => {
   const wire = await startWire();
   const agent = await joined(wire);
-  const { headers, body } = agent.heartbeat(recordOf());
-  expect(
-    (await wire.post({ method: 'POST', path: `${HEARTBEAT}?x=1`, headers, body })).status,
-  ).toBe(200);
+  const message = agent.heartbeat(recordOf());
+  expect((await wire.post({ ...message, path: `${HEARTBEAT}?x=1` })).status).toBe(200);
 });
 
 test('the list of providers is filtered and paged, with counts over the whole filter', async () => {
@@ -203,8 +198,7 @@ test.each(['status=on', 'verification=yes', 'limit=0', 'offset=-1', 'limit=1&lim
     const { url } = await startWire();
     const answer = await send(`${url}${LIST}?${query}`);
     const [name = ''] = query.split('=');
-    expect(expectError(answer, 400, 'invalid_request')).toContain(name);
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { param: name } });
+    expect(expectError(answer, 400, 'invalid_request', name)).toContain(name);
   },
 );
 

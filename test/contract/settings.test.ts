@@ -159,8 +159,8 @@ test('a value that the environment holds is a 409 that names it, and nothing of 
       circuit: { failThreshold: 2 },
       hosted_a: { model: 'small', apiKey: KEY },
     });
-    expect(expectError(answer, 409, 'set_by_environment')).toContain('INGLENOOK_HOSTED_A_MODEL');
-    expect(JSON.parse(answer.text)).toMatchObject({ error: { param: 'hosted_a.model' } });
+    const message = expectError(answer, 409, 'set_by_environment', 'hosted_a.model');
+    expect(message).toContain('INGLENOOK_HOSTED_A_MODEL');
   });
 });
 
@@ -184,11 +184,9 @@ test.each<[path: string, tree: unknown, allowed: string]>([
     const gateway = await startControlled({});
     await expectUntouched(gateway, async () => {
       const answer = await gateway.patch({ ondemand: { warmup: false }, ...(tree as object) });
-      const message = expectError(answer, 400, 'invalid_request');
-      expect(message).toContain(path);
-      expect(message).toContain(allowed);
+      const message = expectError(answer, 400, 'invalid_request', path);
+      for (const words of [path, allowed]) expect(message).toContain(words);
       expect(message).not.toContain('hunter2');
-      expect(JSON.parse(answer.text)).toMatchObject({ error: { param: path } });
     });
   },
 );

@@ -122,6 +122,13 @@ export function textOf(stream: string): string {
     .join('');
 }
 
+/** What a promise rejects with; null if it resolves. */
+export const rejectionOf = (promise: PromiseLike<unknown>): PromiseLike<unknown> =>
+  promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+
 /** Holds that an upstream has answered, and what those that were asked before it said (`none`: nobody was). */
 export function expectServed(answer: Answer, upstream: string, reason = 'none'): void {
   expect(answer).toMatchObject({ status: 200, upstream, reason });

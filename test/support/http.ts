@@ -43,8 +43,13 @@ export function postJson(url: string, value: unknown, headers: Record<string, st
 /** The headers of somebody who holds a key or a token. */
 export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-/** Holds an answer against the one error shape of the gateway's own, and gives its message. */
-export function expectError(answer: HttpAnswer, status: number, code: string): string {
+/** Holds an answer against the one error shape of the gateway's own, and gives its message; `param`: the field it is to name. */
+export function expectError(
+  answer: HttpAnswer,
+  status: number,
+  code: string,
+  param?: string,
+): string {
   expect(answer).toMatchObject({
     status,
     headers: { 'content-type': 'application/json; charset=utf-8' },
@@ -55,7 +60,7 @@ export function expectError(answer: HttpAnswer, status: number, code: string): s
       message: expect.stringMatching(/\S/),
       type: expect.stringMatching(/^[a-z_]+_error$/),
       code,
-      param: expect.toSatisfy((param) => param === null || typeof param === 'string'),
+      param: param ?? expect.toSatisfy((name) => name === null || typeof name === 'string'),
     },
     src: 'gateway',
   });

@@ -1,6 +1,7 @@
 import type { Said } from './chat-answers.ts';
 import { saying } from '../upstreams/speech.ts';
 import { startGateway } from './gateway.ts';
+import { startBefore } from './scene.ts';
 import { startTranslator } from './translator.ts';
 import { answers, error, type Script, startUpstream } from './upstream.ts';
 
@@ -10,37 +11,36 @@ export const WAYS = (['local', 'hosted_a'] as const).flatMap((place) =>
 );
 type Way = (typeof WAYS)[number];
 
-/** A chat completion as the script says, and 404 for everything else. */
-export const saysInChat =
-  (said: Said): Script =>
-  (call) => {
-    if (!call.path.endsWith('/chat/completions')) return error(404, 'Not Found')(call);
-    return saying(said, {})(call);
-  };
-
 /** Serves chat completions and answers `status` to everything else. */
 export const chatOnly =
   (status: number, script: Script = answers('hi')): Script =>
   (call) =>
     call.path.endsWith('/chat/completions') ? script(call) : error(status, 'Not Found')(call);
 
+/** A chat completion that says so, and 404 for everything else. */
+export const saysInChat = (said: Said): Script => chatOnly(404, saying(said, {}));
+
 /** A gateway in front of an upstream that gives these answers in turn, the last one again and again. */
 export async function startSpeaker({ place, way }: Way, ...said: readonly [Said, ...Said[]]) {
   const upstream = await (way === 'native' ? native(said) : translated(said));
-  const settings =
-    place === 'local'
-      ? { LOCAL_ENGINE_URL: upstream.url, LOCAL_PROTOCOLS: way === 'native' ? way : 'auto' }
-      : { HOSTED_A_BASE_URL: `${upstream.url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
-  const gateway = await startGateway(settings);
-  return { url: gateway.url, gateway, bodies: upstream.bodies };
+  const protocols = way === 'native' ? way : 'auto';
+  const { url } = await startGateway({
+    ...placedAt(place, upstream.url),
+    LOCAL_PROTOCOLS: protocols,
+  });
+  return { url, bodies: upstream.bodies };
 }
+
+/** Settings that put an upstream at a place; a hosted one has a key of the gateway's. */
+export const placedAt = (place: Way['place'], url: string): Record<string, string> =>
+  place === 'local'
+    ? { LOCAL_ENGINE_URL: url }
+    : { HOSTED_A_BASE_URL: `${url}/v1`, HOSTED_A_API_KEY: 'sk-hosted' };
 
 /** A gateway in front of an upstream that is known to speak chat completions only. */
 export async function startChatOnly(script: Script) {
-  const upstream = await startUpstream(script);
-  const settings = { HOSTED_A_BASE_URL: upstream.url, HOSTED_A_PROTOCOLS: 'chat' };
-  const gateway = await startGateway(settings);
-  return { upstream, gateway, url: gateway.url };
+  const { a, gateway, url } = await startBefore({ a: script }, { HOSTED_A_PROTOCOLS: 'chat' });
+  return { upstream: a, gateway, url };
 }
 
 /** `bodies`: what was asked for, as chat completions. */
