@@ -61,7 +61,7 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
       return requested((req) => readBody(req, { maxBytes: 1e9, share }));
     },
   ],
-  ['an answer', () => ofReader(createAnswerReader(PLAN, false))],
+  ['an answer', () => ofReader(createAnswerReader(PLAN))],
   ['an error', () => ofReader(createErrorReader())],
   [
     'an answer of blanks',

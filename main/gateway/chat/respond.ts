@@ -173,13 +173,8 @@ function sendWhole(
 ): void {
   const headers = { ...common, ...repairedHeader(repairedCalls) };
   attempt.repairedCalls = repairedCalls;
-  const { stream, includeUsage, endpoint } = call.request;
-  const asEvents = endpoint.answer.stream?.asEvents ?? null;
-  if (stream && asEvents !== null) {
-    // A translated one consists of events already.
-    const events = call.translator === null ? Buffer.from(asEvents(body, includeUsage)) : body;
-    early.send(events, { ...headers, 'content-type': EVENT_STREAM });
-  } else early.send(body, { ...headers, ...JSON_TYPE });
+  const type = call.request.stream ? { 'content-type': EVENT_STREAM } : JSON_TYPE;
+  early.send(body, { ...headers, ...type });
   attempt.answering(contentAt);
   attempt.end({ kind: 'served' });
   context.observer.ended('done');

@@ -1,4 +1,4 @@
-import { isObject, listOf, parseJson, writeJson } from '../../platform/json.ts';
+import { isObject, listOf, writeJson } from '../../platform/json.ts';
 import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
 import { standardReason } from './chat/content.ts';
 import { finishAfter } from './chat/repair.ts';
@@ -169,11 +169,9 @@ function merge(known: Fields, piece: Readonly<Json>, depth = 0): void {
   }
 }
 
-/** A whole JSON answer as the events of a stream with one chunk, for a caller that asked for a stream. */
-export function answerAsChunk(answer: Buffer, includeUsage: boolean): string {
-  const parsed = parseJson(answer.toString('utf8'));
-  if (!isObject(parsed)) return '';
-  const { choices, usage, ...rest } = parsed;
+/** A whole answer as one chunk, and one more for its usage if that is asked for. */
+export function chunksOf(answer: Readonly<Json>, includeUsage: boolean): readonly object[] {
+  const { choices, usage, ...rest } = answer;
   const chunk = {
     ...rest,
     object: 'chat.completion.chunk',
@@ -183,11 +181,7 @@ export function answerAsChunk(answer: Buffer, includeUsage: boolean): string {
       return { ...others, delta: isObject(message) ? withCallIndexes(message) : message };
     }),
   };
-  const events = [
-    chunk,
-    ...(includeUsage ? [{ ...chunk, choices: [], usage: usage ?? null }] : []),
-  ];
-  return events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('') + 'data: [DONE]\n\n';
+  return includeUsage ? [chunk, { ...chunk, choices: [], usage: usage ?? null }] : [chunk];
 }
 
 /** Tool calls have an index in a stream only. */

@@ -1,12 +1,21 @@
 import type { ByteBuffer } from '../../platform/byte-buffer.ts';
-import { isObject, parseExactJson, writeJson } from '../../platform/json.ts';
+import {
+  isHeavyJson,
+  isObject,
+  parseExactJson,
+  parseJson,
+  writeJson,
+} from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
 import { isObjectText, type JsonBody, JsonScan, type Member, memberAt } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
+import { DONE_EVENT, MAX_EVENT_BYTES } from './sse.ts';
 import type { StreamWatch } from './stream-inspector.ts';
+
+type Json = Readonly<Record<string, unknown>>;
 
 export interface BadRequest {
   readonly message: string;
@@ -86,8 +95,8 @@ export interface StreamFormat {
   readonly createAssembly: () => Assembly;
   /** It reports its usage only if `stream_options` asks for it. */
   readonly asksForUsage: boolean;
-  /** A whole answer as a stream; null if it cannot be one. */
-  readonly asEvents: ((answer: Buffer, includeUsage: boolean) => string) | null;
+  /** The chunks that say what a whole answer does; null if it cannot be a stream. */
+  readonly chunksOf: ((answer: Json, includeUsage: boolean) => readonly object[]) | null;
   /**
    * The `n`-th sign of life, from 0 on, before the first event of an answer. Clients skip it, and it keeps their
    * connection open.
@@ -114,7 +123,7 @@ const MAX_REPAIRED_BYTES = 256 * 1024;
 /** Parses only answers that `isSuspect` finds something in. */
 export function repairedBy(
   isSuspect: (text: string) => boolean,
-  repair: (answer: Readonly<Record<string, unknown>>) => object,
+  repair: (answer: Json) => object,
 ): NonNullable<AnswerFormat['repaired']> {
   return (body) => {
     if (body.length > MAX_REPAIRED_BYTES || !isSuspect(body.toString('latin1'))) return body;
@@ -123,6 +132,22 @@ export function repairedBy(
     const json = right === answer ? null : writeJson(right);
     return json === null ? body : Buffer.from(json);
   };
+}
+
+/** A whole answer that becomes one event is limited like an event. */
+const MAX_CHUNK_WEIGHT = 32_768;
+
+/** A whole answer as a stream of such chunks; null for one that is too long for an event, or nested too deep. */
+export function streamOf(
+  answer: Buffer,
+  chunksOf: (answer: Json) => readonly object[],
+): Buffer | null {
+  const text = answer.toString('utf8');
+  if (answer.length > MAX_EVENT_BYTES || isHeavyJson(text, MAX_CHUNK_WEIGHT)) return null;
+  const parsed = parseJson(text);
+  const chunks = isObject(parsed) ? chunksOf(parsed).map(writeJson) : [];
+  if (chunks.includes(null)) return null;
+  return Buffer.from(chunks.map((json) => `data: ${json}\n\n`).join('') + DONE_EVENT);
 }
 
 type OwnParts = Pick<ApiEndpoint, 'checkBody' | 'answer'> & Partial<ApiEndpoint>;

@@ -1,4 +1,4 @@
-import { isObject, listOf, memberOf, parseJson } from '../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../platform/json.ts';
 import { createAssembly } from './assembly.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
 import { type Substance, substanceOf } from './chat/content.ts';
@@ -82,7 +82,8 @@ export const COMPLETIONS = endpointAt('/completions', {
       ...CHAT_STREAM,
       judge,
       createAssembly: () => createAssembly('text_completion'),
-      asEvents,
+      // A whole answer has the shape of a chunk.
+      chunksOf: (answer) => [answer],
     },
   },
 });
@@ -114,11 +115,6 @@ function judge(value: unknown): Substance {
 
 function hasText(choice: unknown): boolean {
   return isObject(choice) && typeof choice['text'] === 'string' && choice['text'] !== '';
-}
-
-/** A whole answer has the shape of a chunk. */
-function asEvents(answer: Buffer): string {
-  return `data: ${JSON.stringify(parseJson(answer.toString('utf8')))}\n\ndata: [DONE]\n\n`;
 }
 
 export const ENDPOINTS: readonly ApiEndpoint[] = [

@@ -1,6 +1,6 @@
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
-import { isHeavyJson, parseJson, writeJson } from '../../platform/json.ts';
+import { isHeavyJson, parseJson } from '../../platform/json.ts';
 import {
   createEmptyAnswer,
   createNoticeFilter,
@@ -101,7 +101,7 @@ export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader 
   const { stream, takesBytes } = format;
   const kind = bodyKind(headers);
   if (takesBytes === true && kind !== 'json') return createBytesReader();
-  const json = () => createAnswerReader(plan, isRelayed);
+  const json = () => createAnswerReader(plan);
   if (stream === null) return json();
   const events = () =>
     isRelayed
@@ -150,7 +150,6 @@ const FINISH: Progress = { kind: 'more', brought: 'finish' };
 const bad = (detail: string): Fault => ({ kind: 'bad', detail });
 const faultBy = (error: UpstreamError | null): Fault | null => error && { kind: 'error', error };
 const tooMuchHeld = (maxBytes: number) => bad(`over ${maxBytes} bytes before any content`);
-const TOO_DEEP = bad('an answer nested too deep');
 const NOT_JSON = bad('a body that is not JSON');
 
 type EventJudgement =
@@ -373,26 +372,15 @@ export function createAssemblingReader(
 /** `[DONE]` and a closed connection say nothing about whether an answer is whole. */
 export const UNFINISHED = 'the stream ended without a finish reason';
 
-/** A whole answer that becomes one event is limited like an event. */
-const MAX_CHUNK_WEIGHT = 32_768;
-
-/**
- * Reads a whole JSON answer and validates it piece by piece; its bytes are passed on unchanged.
- * With `forStream` it must also be small enough to be rewritten as a chunk.
- */
-export function createAnswerReader(
-  { format, followsToolResult }: Omit<ReadPlan, 'mode'>,
-  forStream: boolean,
-): BodyReader {
+/** Reads a whole JSON answer and validates it piece by piece. */
+export function createAnswerReader({
+  format,
+  followsToolResult,
+}: Omit<ReadPlan, 'mode'>): BodyReader {
   const scan = format.createScan();
   const parsed = (body: Buffer) => parseJson(body.toString('utf8'));
 
-  /** An answer for a stream has to become one. */
-  function answer(told: Buffer): Progress {
-    const body = format.repaired?.(told) ?? told;
-    if (!forStream) return wholeOf(body);
-    return format.stream?.asEvents ? asEvent(body) : bad('a whole answer instead of a stream');
-  }
+  const answer = (body: Buffer) => wholeOf(format.repaired?.(body) ?? body);
 
   /** Small, as there is no content in it. */
   function withoutContent(body: Buffer): Progress {
@@ -429,14 +417,6 @@ function createBytesReader(): BodyReader {
 
 function wholeOf(body: Buffer): Progress {
   return { kind: 'whole', body, isAssembled: false };
-}
-
-function asEvent(body: Buffer): Progress {
-  if (body.length > MAX_EVENT_BYTES)
-    return bad(`an answer over ${MAX_EVENT_BYTES} bytes, for a stream`);
-  const text = body.toString('utf8');
-  const isWritable = !isHeavyJson(text, MAX_CHUNK_WEIGHT) && writeJson(parseJson(text)) !== null;
-  return isWritable ? wholeOf(body) : TOO_DEEP;
 }
 
 export function createErrorReader(): BodyReader {

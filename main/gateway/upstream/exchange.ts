@@ -36,6 +36,7 @@ import { deadlineAfter } from './patience.ts';
 import type { NoAnswer } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
+import { streamOf } from '../protocols/endpoint.ts';
 import { NOTHING_SPENT, type OutputSoFar, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 export interface ExchangePlan {
@@ -352,15 +353,26 @@ export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | nul
   }
 }
 
-/** A whole answer, while another upstream can still be called if it cannot be translated. */
+/**
+ * A whole answer as its caller gets it, be it as the events of a stream, while another upstream can still be called if it
+ * cannot be written so.
+ */
 export function inCallersProtocol(
   seen: CallResult,
-  { translator, request }: UpstreamCall,
+  { translator, request: { stream, includeUsage }, endpoint: { answer } }: UpstreamCall,
 ): CallResult {
-  if (translator === null || seen.kind !== 'answer') return seen;
-  const whole = translator.whole(seen.body, request.stream);
-  return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
+  if (seen.kind !== 'answer') return seen;
+  if (translator !== null) {
+    const whole = translator.whole(seen.body, stream);
+    return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
+  }
+  if (!stream) return seen;
+  const chunksOf = answer.stream?.chunksOf ?? null;
+  const body = chunksOf && streamOf(seen.body, (each) => chunksOf(each, includeUsage));
+  return body === null ? NO_STREAM : { ...seen, body };
 }
+
+const NO_STREAM: CallResult = { kind: 'bad', detail: 'a whole answer instead of a stream' };
 
 /** `none` keeps servers from compressing a stream (vercel/ai#17007). */
 const UNCODED: ReadonlySet<string> = new Set(['', 'none', 'utf-8']);
@@ -416,7 +428,7 @@ function adjustmentsFor(
   const isRefused = seen.kind === 'status' && (seen.status === 500 || isRefusal(seen));
   if (!isRefused || body === null) return [];
   const { status } = seen;
-  const mayBeWhole = mode === 'assemble' || (endpoint.answer.stream?.asEvents ?? null) !== null;
+  const mayBeWhole = mode === 'assemble' || (endpoint.answer.stream?.chunksOf ?? null) !== null;
   const [error, isForWords] = [readErrorBody(seen.body), !endpoint.keepsModel];
   return adjustmentsAfter({ status, error, isForWords, body, headers, made, mayBeWhole });
 }

@@ -1,7 +1,7 @@
 import { parseJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { errorBody } from '../../http/errors.ts';
-import { answerAsChunk, createAssembly } from '../assembly.ts';
+import { chunksOf, createAssembly } from '../assembly.ts';
 import { substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
 import {
@@ -29,7 +29,7 @@ export const CHAT_STREAM: StreamFormat = {
   createWatch: (choices) => new ChunkWatch(choices),
   createAssembly,
   asksForUsage: true,
-  asEvents: answerAsChunk,
+  chunksOf,
   // A comment: chat completions have no event for it.
   sign: () => ': waiting for the first token\n\n',
   errorEvent: errorChunk,

@@ -61,7 +61,7 @@ export const MESSAGES = endpointAt('/messages', {
       createWatch: () => createTypedWatch(ENDS, createMessageRepair()),
       createAssembly: createMessageAssembly,
       asksForUsage: false,
-      asEvents: null,
+      chunksOf: null,
       sign: () => 'event: ping\ndata: {"type":"ping"}\n\n',
       errorEvent: (error) => typedEvent(anthropicError(error)),
       maxHeldBytes: 64 * 1024,

@@ -36,7 +36,7 @@ export const RESPONSES = endpointAt('/responses', {
       createWatch: () => createTypedWatch(ENDS, createResponseRepair()),
       createAssembly: createResponseAssembly,
       asksForUsage: false,
-      asEvents: null,
+      chunksOf: null,
       sign: responseSign,
       afterSigns: afterResponseSigns,
       errorEvent: (error) =>
