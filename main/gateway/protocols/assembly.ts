@@ -1,12 +1,11 @@
 import { isObject, listOf, writeJson } from '../../platform/json.ts';
-import { argumentsText, callPieceOf, callsIn, createCallOrder } from './chat/calls.ts';
-import { standardReason } from './chat/content.ts';
-import { finishAfter } from './chat/repair.ts';
+import { argumentsText, callsIn } from './chat/calls.ts';
+import { ChunkRepair } from './chat/repair.ts';
 import type { ChunkText } from './stream-inspector.ts';
 
 type Json = Record<string, unknown>;
 
-/** Builds the whole answer that a caller asked for from the chunks of a stream. */
+/** Builds the whole answer that a caller asked for from the chunks of a stream, as they came. */
 export interface Assembly {
   /** `chunk` is parsed JSON. */
   add(chunk: unknown): void;
@@ -23,8 +22,6 @@ export interface Assembly {
 /** An answer has a few dozen. Each field costs memory, however short it is. */
 const MAX_FIELDS = 10_000;
 
-const MIXED_UP = 'tool calls that cannot be told apart';
-
 /**
  * For an answer with one choice. Text fields are joined and the pieces of tool calls put together; of every other
  * field the last value counts, so that an engine's own additions (such as `timings`) reach the caller. The work for a
@@ -37,54 +34,39 @@ export function createAssembly(
   const top = new Fields(budget);
   const choice = new Fields(budget);
   const message = new Fields(budget);
-  const calls: Fields[] = [];
-  const order = createCallOrder();
-  let isMixedUp = false;
-  let finishReason: string | null = null;
+  const byIndex = new Map<unknown, Fields>();
+  const repair = new ChunkRepair();
+  let broken: string | null = null;
 
   choice.setLast('index', 0);
+  choice.setLast('finish_reason', null);
   if (object === 'text_completion') choice.setLast('logprobs', null);
   message.setLast('role', 'assistant');
   message.setLast('content', null);
 
   function addToolCalls(pieces: unknown): void {
-    for (const piece of callsIn(pieces)) {
-      if (budget.fields === 0) return;
-      const at = order.placeOf(callPieceOf(piece));
-      isMixedUp ||= at === 'mixed up';
-      if (at === 'mixed up') return;
-      if (at === 'repeated') continue;
-      const { index: _index, ...rest } = piece;
-      merge(callAt(at), rest);
+    for (const { index, ...piece } of callsIn(pieces)) {
+      const call = byIndex.get(index) ?? new Fields(budget);
+      byIndex.set(index, call);
+      merge(call, piece);
     }
-  }
-
-  function callAt({ place, id }: { readonly place: number; readonly id: string }): Fields {
-    const known = calls[place];
-    if (known !== undefined) return known;
-    const call = new Fields(budget);
-    call.setLast('id', id);
-    calls[place] = call;
-    budget.fields -= 1;
-    return call;
   }
 
   function problem(): string | null {
     if (budget.isTooDeep) return 'an answer nested too deep';
-    if (isMixedUp) return MIXED_UP;
-    return budget.fields === 0 ? `an answer of over ${MAX_FIELDS} fields` : null;
+    return broken ?? (budget.fields === 0 ? `an answer of over ${MAX_FIELDS} fields` : null);
   }
 
   return {
-    add(chunk) {
+    add(given) {
+      const chunk = isObject(given) ? repair.take(given) : null;
+      if (typeof chunk === 'string') broken ??= chunk;
       if (!isObject(chunk)) return;
       const { choices, ...rest } = chunk;
       setAllLast(top, rest);
       for (const part of listOf(choices)) {
         if (!isObject(part)) continue;
-        const { delta, text, finish_reason: reason, index: _index, ...others } = part;
-        // Some send one with each part of the answer; the last is that of the whole.
-        finishReason = standardReason(reason) ?? finishReason;
+        const { delta, text, index: _index, ...others } = part;
         setAllLast(choice, others);
         if (typeof text === 'string') choice.addText('text', text);
         // Some put a whole message into their only chunk.
@@ -96,26 +78,21 @@ export function createAssembly(
       }
     },
     addText: ({ key, text }) => message.addText(key, text),
-    finished: () => finishReason !== null,
+    finished: () => choice.holds('finish_reason'),
     problem,
     result() {
       top.setLast('object', object);
-      for (const call of calls) complete(call);
+      const calls = [...byIndex.values()];
+      // Clients send a call back with its type.
+      for (const call of calls) fill(call, 'type', 'function');
       if (calls.length > 0) message.set('tool_calls', listOfFields(calls));
       else if (!BESIDE_TEXT.some((key) => message.has(key))) fill(message, 'content', '');
       if (object === 'chat.completion') choice.set('message', message);
       else fill(choice, 'text', '');
-      choice.setLast('finish_reason', finishAfter(finishReason, order));
       top.set('choices', listOfFields([choice]));
       return problem() === null ? Buffer.from(top.json()) : null;
     },
   };
-}
-
-/** Clients send a call back by its id and parse its arguments. */
-function complete(call: Fields): void {
-  fill(call, 'type', 'function');
-  fill(call.inner('function'), 'arguments', '{}');
 }
 
 function fill(fields: Fields, key: string, value: string): void {
@@ -144,7 +121,6 @@ function addFields(message: Fields, delta: Readonly<Json>): void {
     if (key === 'role') continue;
     if (key === 'function_call' && isObject(value)) merge(message.inner(key), value);
     else if (typeof value === 'string') message.addText(key, value);
-    else if (key === 'content' && typeof value === 'number') message.addText(key, String(value));
     else if (IN_PIECES.has(key) && Array.isArray(value)) message.addPieces(key, value);
     else if (Array.isArray(value)) message.addElements(key, value);
     else message.setLast(key, value);

@@ -110,7 +110,7 @@ test.each([
   ['long texts', delta({ content: 'x'.repeat(3 * MEBIBYTE) })],
   ['texts', delta({ content: 'xy' })],
   ['lists', delta({ content: 'a', annotations: [{ a: [1, 2] }] })],
-  ['tool calls', delta({ tool_calls: [{ index: 0, function: { arguments: 'xy' } }] })],
+  ['tool calls', delta({ tool_calls: [{ index: 0, function: { name: 'f', arguments: 'xy' } }] })],
   ['usage', event({ usage: { x: 'y'.repeat(10_000) }, choices: [{ delta: { content: 'a' } }] })],
 ])('the worst assembled stream is never parsed in one piece, however long: %s', (_name, unit) => {
   const seen = watchParsing();

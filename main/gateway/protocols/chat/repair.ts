@@ -70,7 +70,9 @@ export class ChunkRepair {
 
 /** As `take`, for a choice. */
 function repairedChoice(given: Json, choice: Choice): Json | string | null {
-  const { delta, finish_reason: reason } = given;
+  const { message, finish_reason: reason } = given;
+  // Some put a whole message into their only chunk.
+  const delta = isObject(given['delta']) ? given['delta'] : message;
   const end = endOf(reason);
   if (end === 'broken') return `the upstream broke off its answer: ${String(reason)}`;
   const isRepeated = end !== null && choice.isFinished;
