@@ -163,7 +163,7 @@ function requestTo(
   { origin, basePath, authorization }: EngineAddress,
   { method, path, body }: Pick<HttpRequest, 'method' | 'path' | 'body'>,
   { headers: caller }: IncomingMessage,
-): Omit<HttpRequest, 'fresh'> {
+): HttpRequest {
   const type = caller['content-type'] ?? 'application/json';
   const credentials = authorization ?? caller.authorization;
   const headers = [
@@ -231,7 +231,7 @@ type ForwardEnd =
   | { readonly kind: 'cancelled' };
 
 interface ForwardPlan {
-  readonly request: Omit<HttpRequest, 'fresh'>;
+  readonly request: HttpRequest;
   /** Longest time without data from the engine or progress by a slow caller. */
   readonly silenceMs: number;
   /** Called once the response head is known; null if there are no tokens to count. */
@@ -267,22 +267,12 @@ function forward(
   let exchange: Exchange | null = null;
   let meter: Meter | null = null;
   let responseStatus = 0;
-  let isFresh = false;
   let isOver = false;
   let lastProgressTicks = clock.ticks();
   let cancelTimer = clock.after(silenceMs, onTime);
   res.on('close', onCallerClosed);
   res.on('drain', onDrain);
   signal.addEventListener('abort', onAbort);
-
-  function send(fresh: boolean): void {
-    if (signal.aborted) onAbort();
-    else if (res.destroyed) onCallerClosed();
-    else {
-      isFresh = fresh;
-      exchange = http.send({ ...request, fresh }, listener);
-    }
-  }
 
   const listener: ResponseListener = {
     onHead(status, headers) {
@@ -309,10 +299,8 @@ function forward(
       res.end();
       finish({ kind: 'served', status: responseStatus, meter });
     },
-    onFailure({ kind, stale, detail }) {
+    onFailure({ kind, detail }) {
       if (isOver) return;
-      // The engine closed the kept-alive connection before it saw the request.
-      if (stale && !isFresh) return send(true);
       if (kind === 'exhausted') return breakOff(EXHAUSTED, 'cancelled');
       const code = kind === 'malformed' ? 'engine_bad_response' : 'engine_unreachable';
       const message = `The engine of this machine did not answer: ${detail}.`;
@@ -367,7 +355,9 @@ function forward(
     resolve(end);
   }
 
-  send(false);
+  if (signal.aborted) onAbort();
+  else if (res.destroyed) onCallerClosed();
+  else exchange = http.send(request, listener);
   return promise;
 }
 

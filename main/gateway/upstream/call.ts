@@ -97,7 +97,7 @@ export interface UpstreamCall {
   /** Names of the volatile parts of the prompt that this upstream is not sent. */
   readonly fixedParts: readonly string[];
   /** Creates the request, with these changes. Call it only once the request is certain to be sent. */
-  readonly write: (made: ReadonlySet<Adjustment>) => Omit<HttpRequest, 'fresh'>;
+  readonly write: (made: ReadonlySet<Adjustment>) => HttpRequest;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
   /** Fields by which an engine tells more than its API has. */
@@ -286,7 +286,7 @@ function requestTo(
     readonly made: ReadonlySet<Adjustment>;
     readonly more: UpstreamCall['asksForMore'];
   },
-): Omit<HttpRequest, 'fresh'> {
+): HttpRequest {
   const forUsage = asksForUsage(request, mode) && !made.has(WITHOUT_USAGE);
   const other = model === request.model ? null : model;
   const forStream = mode === 'assemble';

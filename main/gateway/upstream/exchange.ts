@@ -104,7 +104,7 @@ interface ExchangeDeps {
 /** A call from its sending to its first content, its whole answer, or its failure; all of them are values. */
 export class PendingCall implements ResponseListener {
   readonly plan: ExchangePlan;
-  readonly request: Omit<HttpRequest, 'fresh'>;
+  readonly request: HttpRequest;
   /** When the request was sent, in clock ticks. */
   readonly sentAt: number;
   readonly seen: Promise<CallResult>;
@@ -112,7 +112,6 @@ export class PendingCall implements ResponseListener {
   readonly #mode: AnswerMode;
   readonly #resolve: (seen: CallResult) => void;
   #exchange: Exchange | null = null;
-  #isFresh = false;
   #cancelTimer: () => void;
   /** For the first content, in clock ticks. */
   #deadline: number;
@@ -143,11 +142,9 @@ export class PendingCall implements ResponseListener {
     signal.addEventListener('abort', this.#onCancel);
   }
 
-  /** Uses a pooled connection unless `fresh`. */
-  send(fresh = false): void {
-    this.#isFresh = fresh;
+  send(): void {
     if (this.plan.signal.aborted) this.#onCancel();
-    else this.#exchange = this.#deps.http.send({ ...this.request, fresh }, this);
+    else this.#exchange = this.#deps.http.send(this.request, this);
   }
 
   /** Ends a silent call as its deadline would. */
@@ -208,12 +205,6 @@ export class PendingCall implements ResponseListener {
   }
 
   onFailure(failure: TransportFailure): void {
-    if (failure.stale) {
-      // The upstream closed the pooled connection as we wrote to it: it never saw the request.
-      if (this.#isFresh) this.#settle({ kind: 'unreachable', detail: 'connection closed' });
-      else this.send(true);
-      return;
-    }
     const last = failure.kind === 'cut' ? this.#reader?.end() : undefined;
     // Still whole if it has its finish reason: only [DONE] and a clean end are missing.
     if (last?.kind === 'whole' && this.#status < 300) this.#onProgress(last);

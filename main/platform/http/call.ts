@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import { type Connection, MAX_HEAD_BYTES } from './connection.ts';
-import { transportFailure } from './tls-and-socket-failures.ts';
+import { isBroken, transportFailure } from './tls-and-socket-failures.ts';
 import {
   type Exchange,
   type HttpRequest,
@@ -11,18 +11,8 @@ import {
 
 /** Some servers send it on a connection that was idle for too long, before they close it. */
 const REQUEST_TIMEOUT_STATUS = 408;
-/** A 408 on a kept connection: the request may be sent again on a new one (RFC 9110, 15.5.9). */
-const TIMED_OUT: TransportFailure = {
-  kind: 'unreachable',
-  stale: true,
-  detail: 'the connection had timed out (408)',
-};
 
-const malformed = (detail: string): TransportFailure => ({
-  kind: 'malformed',
-  stale: false,
-  detail,
-});
+const malformed = (detail: string): TransportFailure => ({ kind: 'malformed', detail });
 
 /**
  * Interim (1xx) heads before the final one: enough for a `102 Processing` every ten seconds over a quarter of
@@ -43,6 +33,7 @@ const MAX_BYTES_AT_ONCE = 32 * 1024;
 export class Call implements Exchange, Dispatcher.DispatchHandler {
   listener: ResponseListener;
   readonly #clock: Clock;
+  readonly #sendAgain: () => void;
   #connection: Connection | null = null;
   #controller: Dispatcher.DispatchController | null = null;
   #isOver = false;
@@ -51,15 +42,19 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
   #hasBegun = false;
   #hasHead = false;
   #interimHeads = 0;
+  /** A kept connection has answered with 408: the request may be sent again on a new one (RFC 9110, 15.5.9). */
+  #isTimedOut = false;
   /** Paused by the listener. */
   #isPaused = false;
   /** Waits for the next turn. */
   #isYielding = false;
   #bytesAtOnce = 0;
 
-  constructor(listener: ResponseListener, clock: Clock) {
+  /** `sendAgain` starts it on a new connection. */
+  constructor(listener: ResponseListener, clock: Clock, sendAgain: () => void) {
     this.listener = listener;
     this.#clock = clock;
+    this.#sendAgain = sendAgain;
   }
 
   isOver(): boolean {
@@ -122,14 +117,15 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
     status: number,
     headers: Parameters<ResponseListener['onHead']>[1],
   ): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isTimedOut) return;
     if (status < 200) {
       this.#interimHeads += 1;
       if (this.#interimHeads > MAX_INTERIM_HEADS)
         this.fail(malformed('too many interim heads came before the response'));
-    } else if (status === REQUEST_TIMEOUT_STATUS && this.#connection?.isReused() === true)
-      this.fail(TIMED_OUT);
-    else {
+    } else if (status === REQUEST_TIMEOUT_STATUS && this.#connection?.isReused() === true) {
+      this.#isTimedOut = true;
+      this.#connection.destroy();
+    } else {
       this.#hasHead = true;
       this.#connection?.headSeen();
       this.listener.onHead(status, headers);
@@ -137,7 +133,7 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isTimedOut) return;
     this.listener.onData(piece);
     this.#bytesAtOnce += piece.length;
     if (this.#bytesAtOnce < MAX_BYTES_AT_ONCE || this.#isYielding) return;
@@ -148,15 +144,32 @@ export class Call implements Exchange, Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#isOver) return;
+    if (this.#isTimedOut) return this.#retry();
     this.#isOver = true;
     this.#connection?.answered();
     this.listener.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return;
+    if (this.#isTimedOut || this.#isStale(error)) this.#retry();
+    else this.fail(transportFailure(error, this.#hasHead));
+  }
+
+  /** Whether the other side had just closed a kept connection: it broke before any byte of the response. */
+  #isStale(error: Error): boolean {
     const isSoon = this.#leftAt !== null && this.#clock.ticks() - this.#leftAt <= MAX_STALE_MS;
-    const reused = this.#connection?.isReused() === true && !this.#hasBegun && isSoon;
-    this.fail(transportFailure(error, { headSeen: this.#hasHead, reused }));
+    return this.#connection?.isReused() === true && !this.#hasBegun && isSoon && isBroken(error);
+  }
+
+  /** A new connection is not a kept one, so this happens once. */
+  #retry(): void {
+    this.#connection?.destroy();
+    this.#leftAt = null;
+    this.#hasBegun = false;
+    this.#isTimedOut = false;
+    this.#interimHeads = 0;
+    this.#sendAgain();
   }
 
   readonly #onNextTurn = (): void => {

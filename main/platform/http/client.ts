@@ -68,25 +68,25 @@ export function createHttpClient({
       if (open.size === 0 && !isDistrusted()) origins.delete(key);
   }
 
-  function start(request: HttpRequest, call: Call): void {
+  function start(request: HttpRequest, call: Call, isRetry: boolean): void {
     if (call.isOver()) return;
     const origin = originOf(request);
-    const kept = request.fresh ? undefined : origin.idle.pop();
+    const kept = isRetry ? undefined : origin.idle.pop();
     try {
       const connection = kept ?? new Connection(origin);
       call.start(connection, request);
       if (isClosed) connection.destroy();
     } catch (error) {
       // undici throws for an address of a proxy that it cannot use.
-      call.fail({ kind: 'unreachable', stale: false, detail: messageOf(error) });
+      call.fail({ kind: 'unreachable', detail: messageOf(error) });
     }
   }
 
   return {
     send(request, listener) {
-      const call = new Call(listener, clock);
+      const call = new Call(listener, clock, () => setImmediate(start, request, call, true));
       // It starts in the next turn, so that a caller has what is returned before it hears of a failure.
-      setImmediate(start, request, call);
+      setImmediate(start, request, call, false);
       return call;
     },
     dropIdle() {

@@ -67,7 +67,7 @@ export function decoded(inner: Exchange, encoding: keyof typeof DECODERS): Excha
   decoder.on('end', () => outer.listener.onEnd());
   decoder.on('error', (error: NodeJS.ErrnoException) => {
     inner.abort();
-    outer.listener.onFailure({ kind: 'cut', stale: false, detail: error.code ?? error.name });
+    outer.listener.onFailure({ kind: 'cut', detail: error.code ?? error.name });
   });
   inner.listener = decoderInput(inner, decoder, (failure) => {
     decoder.destroy();

@@ -15,7 +15,7 @@ export interface BodyRequest {
   /** JSON to POST, or to DELETE by, with its `content-type` added; without it the request is a GET. */
   readonly json?: Buffer;
   readonly method?: 'DELETE';
-  /** For the whole exchange, a second try on a fresh connection included. */
+  /** For the whole exchange. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
   /** As of an `HttpRequest`. */
@@ -63,31 +63,24 @@ function start(request: BodyRequest, http: HttpClient) {
   const ownHeaders = json === null ? [] : ['content-type', 'application/json'];
   const headers = [...ownHeaders, ...request.headers];
   const { promise: result, resolve } = Promise.withResolvers<FetchResult>();
-  let exchange = send(false);
-
-  function send(fresh: boolean) {
-    const body = new ByteBuffer();
-    let head: { status: number; headers: ResponseHeaders } = { status: 0, headers: {} };
-    return http.send(
-      { method, origin, address, path, headers, body: json, fresh, proxied },
-      {
-        onHead: (status, seen) => void (head = { status, headers: seen }),
-        onData(chunk) {
-          body.add(chunk);
-          if (body.length <= maxBytes) return;
-          exchange.abort();
-          body.clear();
-          const detail = `the answer is over ${maxBytes} bytes`;
-          resolve({ kind: 'too_large', status: head.status, detail });
-        },
-        onEnd: () => resolve({ kind: 'response', ...head, body: body.take() }),
-        onFailure({ kind, stale, detail }) {
-          // The other side had closed the kept connection before it saw the request.
-          if (stale && !fresh) exchange = send(true);
-          else resolve({ kind: kind === 'exhausted' ? kind : 'failed', detail });
-        },
+  const body = new ByteBuffer();
+  let head: { status: number; headers: ResponseHeaders } = { status: 0, headers: {} };
+  const exchange = http.send(
+    { method, origin, address, path, headers, body: json, proxied },
+    {
+      onHead: (status, seen) => void (head = { status, headers: seen }),
+      onData(chunk) {
+        body.add(chunk);
+        if (body.length <= maxBytes) return;
+        exchange.abort();
+        body.clear();
+        const detail = `the answer is over ${maxBytes} bytes`;
+        resolve({ kind: 'too_large', status: head.status, detail });
       },
-    );
-  }
+      onEnd: () => resolve({ kind: 'response', ...head, body: body.take() }),
+      onFailure: ({ kind, detail }) =>
+        resolve({ kind: kind === 'exhausted' ? kind : 'failed', detail }),
+    },
+  );
   return { result, abort: () => exchange.abort() };
 }

@@ -17,19 +17,18 @@ export function isUnaskedAnswer(error: Error): boolean {
   return BAD_ANSWERS.has(error.message) || error.name === 'HTTPParserError';
 }
 
+export const isBroken = (error: Error): boolean =>
+  BROKEN.has(codeOf(error) ?? '') && !isUnaskedAnswer(error);
+
 /** Classifies an error of a client or of its socket by its code. */
-export function transportFailure(
-  error: Error,
-  seen: { readonly headSeen: boolean; readonly reused: boolean },
-): TransportFailure {
+export function transportFailure(error: Error, isHeadSeen: boolean): TransportFailure {
   const code = codeOf(error) ?? error.name;
   const detail = describe(error, code);
-  if (seen.headSeen) return { kind: 'cut', stale: false, detail };
-  if (isExhausted(error)) return { kind: 'exhausted', stale: false, detail: code };
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'malformed', stale: false, detail };
-  if (isUnaskedAnswer(error))
-    return { kind: 'malformed', stale: false, detail: 'the response is not HTTP' };
-  return { kind: 'unreachable', stale: BROKEN.has(code) && seen.reused, detail };
+  if (isHeadSeen) return { kind: 'cut', detail };
+  if (isExhausted(error)) return { kind: 'exhausted', detail: code };
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { kind: 'malformed', detail };
+  if (isUnaskedAnswer(error)) return { kind: 'malformed', detail: 'the response is not HTTP' };
+  return { kind: 'unreachable', detail };
 }
 
 const UNTRUSTED =

@@ -6,9 +6,9 @@
  *                  │             │                    │ ↺ onData
  *                  └─────────────┴────────────────────┴──onFailure──> over
  *
- * A caller may send the request again after a failure with `stale`: no byte of a response had come on a kept
- * connection. Two implementations: that of call.ts, and decoded() of decoding.ts, which wraps one from
- * `onHead` on and decodes its body.
+ * If the other side has closed a kept connection, the request is sent once more, on a new one, and leads from `waiting`
+ * to `connecting`. Two implementations: that of call.ts, and decoded() of decoding.ts, which wraps one from `onHead` on
+ * and decodes its body.
  *
  * `listener` is looked up for each event, and is replaced in this order:
  *
@@ -41,8 +41,6 @@ export interface HttpRequest {
   /** Names and values in turn, sent in this order. */
   readonly headers: readonly string[];
   readonly body: Buffer | null;
-  /** Use a new connection instead of a kept one. */
-  readonly fresh: boolean;
   /** Through the proxy that the environment names, if it does for this origin. Never to one's own machines. */
   readonly proxied?: boolean;
 }
@@ -58,8 +56,8 @@ export interface ResponseListener {
 }
 
 /**
- * Pools connections and checks certificates. Follows no redirects, retries nothing, and limits only the time
- * of a connection attempt.
+ * Pools connections and checks certificates. Follows no redirects, sends a request again only if its kept connection turns
+ * out to be closed, and limits only the time of a connection attempt.
  */
 export interface HttpClient {
   send(request: HttpRequest, listener: ResponseListener): Exchange;
@@ -76,8 +74,6 @@ export interface TransportFailure {
    * `exhausted`: this process or machine has no descriptor left for a connection; says nothing about the upstream.
    */
   readonly kind: 'unreachable' | 'malformed' | 'cut' | 'exhausted';
-  /** A kept connection broke before any byte of this response: the other side had just closed it. */
-  readonly stale: boolean;
   /** Short text for logs and reports, such as `nothing listens at 127.0.0.1:8080`; never holds a secret. */
   readonly detail: string;
 }

@@ -26,7 +26,7 @@ function send(origin: string, request: Partial<HttpRequest> = {}) {
   const { promise: end, resolve: onEnd } = Promise.withResolvers<TransportFailure | null>();
   const said = { status: 0, text: '' };
   const exchange = client.send(
-    { method: 'GET', path: '/x?y=z', headers: [], body: null, fresh: false, origin, ...request },
+    { method: 'GET', path: '/x?y=z', headers: [], body: null, origin, ...request },
     {
       onHead(status) {
         said.status = status;
@@ -64,14 +64,6 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(1);
   });
 
-  test(`a request for a fresh connection never goes over a kept ${protocol} connection`, async () => {
-    const server = await startByteServer(protocol, (socket) => socket.write(HI));
-    await send(server.origin).end;
-    await nextTurn();
-    await send(server.origin, { fresh: true }).end;
-    expect(server.connections).toHaveLength(2);
-  });
-
   test.each([
     ['says that it closes', `${OK}connection: close\r\ncontent-length: 2\r\n\r\nhi`],
     ['goes on behind its end', `${HI}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`],
@@ -86,32 +78,36 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test(`a kept ${protocol} connection that closes before any byte of the answer is stale`, async () => {
+  test(`a kept ${protocol} connection that closes before any byte of the answer is replaced by a new one`, async () => {
     const server = await startByteServer(protocol, (socket, n) => {
       if (n === 1) socket.write(HI);
       else socket.destroy();
     });
     await send(server.origin).end;
     await nextTurn();
-    expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable', stale: true });
+    const again = send(server.origin);
+    expect([await again.end, again.text]).toEqual([null, 'hi']);
+    expect(server.connections).toHaveLength(2);
   });
 
-  test(`a new ${protocol} connection that closes before any byte is not stale`, async () => {
+  test(`a new ${protocol} connection that closes before any byte is not replaced`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.destroy());
-    expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable', stale: false });
+    expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable' });
+    expect(server.connections).toHaveLength(1);
   });
 
-  test(`a kept ${protocol} connection that closes inside the head is not stale`, async () => {
+  test(`a kept ${protocol} connection that closes inside the head is not replaced`, async () => {
     const server = await startByteServer(protocol, (socket, n) => {
       if (n === 1) socket.write(HI);
       else socket.end('HTTP/1.1 200 O');
     });
     await send(server.origin).end;
     await nextTurn();
-    expect(await send(server.origin).end).toMatchObject({ stale: false });
+    expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable' });
+    expect(server.connections).toHaveLength(1);
   });
 
-  test(`a 408 is stale on a kept ${protocol} connection, and an answer on a new one`, async () => {
+  test(`a 408 replaces a kept ${protocol} connection, and is an answer on a new one`, async () => {
     const timedOut =
       'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
     const server = await startByteServer(protocol, (socket, n) => {
@@ -119,12 +115,9 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     });
     await send(server.origin).end;
     await nextTurn();
-    const kept = send(server.origin);
-    expect(await kept.end).toMatchObject({ kind: 'unreachable', stale: true });
-    expect(kept.status).toBe(0);
-    const fresh = send(server.origin, { fresh: true });
-    expect(await fresh.end).toBeNull();
-    expect(fresh.status).toBe(408);
+    const again = send(server.origin);
+    expect([await again.end, again.status]).toEqual([null, 408]);
+    expect(server.connections).toHaveLength(2);
   });
 
   test(`a call over ${protocol} ends if its upstream sends interim heads without end`, async () => {
@@ -133,7 +126,6 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     });
     expect(await send(server.origin).end).toEqual({
       kind: 'malformed',
-      stale: false,
       detail: 'too many interim heads came before the response',
     });
   });
@@ -143,7 +135,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
       socket.end(`${OK}content-length: 5\r\n\r\nhi`),
     );
     const heard = send(server.origin);
-    expect(await heard.end).toMatchObject({ kind: 'cut', stale: false });
+    expect(await heard.end).toMatchObject({ kind: 'cut' });
     expect(heard.text).toBe('hi');
   });
 
@@ -242,11 +234,11 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
 });
 
 test.each([
-  [1000, true],
-  [1001, false],
+  [1000, 2],
+  [1001, 1],
 ])(
-  'a kept connection that breaks %i ms after the request was written: stale is %s',
-  async (ms, stale) => {
+  'a kept connection that breaks %i ms after the request was written makes %i connections',
+  async (ms, made) => {
     const clock = createManualClock();
     client.close();
     client = createHttpClient({ clock });
@@ -259,7 +251,8 @@ test.each([
     });
     await send(server.origin).end;
     await nextTurn();
-    expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable', stale });
+    await send(server.origin).end;
+    expect(server.connections).toHaveLength(made);
   },
 );
 
@@ -310,7 +303,7 @@ test('a client keeps nothing of origins that it has no connection to', async () 
 test('a certificate that has expired makes the upstream unreachable', async () => {
   const server = await startByteServer('https', (socket) => socket.write(HI), 'expired.cert.pem');
   const failure = await send(server.origin).end;
-  expect(failure).toMatchObject({ kind: 'unreachable', stale: false });
+  expect(failure).toMatchObject({ kind: 'unreachable' });
   expect(failure?.detail).toContain('its certificate has expired');
 });
 
@@ -333,7 +326,7 @@ test('a TLS session that the server no longer accepts does not make it unreachab
       maxVersion: 'TLSv1.2',
       secureOptions: constants.SSL_OP_NO_TICKET,
     },
-    (socket) => socket.on('data', () => socket.write(HI)).on('error', () => {}),
+    (socket) => socket.on('data', () => socket.end(HI)).on('error', () => {}),
   );
   const given: string[] = [];
   let refused = 0;
@@ -348,6 +341,6 @@ test('a TLS session that the server no longer accepts does not make it unreachab
     done(isOurs ? new Error('it is forgotten') : null, null);
   });
   const origin = `https://127.0.0.1:${await listening(server)}`;
-  for (let n = 0; n < 3; n += 1) expect(await send(origin, { fresh: true }).end).toBeNull();
+  for (let n = 0; n < 3; n += 1) expect(await send(origin).end).toBeNull();
   expect(refused).toBe(2);
 });
