@@ -38,7 +38,7 @@ describe.each(OTHERS)('an upstream without $name', ({ path, body, whole }) => {
     for (let n = 0; n < 2; n += 1) {
       const answer = await startCall(gateway.url + path, body).answer;
       expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'unsupported_endpoint' } });
-      expect(answer.text).toContain('hosted_a: does not have this endpoint');
+      expect(answer.text).toContain('hosted_a does not have this endpoint');
       expect([answer.status, answer.upstream]).toEqual([404, 'none']);
     }
   });
