@@ -18,24 +18,19 @@ test('an uncaught error is written down, and the program starts again without wa
   window().emit('ready-to-show');
   crash(new Error('out of luck'));
   expect(app.calls.slice(-2)).toEqual(['relaunch', 'exit 1']);
-  expect(crashes.now()).toMatchObject({
-    untold: expect.stringContaining('crashes'),
-  });
+  expect(crashes.now()).toMatchObject({ untold: expect.stringContaining('crashes') });
   expect(host.calls).toEqual(['start']);
 });
 
 test('a restart after an uncaught error brings back the tray alone if no window was open', async () => {
-  const { app, crash } = await startDesktop({
-    prepare: (fake) => void fake.app.switches.add('hidden'),
-  });
+  const { app, crash } = await startDesktop({ isHidden: true });
   crash('no error at all');
   expect(app.calls.slice(-2)).toEqual(['relaunch --hidden', 'exit 1']);
 });
 
 test('a restart after an uncaught error keeps the folder that an unpacked app was started with', async () => {
-  const { app, crash, window } = await startDesktop({
-    args: ['/src/dist/desktop', '--action=settings'],
-  });
+  const args = ['/src/dist/desktop', '--action=settings'];
+  const { app, crash, window } = await startDesktop({ args });
   window().emit('ready-to-show');
   crash(new Error('out of luck'));
   expect(app.calls.at(-2)).toBe('relaunch /src/dist/desktop');
@@ -51,17 +46,15 @@ test('an uncaught error is reported once, with its message, and is in the log', 
 });
 
 test('a start after three crashes in ten minutes says so and waits a minute, unless its owner starts it', async () => {
-  const clock = createManualClock();
   const desktop = await startDesktop({
     crashes: crashesOf(3),
-    clock,
     isHeldUp: true,
     prepare: ({ seen }) => void (seen.isOwnerAway = true),
   });
   await settle();
   expect(desktop.hostsMade()).toBe(0);
   expect(desktop.boxes[0]?.detail).toContain('stopped 3 times within 10 minutes. Error: no');
-  clock.advance(MINUTE_MS);
+  desktop.clock.advance(MINUTE_MS);
   await desktop.started;
   expect(desktop.hostsMade()).toBe(1);
   const started = {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { _electron } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/gateway.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const ELECTRON = join(ROOT, 'node_modules/electron');
@@ -41,14 +41,13 @@ test(
     execFileSync(process.execPath, [vite, 'build', '-c', 'main/desktop/vite.config.ts'], {
       cwd: ROOT,
     });
-    const dataDir = mkdtempSync(join(tmpdir(), 'inglenook-smoke-'));
     const app = await _electron.launch({
       executablePath: found.path,
       args: [ROOT],
       chromiumSandbox: true,
       env: {
         ...(process.env as Record<string, string>),
-        INGLENOOK_DATA_DIR: dataDir,
+        INGLENOOK_DATA_DIR: temporaryDirectory(),
         INGLENOOK_PORT: '0',
       },
     });
@@ -64,7 +63,6 @@ test(
       expect(status).toBe(200);
     } finally {
       await app.close();
-      rmSync(dataDir, { recursive: true, force: true });
     }
   },
 );

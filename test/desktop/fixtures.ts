@@ -52,10 +52,7 @@ function upstreamOf(id: UpstreamId, scene: Scene): UpstreamReport {
     ...(label === undefined ? {} : { label }),
     baseUrl: configured && id !== 'local' ? `https://${id}.example` : null,
     hasKey: configured,
-    circuit: circuit({
-      open,
-      cooldownRemainingMs: open ? 60_000 : 0,
-    }),
+    circuit: circuit({ open, cooldownRemainingMs: open ? 60_000 : 0 }),
     healthy: configured && !open && skip === undefined && !isPoolOut(id, scene),
     ...budgetOf(id, scene),
     skips: skip === undefined ? [] : [{ reason: skip, until: '2026-11-21T00:00:00.000Z' }],
@@ -143,10 +140,8 @@ export function createFakeHost(first: Scene = {}, startError: Error | null = nul
     start() {
       calls.push('start');
       if (startError !== null) return Promise.reject(startError);
-      return Promise.resolve({
-        url: 'http://127.0.0.1:47900',
-        baseUrl: 'http://localhost:47900/v1',
-      });
+      const url = 'http://127.0.0.1:47900';
+      return Promise.resolve({ url, baseUrl: 'http://localhost:47900/v1' });
     },
     stop(graceMs) {
       calls.push(graceMs === undefined ? 'stop' : `stop within ${graceMs}`);

@@ -5,7 +5,7 @@ import { runDesktop } from '../../main/desktop/desktop.ts';
 import { createKeychain, createKeyFile, type KeychainDeps } from '../../main/desktop/keychain.ts';
 import type { LoginItem } from '../../main/desktop/login-item.ts';
 import { createPreferences, type JsonFile } from '../../main/desktop/preferences.ts';
-import { createManualClock } from '../support/clock.ts';
+import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { createFakeElectron, type FakeElectron } from './fake-electron.ts';
 import { createFakeHost, type FakeHost } from './fixtures.ts';
@@ -38,9 +38,8 @@ export function keyFile(first: string | null = null) {
   };
 }
 
-export interface DesktopScene extends Partial<
-  Pick<Deps, 'claimData' | 'clock' | 'env' | 'platform'>
-> {
+export interface DesktopScene extends Partial<Pick<Deps, 'claimData' | 'env' | 'platform'>> {
+  readonly clock?: ManualClock;
   readonly preferences?: JsonFile;
   readonly crashes?: JsonFile;
   readonly keyFile?: KeychainDeps['file'];
@@ -54,6 +53,8 @@ export interface DesktopScene extends Partial<
   /** The start waits for something, and is not waited for. */
   readonly isHeldUp?: boolean;
   readonly loginItem?: LoginItem | null;
+  /** Started at login, without its window. */
+  readonly isHidden?: boolean;
   /** Behind the program's name. */
   readonly args?: readonly string[];
   readonly prepare?: (fake: FakeElectron) => void;
@@ -76,6 +77,7 @@ export async function startDesktop(scene: DesktopScene = {}) {
   let startsAtLogin = false;
   let crash: (error: unknown) => void = () => undefined;
   let terminate = (): void => undefined;
+  if (scene.isHidden === true) fake.app.switches.add('hidden');
   scene.prepare?.(fake);
   const keychain = createKeychain({ safeStorage, platform, file: scene.keyFile ?? keyFile() });
   const started = runDesktop({
@@ -109,10 +111,12 @@ export async function startDesktop(scene: DesktopScene = {}) {
         : scene.loginItem,
   });
   if (scene.isHeldUp !== true) await started;
+  const tray = () => the(fake.trays.at(-1), 'tray');
   return {
     ...fake,
     ...fake.seen,
     host,
+    clock,
     keychain,
     /** Settles when the start has ended. */
     started,
@@ -124,7 +128,12 @@ export async function startDesktop(scene: DesktopScene = {}) {
     terminate: () => terminate(),
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),
-    tray: () => the(fake.trays.at(-1), 'tray'),
+    tray,
+    /** Clicks an entry of the tray's menu, by the beginning of its label, and lets it act. */
+    choose: async (label: string) => {
+      tray().menu.click(label);
+      await settle();
+    },
   };
 }
 

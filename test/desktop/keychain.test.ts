@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { createKeychain } from '../../main/desktop/keychain.ts';
-import { createManualClock } from '../support/clock.ts';
 import { FakeSafeStorage } from './fake-electron.ts';
-import { createFakeHost } from './fixtures.ts';
 import { type DesktopScene, keyFile, memoryFile, settle, startDesktop } from './harness.ts';
 
 function keychainOf(platform: NodeJS.Platform, file = keyFile()) {
@@ -75,25 +73,12 @@ const LABEL = 'Keep API keys in the keychain';
 async function started(mode: FakeSafeStorage['mode'], old: boolean, scene: DesktopScene = {}) {
   const earlier = keychainOf('linux');
   if (old) await earlier.open();
-  const clock = createManualClock();
-  const host = createFakeHost();
   const lostKeys = old ? ['hosted_a.apiKey'] : [];
   const prepare: DesktopScene['prepare'] = ({ safeStorage }) => void (safeStorage.mode = mode);
-  const desktop = await startDesktop({
-    clock,
-    host,
-    prepare,
-    lostKeys,
-    keyFile: earlier.file,
-    ...scene,
-  });
+  const desktop = await startDesktop({ prepare, lostKeys, keyFile: earlier.file, ...scene });
   await settle();
   const item = () => desktop.tray().menu.item(LABEL);
-  const click = async () => {
-    desktop.tray().menu.click(LABEL);
-    await settle();
-  };
-  return { ...desktop, clock, file: earlier.file, item, click };
+  return { ...desktop, file: earlier.file, item, click: () => desktop.choose(LABEL) };
 }
 
 test('API keys do not wait for a keychain that nothing was sealed with: it is asked when a key is saved', async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { noticesOf } from '../../main/desktop/owner-notices.ts';
-import { createManualClock } from '../support/clock.ts';
-import { createFakeHost, factsOf, type Scene } from './fixtures.ts';
+import { factsOf, type Scene } from './fixtures.ts';
 import { startDesktop } from './harness.ts';
 
 const titles = (scene: Scene) => noticesOf(factsOf(scene)).map(({ title }) => title);
@@ -50,44 +49,37 @@ test.each<[string, Scene]>([
 
 const REFUSED: Scene = { skipped: { hosted_a: 'credentials' } };
 
-async function started() {
-  const clock = createManualClock();
-  const host = createFakeHost();
-  const desktop = await startDesktop({ clock, host });
-  return { clock, host, desktop };
-}
-
 test('a notification comes when its cause has lasted, and its button helps', async () => {
-  const { clock, host, desktop } = await started();
+  const { clock, host, notifications, window } = await startDesktop();
   host.change(REFUSED);
   clock.advance(29_999);
-  expect(desktop.notifications).toEqual([]);
+  expect(notifications).toEqual([]);
   clock.advance(1);
-  const [notification] = desktop.notifications;
+  const [notification] = notifications;
   expect(notification?.isShown).toBe(true);
   expect(notification?.options).toMatchObject({
     title: 'Groq rejects your key',
     actions: [{ type: 'button', text: 'Open its settings' }],
   });
   notification?.emit('action');
-  expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
+  expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
 });
 
 test('a notification of a budget comes once at 80 %, once when it is spent, and again for the next month', async () => {
-  const { clock, host, desktop } = await started();
+  const { clock, host, notifications, window } = await startDesktop();
   const spend = (spent: number) => {
     host.change({ budgets: { hosted_a: { period: 'month', limit: 10, spent } } });
     clock.advance(60_000);
   };
   for (const spent of [7, 8, 8.5, 9.9, 10, 10.2, 10.2]) spend(spent);
-  const told = () => desktop.notifications.map(({ options }) => options.title);
+  const told = () => notifications.map(({ options }) => options.title);
   const once = [
     'Groq has spent 80% of its budget for the month',
     'Groq has spent its budget for the month',
   ];
   expect(told()).toEqual(once);
-  desktop.notifications[1]?.emit('action');
-  expect(desktop.window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
+  notifications[1]?.emit('action');
+  expect(window().loaded.at(-1)).toBe('http://127.0.0.1:47900/#/settings/hosted_a');
   spend(0);
   clock.advance(700_000);
   for (const spent of [1, 8, 12]) spend(spent);
@@ -95,12 +87,12 @@ test('a notification of a budget comes once at 80 %, once when it is spent, and 
 });
 
 test('a notification comes once while its cause lasts, and not again when it flickers', async () => {
-  const { clock, host, desktop } = await started();
+  const { clock, host, notifications } = await startDesktop();
   for (let minute = 0; minute < 30; minute++) {
     host.change(minute % 3 === 2 ? {} : REFUSED);
     clock.advance(60_000);
   }
-  expect(desktop.notifications).toHaveLength(1);
+  expect(notifications).toHaveLength(1);
 });
 
 test('a notification names the keys that the keychain does not open, at once', async () => {

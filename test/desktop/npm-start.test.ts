@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
 import {
-  chmodSync,
   copyFileSync,
   existsSync,
   globSync,
@@ -11,9 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/gateway.ts';
 import { giveTreeToOtherUser, nodeOfOtherUser, OTHER_USER } from '../support/other-user.ts';
+import { put } from './electron-distributions.ts';
 
 // scripts/start.mjs in a tree of its own, with stand-ins for Electron, Vite and the headless entry.
 
@@ -39,32 +40,20 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(nodeDirectory, { recursive: true, force: true }));
 
-const trees: string[] = [];
-afterEach(() => {
-  for (const tree of trees.splice(0)) rmSync(tree, { recursive: true, force: true });
-});
-
-function put(tree: string, name: string, text: string): string {
-  const file = join(tree, name);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
-  return file;
-}
-
 function makeTree(install: string, electron = 'exit 0'): string {
-  const tree = mkdtempSync(join(tmpdir(), 'inglenook-start-'));
-  trees.push(tree);
-  put(tree, 'package.json', '{"type":"module"}');
-  put(tree, 'shared/none.ts', '');
-  put(tree, 'main/headless.ts', HEADLESS);
-  put(tree, 'node_modules/electron/package.json', '{}');
-  put(tree, 'node_modules/electron/install.js', install);
-  put(tree, 'node_modules/electron/path.txt', 'electron');
-  chmodSync(put(tree, 'node_modules/electron/dist/electron', `#!/bin/sh\n${electron}\n`), 0o755);
-  put(tree, 'node_modules/vite/package.json', '{"type":"module"}');
-  put(tree, 'node_modules/vite/bin/vite.js', VITE);
-  put(tree, 'package-lock.json', '{"packages":{"":{}}}');
-  put(tree, 'node_modules/.package-lock.json', '{"packages":{}}');
+  const tree = put(temporaryDirectory(), {
+    'package.json': '{"type":"module"}',
+    'shared/none.ts': '',
+    'main/headless.ts': HEADLESS,
+    'node_modules/electron/package.json': '{}',
+    'node_modules/electron/install.js': install,
+    'node_modules/electron/path.txt': 'electron',
+    'node_modules/electron/dist/electron': `#!/bin/sh\n${electron}\n`,
+    'node_modules/vite/package.json': '{"type":"module"}',
+    'node_modules/vite/bin/vite.js': VITE,
+    'package-lock.json': '{"packages":{"":{}}}',
+    'node_modules/.package-lock.json': '{"packages":{}}',
+  });
   mkdirSync(join(tree, 'scripts'));
   for (const script of globSync('*.mjs', { cwd: SCRIPTS })) {
     copyFileSync(join(SCRIPTS, script), join(tree, 'scripts', script));
@@ -145,11 +134,9 @@ test.runIf(isPosix)(
     expect(start(tree, DISPLAY).lines.slice(BUILT.length)).toEqual(lines);
     const script = join(tree, 'scripts/start.mjs');
     const text = readFileSync(script, 'utf8');
-    const setting = put(tree, 'userns', '1\n');
-    writeFileSync(
-      script,
-      text.replace('/proc/sys/kernel/apparmor_restrict_unprivileged_userns', setting),
-    );
+    const setting = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns';
+    put(tree, { userns: '1\n' });
+    writeFileSync(script, text.replace(setting, join(tree, 'userns')));
     const helper = join(tree, 'node_modules/electron/dist/chrome-sandbox');
     expect(start(tree, DISPLAY).lines.slice(2, 4)).toEqual([
       `  sudo chown root ${helper}`,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { ownedHost } from '../../main/app/shutdown.ts';
-import { createManualClock } from '../support/clock.ts';
 import { FakeEvent } from './fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
@@ -19,9 +18,8 @@ test('a quit waits for running requests, then ends with 0', async () => {
 
 test('a quit says in the tray what it waits for, and how to stop waiting', async () => {
   const host = createFakeHost({ inFlight: { local: 2 } });
-  const { app, tray } = await startDesktop({ host });
-  tray().menu.click('Quit');
-  await settle();
+  const { app, tray, choose } = await startDesktop({ host });
+  await choose('Quit');
   expect(tray().menu.labels[0]).toBe('Quitting when running requests have finished');
   expect(tray().tooltips.at(-1)).toBe('Inglenook: Quitting · 2 in flight');
   tray().menu.click('Quit now');
@@ -38,8 +36,7 @@ test('a quit before the gateway runs waits for nothing', async () => {
 });
 
 test('the end of the session does not wait for a running request: state is saved, and two seconds later the app ends', async () => {
-  const clock = createManualClock();
-  const { app, host, power } = await startDesktop({ clock });
+  const { app, host, clock, power } = await startDesktop();
   expect(power.shutDown()).toBe(true);
   expect(host.calls).toEqual(['start', 'stop within 1500']);
   clock.advance(1999);
@@ -80,10 +77,8 @@ test('the end of the session ends a running quit at once that still waits for re
 });
 
 test('the end of the session reaches the app on Windows even if no window was opened', async () => {
-  const { host, windows, sessionWindows } = await startDesktop({
-    platform: 'win32',
-    prepare: ({ app }) => void app.switches.add('hidden'),
-  });
+  const scene = { platform: 'win32', isHidden: true } as const;
+  const { host, windows, sessionWindows } = await startDesktop(scene);
   expect(windows).toEqual([]);
   expect(sessionWindows).toHaveLength(1);
   sessionWindows[0]?.emit('session-end');

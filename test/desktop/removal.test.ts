@@ -42,23 +42,22 @@ function beforeRemove(root: string, argument: string): string {
 }
 
 describe.runIf(process.platform !== 'win32')('removal of a deb or rpm package', () => {
-  test.each(['remove', '0'])(
-    'the removal of a deb or rpm package (%s) takes its login items away, each as its own user',
-    (argument) => {
-      const { root, left } = homes();
-      expect(beforeRemove(root, argument)).toBe('as ann\n');
-      expect(left()).toEqual(['ben']);
-    },
-  );
-
-  test.each(['upgrade', '1'])(
-    'the upgrade of a deb or rpm package (%s) leaves the login items',
-    (argument) => {
-      const { root, left } = homes();
-      expect(beforeRemove(root, argument)).toBe('');
-      expect(left()).toEqual(['ann', 'ben']);
-    },
-  );
+  test.each([
+    [
+      'the removal',
+      'remove',
+      'takes its login items away, each as its own user',
+      'as ann\n',
+      ['ben'],
+    ],
+    ['the removal', '0', 'takes its login items away, each as its own user', 'as ann\n', ['ben']],
+    ['the upgrade', 'upgrade', 'leaves the login items', '', ['ann', 'ben']],
+    ['the upgrade', '1', 'leaves the login items', '', ['ann', 'ben']],
+  ])('%s of a deb or rpm package (%s) %s', (_what, argument, _how, said, kept) => {
+    const { root, left } = homes();
+    expect(beforeRemove(root, argument)).toBe(said);
+    expect(left()).toEqual(kept);
+  });
 });
 
 const uninstaller = readFileSync(join(DEPLOY, 'installer.nsh'), 'utf8');

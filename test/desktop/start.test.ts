@@ -1,15 +1,9 @@
 import { expect, test } from 'vitest';
-import { createManualClock } from '../support/clock.ts';
 import { createFakeHost } from './fixtures.ts';
-import type { FakeElectron } from './fake-electron.ts';
 import { type DesktopScene, memoryFile, settle, startDesktop } from './harness.ts';
 
 test('a second instance ends before it has started a gateway', async () => {
-  const second = await startDesktop({
-    prepare: ({ app }) => {
-      app.isFirst = false;
-    },
-  });
+  const second = await startDesktop({ prepare: ({ app }) => void (app.isFirst = false) });
   expect(second.hostsMade()).toBe(0);
   expect(second.windows).toEqual([]);
   expect(second.trays).toEqual([]);
@@ -38,8 +32,8 @@ test('a second instance while the app still starts hidden opens the window', asy
   const start = host.start.bind(host);
   const { windows } = await startDesktop({
     host,
+    isHidden: true,
     prepare: ({ app }) => {
-      app.switches.add('hidden');
       host.start = () => {
         app.emit('second-instance', {}, ['inglenook']);
         return start();
@@ -118,13 +112,11 @@ test('a gateway that cannot start says why in a box and leaves no tray behind', 
 });
 
 test('the app tries a failed start again after a minute, because nobody may be there', async () => {
-  const clock = createManualClock();
   const host = createFakeHost();
   const start = host.start.bind(host);
   let starts = 0;
   const desktop = await startDesktop({
     host,
-    clock,
     isHeldUp: true,
     prepare: ({ seen }) => {
       seen.isOwnerAway = true;
@@ -133,13 +125,13 @@ test('the app tries a failed start again after a minute, because nobody may be t
     },
   });
   await settle();
-  clock.advance(60_000);
+  desktop.clock.advance(60_000);
   await desktop.started;
   expect([starts, desktop.trays.length]).toEqual([2, 1]);
 });
 
 test('a start at login opens no window', async () => {
-  const asked = await startDesktop({ prepare: ({ app }) => void app.switches.add('hidden') });
+  const asked = await startDesktop({ isHidden: true });
   expect([asked.windows.length, asked.trays.length]).toEqual([0, 1]);
   // Only macOS starts an app at login without its switch, and the question takes time.
   expect((await startDesktop()).app.loginItemReads).toBe(0);
@@ -171,7 +163,6 @@ test.each(['linux', 'win32'] as const)(
 );
 
 test('an app started at login next to a running gateway ends at once', async () => {
-  const prepare = ({ app }: FakeElectron) => void app.switches.add('hidden');
-  const { app, openedOutside } = await startDesktop({ elsewhere, prepare });
+  const { app, openedOutside } = await startDesktop({ elsewhere, isHidden: true });
   expect([openedOutside, app.calls.at(-1)]).toEqual([[], 'exit 0']);
 });

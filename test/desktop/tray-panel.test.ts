@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { createTrayPanel, type RunCommand } from '../../main/desktop/tray.ts';
-import { createManualClock } from '../support/clock.ts';
 import { type DesktopScene, settle, startDesktop } from './harness.ts';
 
 /** Answers as dbus-send prints them; by the last word of the question. */
@@ -34,17 +33,15 @@ test.each<[string, Readonly<Record<string, string>>, boolean]>([
 const HALF_MINUTE = 40;
 
 async function started(panel: { isThere: boolean }, scene: DesktopScene = {}) {
-  const clock = createManualClock();
-  const desktop = await startDesktop({ clock, panel, ...scene });
+  const desktop = await startDesktop({ panel, ...scene });
   const wait = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
-      clock.advance(1000);
+      desktop.clock.advance(1000);
       await settle();
     }
   };
   return { ...desktop, wait };
 }
-const hidden: DesktopScene = { prepare: ({ app }) => void app.switches.add('hidden') };
 
 test('the icon is made again when its panel has come after it, as at login', async () => {
   const panel = { isThere: false };
@@ -62,7 +59,7 @@ test('the icon is made again when its panel has come after it, as at login', asy
 });
 
 test('an icon that never comes leaves a minimised window if the app was started hidden', async () => {
-  const { windows, window, wait } = await started({ isThere: false }, hidden);
+  const { windows, window, wait } = await started({ isThere: false }, { isHidden: true });
   await wait(30);
   expect(windows).toEqual([]);
   await wait(1);
@@ -71,7 +68,7 @@ test('an icon that never comes leaves a minimised window if the app was started 
 });
 
 test('an icon that is shown leaves no window there', async () => {
-  const { windows, wait } = await started({ isThere: true }, hidden);
+  const { windows, wait } = await started({ isThere: true }, { isHidden: true });
   await wait(HALF_MINUTE);
   expect(windows).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { describeServing } from '../../main/desktop/tray-state.ts';
-import { createManualClock } from '../support/clock.ts';
 import { createFakeHost, factsOf, type Scene } from './fixtures.ts';
 import { settle, startDesktop } from './harness.ts';
 
@@ -72,10 +71,9 @@ test('the tray changes icon, words and menu together', async () => {
 });
 
 test('for a new count the tray keeps its menu, does not ask for the login item, and changes its tooltip once a second', async () => {
-  const clock = createManualClock();
   let reads = 0;
   const loginItem = { isOn: () => ++reads > 0, set: () => undefined };
-  const { tray, host } = await startDesktop({ clock, loginItem });
+  const { tray, host, clock } = await startDesktop({ loginItem });
   for (let count = 1; count <= 8; count++) {
     host.change({ inFlight: { local: count } });
     clock.advance(250);
@@ -133,9 +131,8 @@ test('the tray’s menu has everything, since clicks on the icon may never arriv
 });
 
 test('the tray’s menu copies the base URL, opens the browser with a code of its own, and the folder of the logs', async () => {
-  const { tray, copied, openedOutside, openedPaths } = await startDesktop();
-  for (const label of ['Copy base URL', 'Open in browser', 'Open logs']) tray().menu.click(label);
-  await settle();
+  const { choose, copied, openedOutside, openedPaths } = await startDesktop();
+  for (const label of ['Copy base URL', 'Open in browser', 'Open logs']) await choose(label);
   expect(copied).toEqual(['http://localhost:47900/v1']);
   expect(openedOutside).toEqual(['http://127.0.0.1:47900/#code=2']);
   expect(openedPaths).toEqual(['/data/logs']);
@@ -153,29 +150,25 @@ test.each([
 
 test('the tray’s menu hands the operating system no address but our own', async () => {
   const host = createFakeHost();
-  const { tray, openedOutside, boxes } = await startDesktop({ host });
+  const { choose, openedOutside, boxes } = await startDesktop({ host });
   for (const link of ['file:///etc/passwd', 'https://example.com/', 'smb://127.0.0.1/x']) {
     host.controlLink = () => link;
-    tray().menu.click('Open in browser');
-    await settle();
+    await choose('Open in browser');
   }
   expect([openedOutside.length, boxes.length]).toEqual([0, 3]);
 });
 
 test('the tray’s menu holds back, drains, frees and resumes this machine, and offers only what changes something', async () => {
-  const { tray, host } = await startDesktop();
-  for (const label of ['Finish, then hold back', 'Resume this', 'Hold back this', 'Free the GPU']) {
-    tray().menu.click(label);
-    await settle();
-  }
+  const { tray, host, choose } = await startDesktop();
+  for (const label of ['Finish, then hold back', 'Resume this', 'Hold back this', 'Free the GPU'])
+    await choose(label);
   expect(host.calls.slice(1)).toEqual(['machine drained', 'machine on', 'machine paused', 'free']);
   expect(tray().menu.labels).not.toContain('Hold back this machine');
 });
 
 test('the tray’s menu switches spending off', async () => {
-  const { tray, host } = await startDesktop();
-  tray().menu.click('Never spend money');
-  await settle();
+  const { tray, host, choose } = await startDesktop();
+  await choose('Never spend money');
   expect(host.calls).toContain('zero-spend true');
   expect(tray().menu.item('Never spend money').checked).toBe(true);
 });
@@ -184,11 +177,9 @@ test('the tray’s menu shows the login item as the system has it, and the syste
   const set = () => {
     throw new Error('EACCES: permission denied');
   };
-  const { tray, boxes, errors, window } = await startDesktop({
-    loginItem: { isOn: () => false, set },
-  });
-  tray().menu.click('Start at login');
-  await settle();
+  const loginItem = { isOn: () => false, set };
+  const { tray, choose, boxes, errors, window } = await startDesktop({ loginItem });
+  await choose('Start at login');
   expect(tray().menu.item('Start at login').checked).toBe(false);
   expect(boxes.at(-1)?.detail).toContain('EACCES');
   expect(window().state).toBe('shown');

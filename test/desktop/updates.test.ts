@@ -2,8 +2,6 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import type { UpdateSource } from '../../main/desktop/system.ts';
 import { updateMeans } from '../../main/desktop/updates.ts';
-import { createManualClock } from '../support/clock.ts';
-import { createFakeHost } from './fixtures.ts';
 import { memoryFile, settle, startDesktop } from './harness.ts';
 
 class FakeUpdater extends EventEmitter {
@@ -31,17 +29,14 @@ const DAY_MS = 24 * 3_600_000;
 
 async function started(means: 'install' | 'tell' = 'install', preferences = memoryFile()) {
   const updater = new FakeUpdater();
-  const clock = createManualClock();
-  const host = createFakeHost();
   // Of electron-updater only what is used.
   const load = () => Promise.resolve(updater) as unknown as ReturnType<UpdateSource['load']>;
-  const desktop = await startDesktop({ host, clock, preferences, updater: { means, load } });
+  const desktop = await startDesktop({ preferences, updater: { means, load } });
   const click = async (label: string) => {
     await settle();
-    desktop.tray().menu.click(label);
-    await settle();
+    await desktop.choose(label);
   };
-  return { updater, clock, host, desktop, click };
+  return { ...desktop, updater, click };
 }
 
 test.each([
@@ -81,7 +76,7 @@ test('the app does not look for updates if the owner has switched that off', asy
 });
 
 test('updates are downloaded and installed by a click each, after the gateway has ended', async () => {
-  const { updater, click, host, desktop } = await started();
+  const { updater, click, host, tray, window, app } = await started();
   updater.newest = '2.0.0';
   await click('Check for updates');
   await click('Download version 2.0.0');
@@ -89,18 +84,18 @@ test('updates are downloaded and installed by a click each, after the gateway ha
   await click('Restart into version 2.0.0');
   expect(host.calls.at(-1)).toBe('stop');
   expect(updater.calls).toEqual(['look', 'download']);
-  expect(desktop.tray().menu.items[0]?.label).toMatch(/^Quitting when/);
+  expect(tray().menu.items[0]?.label).toMatch(/^Quitting when/);
   host.finishStop();
   await settle();
   expect(updater.calls.at(-1)).toBe('install');
-  expect(desktop.window().state).toBe('destroyed');
+  expect(window().state).toBe('destroyed');
   // The installer quits the app, and nothing may keep it.
-  desktop.app.quit();
-  expect(desktop.app.calls.at(-1)).toBe('quit');
+  app.quit();
+  expect(app.calls.at(-1)).toBe('quit');
 });
 
 test('an installer that fails counts as a crash, after which the app restarts with its gateway', async () => {
-  const { updater, click, host, desktop } = await started();
+  const { updater, click, host, crash, app } = await started();
   updater.newest = '2.0.0';
   await click('Check for updates');
   await click('Download version 2.0.0');
@@ -112,16 +107,16 @@ test('an installer that fails counts as a crash, after which the app restarts wi
   const others = process.listeners('unhandledRejection');
   for (const other of others.slice(0, -1)) process.off('unhandledRejection', other);
   updater.emit('error', new Error('EACCES: the installer'));
-  desktop.crash(await uncaught);
+  crash(await uncaught);
   for (const other of others.slice(0, -1)) process.on('unhandledRejection', other);
-  expect(desktop.app.calls.slice(-2)).toEqual(['relaunch --hidden', 'exit 1']);
+  expect(app.calls.slice(-2)).toEqual(['relaunch --hidden', 'exit 1']);
 });
 
 test('an update that nothing can verify is only announced', async () => {
-  const { updater, click, desktop } = await started('tell');
+  const { updater, click, tray } = await started('tell');
   updater.newest = '2.0.0';
   await click('Check for updates');
-  const { label, enabled } = desktop.tray().menu.item('Version 2.0.0');
+  const { label, enabled } = tray().menu.item('Version 2.0.0');
   expect(label).toBe('Version 2.0.0 is available: install it as you installed this one');
   expect(enabled).toBe(false);
 });
