@@ -44,6 +44,13 @@ function send(origin: string, request: Partial<HttpRequest> = {}) {
 /** The connection is kept by the next turn of the event loop. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
+/** One request to its end, with what went wrong; its connection is kept. */
+async function sendFirst(origin: string): Promise<TransportFailure | null> {
+  const failure = await send(origin).end;
+  await nextTurn();
+  return failure;
+}
+
 const gone = (socket: { once(name: 'close', on: () => void): unknown; destroyed: boolean }) =>
   socket.destroyed ? Promise.resolve() : new Promise<void>((done) => socket.once('close', done));
 
@@ -57,10 +64,7 @@ trustOwnCertificate();
 describe.each(['http', 'https'] as const)('over %s', (protocol) => {
   test(`one request after the other goes over one ${protocol} connection`, async () => {
     const server = await startByteServer(protocol, (socket) => socket.write(HI));
-    for (let n = 0; n < 3; n += 1) {
-      expect(await send(server.origin).end).toBeNull();
-      await nextTurn();
-    }
+    for (let n = 0; n < 3; n += 1) expect(await sendFirst(server.origin)).toBeNull();
     expect(server.connections).toHaveLength(1);
   });
 
@@ -72,8 +76,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     const server = await startByteServer(protocol, (socket, n) => {
       if (n === 1) socket.write(answer);
     });
-    expect(await send(server.origin).end).toBeNull();
-    await nextTurn();
+    expect(await sendFirst(server.origin)).toBeNull();
     expect(await send(server.origin).end).toBeNull();
     expect(server.connections).toHaveLength(2);
   });
@@ -83,8 +86,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
       if (n === 1) socket.write(HI);
       else socket.destroy();
     });
-    await send(server.origin).end;
-    await nextTurn();
+    await sendFirst(server.origin);
     const again = send(server.origin);
     expect([await again.end, again.text]).toEqual([null, 'hi']);
     expect(server.connections).toHaveLength(2);
@@ -101,8 +103,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
       if (n === 1) socket.write(HI);
       else socket.end('HTTP/1.1 200 O');
     });
-    await send(server.origin).end;
-    await nextTurn();
+    await sendFirst(server.origin);
     expect(await send(server.origin).end).toMatchObject({ kind: 'unreachable' });
     expect(server.connections).toHaveLength(1);
   });
@@ -113,8 +114,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     const server = await startByteServer(protocol, (socket, n) => {
       socket.write(n === 1 && server.connections.length === 1 ? HI : timedOut);
     });
-    await send(server.origin).end;
-    await nextTurn();
+    await sendFirst(server.origin);
     const again = send(server.origin);
     expect([await again.end, again.status]).toEqual([null, 408]);
     expect(server.connections).toHaveLength(2);
@@ -185,8 +185,7 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     });
     const slow = send(server.origin, { path: '/slow' });
     await slow.head;
-    await send(server.origin).end;
-    await nextTurn();
+    await sendFirst(server.origin);
     const [, kept] = server.connections;
     if (kept === undefined) throw new Error('there was no second connection');
     const left = gone(kept);
@@ -249,8 +248,7 @@ test.each([
         socket.destroy();
       }
     });
-    await send(server.origin).end;
-    await nextTurn();
+    await sendFirst(server.origin);
     await send(server.origin).end;
     expect(server.connections).toHaveLength(made);
   },
@@ -265,8 +263,7 @@ test('the time for which a connection is kept does not end a call on it, and beg
     if (n === 2) asked.resolve(socket);
     else socket.write(answer);
   });
-  expect(await send(server.origin).end).toBeNull();
-  await nextTurn();
+  expect(await sendFirst(server.origin)).toBeNull();
   const second = send(server.origin);
   const kept = await asked.promise;
   vi.advanceTimersByTime(60_000);
@@ -274,8 +271,7 @@ test('the time for which a connection is kept does not end a call on it, and beg
   expect(await second.end).toBeNull();
   vi.advanceTimersByTime(999);
   await nextTurn();
-  expect(await send(server.origin).end).toBeNull();
-  await nextTurn();
+  expect(await sendFirst(server.origin)).toBeNull();
   vi.advanceTimersByTime(1000);
   await gone(kept);
   expect(server.connections).toHaveLength(1);
