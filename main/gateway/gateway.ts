@@ -253,7 +253,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
   return [
     ...modelRoutes({ config, pickLocal, remotes, catalogue, memory, usage, nameOf }),
-    ...reportRoutes({ monitor, config, keys, summary, nameOf, gpus, app }),
+    ...reportRoutes({ monitor, config, keys, summary, nameOf, gpus, app, identify }),
     ...feedRoutes({ feed, clock, identify, checker, endAtStop }),
     ...sessionRoutes({ sessions, isDemo, controlLink, app }),
     ...accessRoutes({ browsers, about, controlToken, app }),

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { controlProof, controlToken, readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
+import { readFeed } from '../support/feed.ts';
 import { startGateway, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
 import { ROUTES } from '../support/routes.ts';
@@ -94,6 +95,29 @@ test.each([
     const expected = path.endsWith('/agent') ? 409 : /unknown|name/.test(path) ? 404 : 200;
     expect([path, status]).toEqual([path, expected]);
   }
+});
+
+test('a key reads that a source failed, and only the owner reads its words, which may quote an answer', async () => {
+  const { local, gateway, control } = await started({ API_KEYS: `${KEY},${OTHER_KEY}` });
+  local.script = error(418, 'Cannot parse: The patient Maria Rossi has');
+  const feeds = {
+    guest: await readFeed(gateway.url, own(OTHER_KEY)),
+    owner: await readFeed(gateway.url, bearer(control)),
+  };
+  // From the third one on they are shown as requests that move on again and again.
+  for (let n = 0; n < 3; n += 1) await postJson(gateway.url + CHAT, HELLO, own(KEY));
+  const [row] = gateway.host.snapshot().requests;
+  const paths = ['/api/v1/requests', `/api/v1/requests/${row?.id}`, '/api/v1/snapshot'];
+  const textsFor = (headers: Record<string, string>) =>
+    Promise.all(paths.map(async (path) => (await send(gateway.url + path, { headers })).text));
+  for (const text of await textsFor(own(OTHER_KEY))) {
+    expect(text).toContain('HTTP 418');
+    expect(text).not.toContain('Maria');
+  }
+  for (const text of await textsFor(bearer(control))) expect(text).toContain('Maria');
+  for (const feed of Object.values(feeds)) await feed.received('HTTP 418');
+  expect(JSON.stringify(feeds.owner.events)).toContain('Maria');
+  expect(JSON.stringify(feeds.guest.events)).not.toContain('Maria');
 });
 
 test('the health routes are for anyone, keys or not', async () => {

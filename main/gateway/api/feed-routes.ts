@@ -3,11 +3,12 @@ import type { LiveEvent } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { STREAM_HEAD } from '../../platform/http/responses.ts';
 import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
-import type { Identify } from '../auth/identity.ts';
+import { type Identify, type Identity, isGuest } from '../auth/identity.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { type GatewayError, refused } from '../http/errors.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { Checker } from '../routing/checker.ts';
+import { eventWithoutWords } from '../usage/source-words.ts';
 
 interface FeedDeps {
   readonly feed: LiveFeed;
@@ -35,14 +36,13 @@ export function feedRoutes({
           res.writeHead(200, EVENTS_HEAD).end();
           return;
         }
-        const mayRead = () => identify(req.headers).reader;
-        streamEvents(res, { feed, clock, mayRead });
+        streamEvents(res, { feed, clock, identity: () => identify(req.headers) });
         endAtStop(res);
       },
     },
-    route('GET', '/api/v1/snapshot', 'callers', async () => {
+    route('GET', '/api/v1/snapshot', 'callers', async ({ headers }) => {
       await checker.look();
-      return answered(feed.snapshot());
+      return answered(eventFor(identify(headers), feed.snapshot()));
     }),
   ];
 }
@@ -85,21 +85,24 @@ const EVENTS_HEAD = { 'content-type': 'text/event-stream', ...STREAM_HEAD };
 interface EventSource {
   readonly feed: LiveFeed;
   readonly clock: Clock;
-  /** False once the reader's key is revoked, or where a first key was made after it came without one. */
-  readonly mayRead: () => boolean;
+  /** No reader any more once the key is revoked, or where a first key was made after one came without. */
+  readonly identity: () => Identity;
 }
 
-function streamEvents(res: ServerResponse, { feed, clock, mayRead }: EventSource): void {
+const eventFor = (identity: Identity, event: LiveEvent): LiveEvent =>
+  isGuest(identity) ? eventWithoutWords(event) : event;
+
+function streamEvents(res: ServerResponse, { feed, clock, identity }: EventSource): void {
   let overflowed = false;
   let cancelTimer = () => {};
   const hasEnded = (): boolean => {
-    if (!res.writableEnded && !mayRead()) res.end();
+    if (!res.writableEnded && !identity().reader) res.end();
     return res.writableEnded;
   };
   const send = (event: LiveEvent) => {
     // The gateway is stopping and has ended the stream, which closes only once the reader has read the rest.
     if (overflowed || hasEnded()) return;
-    res.write(`data: ${JSON.stringify(event)}\n\n`);
+    res.write(`data: ${JSON.stringify(eventFor(identity(), event))}\n\n`);
     overflowed = res.writableLength > MAX_UNREAD_BYTES;
   };
   const keepAlive = () => {

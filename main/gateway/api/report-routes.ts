@@ -1,21 +1,25 @@
 import { z } from 'zod';
+import type { RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
 import { FACETS, REQUEST_FILTERS, type RequestQuery } from '#shared/request-filter.ts';
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import { oneOf, readQuery, wholeNumber } from '../../platform/http/query.ts';
 import { answered, route, type Route } from '../../platform/http/routes.ts';
+import { type Identify, type Identity, isGuest } from '../auth/identity.ts';
 import { notFound } from '../http/errors.ts';
 import { EXPOSITION_TYPE } from '../monitoring/exposition.ts';
 import { type MetricsDeps, metricsOf } from '../monitoring/metrics.ts';
+import { rowWithoutWords } from '../usage/source-words.ts';
 
 interface ReportDeps extends MetricsDeps {
   /** The display name of a machine; null if the machine is unknown. */
   readonly nameOf: (id: string) => string | null;
+  readonly identify: Identify;
 }
 
 /** How the gateway does and what it has done. */
 export function reportRoutes(deps: ReportDeps): readonly Route[] {
-  const { nameOf } = deps;
+  const { nameOf, identify } = deps;
   const { status, usage, requests } = deps.monitor;
   return [
     route('GET', '/api/v1/status', 'callers', ({ headers }) =>
@@ -26,13 +30,16 @@ export function reportRoutes(deps: ReportDeps): readonly Route[] {
       if (wanted.kind === 'refused') return wanted;
       return answered(withNames(await usage.history(wanted.value.range), nameOf));
     }),
-    route('GET', '/api/v1/requests', 'callers', async ({ query }) => {
+    route('GET', '/api/v1/requests', 'callers', async ({ query, headers }) => {
       const wanted = readQuery(query, requestsSchema);
-      return wanted.kind === 'refused' ? wanted : answered(await requests.page(wanted.value));
+      if (wanted.kind === 'refused') return wanted;
+      const page = await requests.page(wanted.value);
+      const shown = rowFor(identify(headers));
+      return answered({ ...page, data: page.data.map(shown) });
     }),
-    route('GET', '/api/v1/requests/:id', 'callers', async ({ params: { id = '' } }) => {
+    route('GET', '/api/v1/requests/:id', 'callers', async ({ params: { id = '' }, headers }) => {
       const row = await requests.one(id);
-      return row === null ? noRequest(id) : answered(row);
+      return row === null ? noRequest(id) : answered(rowFor(identify(headers))(row));
     }),
     route('GET', '/metrics', 'callers', () => {
       return { kind: 'file', type: EXPOSITION_TYPE, body: Buffer.from(metricsOf(deps)) };
@@ -44,6 +51,9 @@ export function reportRoutes(deps: ReportDeps): readonly Route[] {
     }),
   ];
 }
+
+const rowFor = (identity: Identity) => (row: RequestRow) =>
+  isGuest(identity) ? rowWithoutWords(row) : row;
 
 function withNames(history: UsageHistory, nameOf: ReportDeps['nameOf']): HistoryReport {
   const ids = history.parts.flatMap(({ provider }) => provider ?? []);

@@ -19,6 +19,9 @@ export interface Identity {
   readonly keyName: string | null;
 }
 
+/** Whether it may be somebody else than the owner, who has given away the key. */
+export const isGuest = ({ control, keyName }: Identity): boolean => keyName !== null && !control;
+
 export type Identify = (headers: IncomingHttpHeaders) => Identity;
 
 interface AuthDeps {

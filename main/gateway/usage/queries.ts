@@ -1,10 +1,4 @@
-import {
-  type AttemptRow,
-  type Outcome,
-  outcomeOf,
-  OUTCOMES,
-  type RequestRow,
-} from '#shared/live.ts';
+import { type Outcome, outcomeOf, OUTCOMES, type RequestRow } from '#shared/live.ts';
 import { machinesIn } from '#shared/machine-names.ts';
 import {
   countsOf,
@@ -19,6 +13,7 @@ import type { HistoryRange } from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
 import { requestedModelOf } from './requested-models.ts';
 import { rereadsOf } from './rereads.ts';
+import { rowWithoutWords } from './source-words.ts';
 import type { Increment } from './tally.ts';
 
 /** One transaction: all of it is stored or nothing. It is sent again only after a failure, so nothing is counted twice. */
@@ -36,13 +31,7 @@ export const storedRow = (row: RequestRow) => ({
   pot: potOf(row),
   requested: requestedModelOf(row),
   rereads: rereadsOf(row),
-  json: JSON.stringify({ ...row, attempts: row.attempts.map(withoutWords) }),
-});
-
-/** An upstream's words, behind the status, may repeat a prompt in any spelling; they are shown from memory only. */
-const withoutWords = (attempt: AttemptRow): AttemptRow => ({
-  ...attempt,
-  error: attempt.error?.split(': ', 1)[0] ?? null,
+  json: JSON.stringify(rowWithoutWords(row)),
 });
 
 export type UsageSpan = 'minute' | 'hour' | 'day';
