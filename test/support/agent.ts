@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { type Agent, type AgentDeps, createAgent } from '../../main/agent/agent.ts';
+import { type AgentDeps, createAgent } from '../../main/agent/agent.ts';
 import { UNKNOWN_HOST_ACTIVITY } from '../../main/agent/availability/host-activity.ts';
 import type { AgentState } from '../../main/agent/record.ts';
 import type { OwnRegistry } from '../../main/agent/registration/link.ts';
@@ -74,25 +74,11 @@ export function setTelemetry(): SetTelemetry {
   return telemetry;
 }
 
-/** An agent on a machine of a test's making. */
-interface TestMachine {
-  readonly agent: Agent;
-  readonly clock: ManualClock;
-  readonly telemetry: SetTelemetry;
-  readonly directory: string;
-  /** Where the agent answers. */
-  readonly url: string;
-  /** Changes settings. */
-  readonly set: (part: Partial<Config['agent']>) => void;
-  /** Ends it as its owner would; later calls do nothing. */
-  readonly stop: () => Promise<void>;
-}
-
 /** What the agent depends on, and its settings. */
 type Given = Partial<AgentDeps> & Partial<Config['agent']> & { readonly clock?: ManualClock };
 
 /** Starts an agent on free ports of loopback; it is stopped with the test. */
-export async function startAgent(given: Given = {}): Promise<TestMachine> {
+export async function startAgent(given: Given = {}) {
   const { clock = createManualClock() } = given;
   const telemetry = setTelemetry();
   const http = createHttpClient();
@@ -137,12 +123,15 @@ export async function startAgent(given: Given = {}): Promise<TestMachine> {
     clock,
     telemetry,
     directory,
+    /** Where the agent answers. */
     url: `http://127.0.0.1:${port?.port ?? 0}`,
-    set(part) {
+    /** Changes settings. */
+    set(part: Partial<Config['agent']>) {
       const before = config;
       config = { ...config, agent: { ...config.agent, ...part } };
       agent.configured(config, before);
     },
+    /** Ends it as its owner would; later calls do nothing. */
     stop,
   };
 }
@@ -182,19 +171,14 @@ export async function startModelServer(...scripts: readonly Script[]): Promise<U
 }
 
 /** An agent that serves such an engine, once it has found it. */
-export async function startServing(engine: Upstream, given: Given = {}): Promise<TestMachine> {
+export async function startServing(engine: Upstream, given: Given = {}) {
   const machine = await startAgent({ engineUrl: engine.url, ...given });
   await until(() => machine.agent.view().engine?.health.status === 'ok');
   return machine;
 }
 
 /** A registry in this process that takes everything, and what it was told. */
-interface HeardRegistry extends OwnRegistry {
-  readonly statuses: string[];
-}
-
-/** Makes one. */
-export function hearingRegistry(): HeardRegistry {
+export function hearingRegistry(): OwnRegistry & { readonly statuses: string[] } {
   const statuses: string[] = [];
   return {
     statuses,

@@ -18,15 +18,7 @@ export interface Ended {
 }
 
 /** The command line of Inglenook as a real process, in a process group of its own. */
-export interface RunningCli {
-  readonly pid: number;
-  /** Resolves with the first group of `pattern` once it matches what was printed so far. */
-  printed(pattern: RegExp): Promise<string>;
-  kill(signal: NodeJS.Signals): void;
-  readonly ended: Promise<Ended>;
-  /** Whether any process of the group lives. */
-  isAlive(): boolean;
-}
+export type RunningCli = ReturnType<typeof spawnProgram>;
 
 /** Starts the program; settings are named without their prefix, nothing else is inherited. */
 export function startCli(
@@ -68,10 +60,7 @@ function asHost(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
 }
 
 /** Starts a program in the repository's folder, with this environment only. */
-export function spawnProgram(
-  [command = '', ...args]: readonly string[],
-  env: NodeJS.ProcessEnv,
-): RunningCli {
+export function spawnProgram([command = '', ...args]: readonly string[], env: NodeJS.ProcessEnv) {
   const child = spawn(command, args, {
     cwd: ROOT,
     env,
@@ -99,13 +88,15 @@ export function spawnProgram(
   };
   return {
     pid,
-    async printed(pattern) {
+    /** Resolves with the first group of `pattern` once it matches what was printed so far. */
+    async printed(pattern: RegExp) {
       const found = until(() => pattern.exec(stdout) ?? undefined);
       const [text, group] = await Promise.race([found, ended.then(() => tooLate())]);
       return group ?? text;
     },
-    kill: (signal) => void child.kill(signal),
+    kill: (signal: NodeJS.Signals) => void child.kill(signal),
     ended,
+    /** Whether any process of the group lives. */
     isAlive() {
       try {
         process.kill(-pid, 0);

@@ -19,19 +19,10 @@ interface StubRun {
 }
 
 /** Stub tools on a search path that has nothing else; each is a real process. */
-export interface StubTools {
-  readonly startTool: StartTool;
-  /** Runs a file of ours with nothing but the stubs on its search path. */
-  readonly startHelper: StartTool;
-  readonly runs: readonly StubRun[];
-  /** The n-th start, from 1, once it came. */
-  readonly run: (n: number) => Promise<StubRun>;
-  /** Puts another script in a tool's place. */
-  readonly install: (name: string, script: string) => void;
-}
+export type StubTools = ReturnType<typeof stubTools>;
 
 /** Installs shell scripts as tools. */
-export function stubTools(scripts: Readonly<Record<string, string>>): StubTools {
+export function stubTools(scripts: Readonly<Record<string, string>>) {
   const directory = temporaryDirectory();
   const runs: StubRun[] = [];
   const { look, until } = createLooks();
@@ -43,28 +34,33 @@ export function stubTools(scripts: Readonly<Record<string, string>>): StubTools 
     chmodSync(join(directory, name), 0o755);
   };
   for (const [name, script] of Object.entries(scripts)) install(name, script);
+  const startHelper: StartTool = (file, args, onData) => {
+    const helper = start(process.execPath, [file, ...args], onData);
+    onTestFinished(() => helper.kill());
+    return helper;
+  };
+  const startTool: StartTool = (command, args, onData) => {
+    const { promise: printed, resolve: print } = Promise.withResolvers<string>();
+    // Fixed places are looked into as well; what a developer's machine has there must not count.
+    const found = isAbsolute(command) ? join(directory, 'nowhere') : command;
+    const tool = start(found, args, (chunk) => {
+      onData(chunk);
+      print(chunk.toString());
+    });
+    onTestFinished(() => tool.kill());
+    runs.push({ command, args, printed, ended: tool.ended });
+    look();
+    return tool;
+  };
   return {
     runs,
+    /** Puts another script in a tool's place. */
     install,
-    startHelper(file, args, onData) {
-      const helper = start(process.execPath, [file, ...args], onData);
-      onTestFinished(() => helper.kill());
-      return helper;
-    },
-    run: (n) => until(() => runs[n - 1]),
-    startTool(command, args, onData) {
-      const { promise: printed, resolve: print } = Promise.withResolvers<string>();
-      // Fixed places are looked into as well; what a developer's machine has there must not count.
-      const found = isAbsolute(command) ? join(directory, 'nowhere') : command;
-      const tool = start(found, args, (chunk) => {
-        onData(chunk);
-        print(chunk.toString());
-      });
-      onTestFinished(() => tool.kill());
-      runs.push({ command, args, printed, ended: tool.ended });
-      look();
-      return tool;
-    },
+    /** Runs a file of ours with nothing but the stubs on its search path. */
+    startHelper,
+    /** The n-th start, from 1, once it came. */
+    run: (n: number) => until(() => runs[n - 1]),
+    startTool,
   };
 }
 

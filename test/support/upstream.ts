@@ -21,7 +21,7 @@ export interface UpstreamCall {
   readonly socket: Socket;
   /** Which connection it came on, counted from 1. */
   readonly connection: number;
-  /** Resolves when the connection is closed, with the milliseconds since `abortedFrom`. */
+  /** Resolves when the connection is closed. */
   readonly gone: Promise<void>;
 }
 
@@ -36,30 +36,10 @@ export interface UpstreamGet {
 export type Script = (call: UpstreamCall) => void | Promise<void>;
 
 /** A scripted upstream on a real socket. */
-export interface Upstream {
-  /** `http://127.0.0.1:<port>`. */
-  readonly url: string;
-  readonly calls: UpstreamCall[];
-  /** Changes what the next calls meet. */
-  script: Script;
-  /** The next call to come, or the n-th (from 1) if it came already. */
-  call(n: number): Promise<UpstreamCall>;
-  /** Resolves when the connection of the n-th call is closed. */
-  gone(n: number): Promise<void>;
-  /** GET requests, in order; `script` and `calls` are about chat only. */
-  readonly gets: UpstreamGet[];
-  /** Answers those; 404 unless a test sets another. */
-  answerGet: (get: UpstreamGet) => void;
-  /** The n-th GET, as `call`. */
-  get(n: number): Promise<UpstreamGet>;
-  /** Closes the port: later connections are refused. */
-  close(): Promise<void>;
-  /** Opens the same port again. */
-  reopen(): Promise<void>;
-}
+export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 
 /** Starts one; several scripts answer the first calls in turn, the last one all others. */
-export async function startUpstream(...scripts: readonly Script[]): Promise<Upstream> {
+export async function startUpstream(...scripts: readonly Script[]) {
   const calls: UpstreamCall[] = [];
   const gets: UpstreamGet[] = [];
   const { look, until } = createLooks();
@@ -103,21 +83,29 @@ export async function startUpstream(...scripts: readonly Script[]): Promise<Upst
 
   let port = 0;
   let release = () => {};
-  const upstream: Upstream = {
+  const upstream = {
+    /** `http://127.0.0.1:<port>`. */
     url: '',
     calls,
+    /** What the next calls meet, behind those that have a script of their own. */
     script: scripts.at(-1) ?? hang,
-    call: (n) => until(() => calls[n - 1]),
-    gone: async (n) => (await upstream.call(n)).gone,
+    /** The next call to come, or the n-th (from 1) if it came already. */
+    call: (n: number) => until(() => calls[n - 1]),
+    /** Resolves when the connection of the n-th call is closed. */
+    gone: async (n: number) => (await upstream.call(n)).gone,
+    /** GET requests, in order; `script` and `calls` are about chat only. */
     gets,
-    answerGet: ({ res }) =>
-      void res.writeHead(404, { 'content-type': 'application/json' }).end('{}'),
-    get: (n) => until(() => gets[n - 1]),
+    /** Answers those; 404 unless a test sets another. */
+    answerGet: json(404, {}) as (get: UpstreamGet) => void,
+    /** The n-th GET, as `call`. */
+    get: (n: number) => until(() => gets[n - 1]),
+    /** Opens the same port again. */
     async reopen() {
       release();
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
     },
+    /** Closes the port: later connections are refused. */
     async close() {
       server.closeAllConnections();
       server.close();
