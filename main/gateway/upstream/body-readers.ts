@@ -12,7 +12,7 @@ import { describedError, errorIn, type UpstreamError } from '../protocols/upstre
 
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, AnswerScan, StreamFormat } from '../protocols/endpoint.ts';
-import { bodyKind } from './headers.ts';
+import { isJson } from './headers.ts';
 import {
   NOTHING_SPENT,
   reportedTokens,
@@ -99,8 +99,7 @@ export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader 
   const { format, mode } = plan;
   const isRelayed = mode === 'rest' || mode === 'relay';
   const { stream, takesBytes } = format;
-  const kind = bodyKind(headers);
-  if (takesBytes === true && kind !== 'json') return createBytesReader();
+  if (takesBytes === true && !isJson(headers)) return createBytesReader();
   const json = () => createAnswerReader(plan);
   if (stream === null) return json();
   const events = () =>

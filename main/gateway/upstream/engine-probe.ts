@@ -9,8 +9,8 @@ import { modelFacts, byPreference } from '../../engines/models.ts';
 import { withTimeout } from '../../platform/async.ts';
 import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import { fetchModelList } from './model-catalogue.ts';
-import { parseModelList } from './listed-models.ts';
-import { type BaseAddress, listedName, parseBaseAddress, type LocalTarget } from './upstreams.ts';
+import { type ListedModel, parseModelList } from './listed-models.ts';
+import { listedName, parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
 type LocalEngine = ReturnType<typeof createLocalEngine>;
 
@@ -20,6 +20,10 @@ const RETRY_MS = 5000;
 const LIMITS = { timeoutMs: 3000, maxBytes: 4 * 1024 * 1024 };
 /** Callers wait meanwhile. */
 const MAX_WAIT_MS = 1000;
+/** A server that is no known engine is not asked again for what only engines have. */
+const STRANGER_MS = 600_000;
+/** Longer than an engine needs that is well, and short enough for callers that wait for the list. */
+const FACTS_MS = 900;
 
 interface FixedEngineListeners {
   /** The models of the current engine have changed, or what is known of them. */
@@ -35,9 +39,21 @@ function createLocalEngine(
   { changed, isDown }: FixedEngineListeners,
 ) {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
+  const { origin, basePath, basicAuth } = baseAddress;
   const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
-  let known: ListedModels = { models: null, ownedBy: null };
-  const reader = createReader(baseAddress, edges);
+  const address = { origin, basePath, authorization: basicAuth };
+  const memory: EngineMemory = new Map();
+  /** What it is; null while unknown. */
+  let kind: EngineKind | null = null;
+  let strangerUntil = -Infinity;
+  /** It has no models until the first list has arrived. */
+  let known: LocalTarget = {
+    provider: null,
+    baseAddress,
+    models: null,
+    ownedBy: null,
+    gatewayToken: null,
+  };
   let lastUsed: string | null = null;
   /** A model has answered since the list was last asked for, which may not have it as loaded yet. */
   let isOutdated = false;
@@ -60,23 +76,29 @@ function createLocalEngine(
     isOutdated = false;
     const result = await fetchModelList(source, LIMITS, edges);
     const isList = result.kind === 'response' && result.status === 200;
-    const told = isList ? await reader.facts(result) : [];
+    const told = isList
+      ? await withTimeout(factsIn(result), { clock: edges.clock, ms: FACTS_MS })
+      : null;
     if (stopped) return;
     // While an engine is down its last list stays: it will most likely have the same models again.
-    const listed = isList ? listedModels(result.body) : null;
+    const listed = isList ? parseModelList(result.body) : null;
     // llama.cpp with a key names itself in its headers, but refuses its list.
     const isLlamaCpp = result.kind === 'response' && result.headers['server'] === 'llama.cpp';
     if (listed === null && isLlamaCpp) known = { ...known, ownedBy: 'llamacpp' };
     const isUp = result.kind === 'response' && (isLlamaCpp || result.status < 500);
     noteUp(isUp);
-    if (listed !== null) {
-      const before = known;
-      known = inOrder(listed, isOutdated ? withLoaded(told, lastUsed) : told);
-      // Some engines say that their models were created just now.
-      if (!isDeepStrictEqual(namesOf(before), namesOf(known))) changed();
-    }
+    if (listed !== null) noteList(listed, told?.kind === 'settled' ? told.value : []);
     const pauseMs = isOutdated ? 0 : listed === null ? RETRY_MS : REFRESH_MS;
     cancelTimer = edges.clock.after(pauseMs, () => void refresh());
+  }
+
+  function noteList(listed: readonly ListedModel[], facts: readonly ModelFacts[]): void {
+    const before = known;
+    const ownedBy = listed.find(({ owner }) => owner !== null)?.owner ?? null;
+    const present = isOutdated ? withLoaded(facts, lastUsed) : facts;
+    known = { ...known, ownedBy, listed, ...inOrder(listed, present) };
+    // Some engines say that their models were created just now.
+    if (!isDeepStrictEqual({ ...before, listed }, known)) changed();
   }
 
   function noteUp(isUp: boolean): void {
@@ -85,8 +107,31 @@ function createLocalEngine(
     wasUp = isUp;
   }
 
-  function inOrder(listed: ListedModels, facts: readonly ModelFacts[]): ListedModels {
-    return withFacts(listed, facts, { lastUsed, memoryBytes: edges.memoryAt(baseUrl) });
+  /** What the engine says of its models apart from their list. */
+  async function factsIn(list: FetchResult): Promise<readonly ModelFacts[]> {
+    if (edges.clock.ticks() < strangerUntil) return [];
+    const found = await readEngine(address, { was: kind, list }, { ...edges, memory });
+    if (found === null) strangerUntil = edges.clock.ticks() + STRANGER_MS;
+    const facts = found?.detail.facts ?? [];
+    // Another may have taken its place.
+    kind = facts.length === 0 ? null : (found?.kind ?? null);
+    return facts;
+  }
+
+  /** The models in the order of preference; what the list has and the engine's own API has not comes after. */
+  function inOrder(
+    listed: readonly ListedModel[],
+    facts: readonly ModelFacts[],
+  ): Pick<LocalTarget, 'models' | 'facts'> {
+    const said = new Map(facts.map((model) => [model.id, model]));
+    // If the engine is known, only its own API counts: some lists have what a model was trained with.
+    const isSilent = facts.length === 0;
+    const all = listed.map(
+      ({ id, contextLength }) =>
+        said.get(id) ?? modelFacts(id, isSilent ? { context_length: contextLength } : {}),
+    );
+    const preferred = byPreference(all, { lastUsed, memoryBytes: edges.memoryAt(baseUrl) });
+    return { models: preferred.map(({ id }) => id), facts: preferred };
   }
 
   /** Ends with the list, or after a second without one. */
@@ -103,16 +148,15 @@ function createLocalEngine(
   }
 
   return {
-    /** The engine as a target; it has no models until the first list has arrived. */
-    target: (): LocalTarget => ({ provider: null, baseAddress, ...known, gatewayToken: null }),
+    target: () => known,
     /** A model of it has answered. */
     used(name: string) {
-      const { facts = [], models } = known;
+      const { facts = [], models, listed } = known;
       const model = models === null ? name : (listedName(models, name) ?? name);
       if (model === lastUsed) return;
       lastUsed = model;
       const before = facts.find(({ id }) => id === model);
-      if (models !== null) known = inOrder(known, withLoaded(facts, model));
+      if (listed !== undefined) known = { ...known, ...inOrder(listed, withLoaded(facts, model)) };
       if (before?.loaded !== false) return;
       // The engine has loaded it, and may have thrown out another.
       isOutdated = true;
@@ -121,10 +165,7 @@ function createLocalEngine(
     /** Reads its models now. */
     refresh,
     /** What it is and where; null while that is unknown. */
-    at() {
-      const kind = reader.kind();
-      return kind === null ? null : { kind, address: reader.address };
-    },
+    at: () => (kind === null ? null : { kind, address }),
     stop() {
       stopped = true;
       cancelTimer();
@@ -163,74 +204,6 @@ export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngine
   };
 }
 
-type ListedModels = Pick<LocalTarget, 'models' | 'ownedBy' | 'listed' | 'facts'>;
-
-const namesOf = ({ models, ownedBy, facts }: ListedModels) => ({ models, ownedBy, facts });
-
 function withLoaded(facts: readonly ModelFacts[], model: string | null): readonly ModelFacts[] {
   return facts.map((each) => (each.id === model ? { ...each, loaded: true } : each));
-}
-
-/** The models in the order of preference; what the list has and the engine's own API has not comes after. */
-function withFacts(
-  listed: ListedModels,
-  facts: readonly ModelFacts[],
-  circumstances: Parameters<typeof byPreference>[1],
-): ListedModels {
-  const models = listed.models ?? [];
-  const said = new Map(facts.map((model) => [model.id, model]));
-  const lengths = new Map(listed.listed?.map((model) => [model.id, model.contextLength]));
-  // If the engine is known, only its own API counts: some lists have what a model was trained with.
-  const unsaid = (id: string) =>
-    modelFacts(id, facts.length === 0 ? { context_length: lengths.get(id) ?? null } : {});
-  const all = models.map((id) => said.get(id) ?? unsaid(id));
-  const preferred = byPreference(all, circumstances);
-  return { ...listed, models: preferred.map(({ id }) => id), facts: preferred };
-}
-
-/** A server that is no known engine is not asked again for what only engines have. */
-const STRANGER_MS = 600_000;
-
-/** Longer than an engine needs that is well, and short enough for callers that wait for the list. */
-const FACTS_MS = 900;
-
-/** Reads what the engine says of its models apart from their list. */
-function createReader(
-  { origin, basePath, basicAuth }: BaseAddress,
-  edges: Pick<FixedEngineEdges, 'http' | 'clock'>,
-) {
-  const address = { origin, basePath, authorization: basicAuth };
-  const memory: EngineMemory = new Map();
-  let kind: EngineKind | null = null;
-  let strangerUntil = -Infinity;
-
-  async function read(list: FetchResult): Promise<readonly ModelFacts[]> {
-    if (edges.clock.ticks() < strangerUntil) return [];
-    const found = await readEngine(address, { was: kind, list }, { ...edges, memory });
-    if (found === null) strangerUntil = edges.clock.ticks() + STRANGER_MS;
-    const facts = found?.detail.facts ?? [];
-    // Another may have taken its place.
-    kind = facts.length === 0 ? null : (found?.kind ?? null);
-    return facts;
-  }
-
-  return {
-    kind: () => kind,
-    address,
-    async facts(list: FetchResult): Promise<readonly ModelFacts[]> {
-      const end = await withTimeout(read(list), { clock: edges.clock, ms: FACTS_MS });
-      return end.kind === 'settled' ? end.value : [];
-    },
-  };
-}
-
-/** Null if the body is not an OpenAI model list. */
-function listedModels(body: Buffer): ListedModels | null {
-  const listed = parseModelList(body);
-  if (listed === null) return null;
-  return {
-    models: listed.map(({ id }) => id),
-    ownedBy: listed.find(({ owner }) => owner !== null)?.owner ?? null,
-    listed,
-  };
 }

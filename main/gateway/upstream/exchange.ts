@@ -10,7 +10,7 @@ import type {
   ResponseListener,
   TransportFailure,
 } from '../../platform/http/types.ts';
-import { bodyKind } from './headers.ts';
+import { isPage } from './headers.ts';
 import {
   type AnswerMode,
   type BodyReader,
@@ -377,7 +377,7 @@ function codingOf(headers: ResponseHeaders): string {
 
 function problemOf(status: number, headers: ResponseHeaders, coding: string): string | null {
   if (coding !== 'identity' && !isDecodable(coding)) return 'an unknown content coding';
-  return status < 300 && bodyKind(headers) === 'page' ? 'a page of HTML' : null;
+  return status < 300 && isPage(headers) ? 'a page of HTML' : null;
 }
 
 function unanswered(failure: TransportFailure): NoAnswer {

@@ -38,29 +38,26 @@ function without(names: ReadonlySet<string>, headers: readonly string[]): string
   return headers.filter((_, at) => !names.has(headers[at - (at % 2)] ?? ''));
 }
 
+const typeOf = (headers: ResponseHeaders) => String(headers['content-type'] ?? '');
+
+/** Engines are loose with their types: what is no JSON by its type may be. */
+export const isJson = (headers: ResponseHeaders): boolean =>
+  /^application\/([\w.+-]*\+)?json\s*(;|$)/i.test(typeOf(headers));
+
+export const isPage = (headers: ResponseHeaders): boolean => /^text\/html/i.test(typeOf(headers));
+
 /**
  * The content type under which an upstream's error reaches the caller: JSON stays JSON, everything else is plain
  * text, so that no browser runs a page in the gateway's name.
  */
 export function passedType(upstream: ResponseHeaders): string {
-  const type = String(upstream['content-type'] ?? 'application/json');
-  const isJson = /^application\/([\w.+-]*\+)?json\s*(;|$)/i.test(type);
-  return isJson ? 'application/json' : 'text/plain; charset=utf-8';
+  const isSaid = typeOf(upstream) === '' || isJson(upstream);
+  return isSaid ? 'application/json' : 'text/plain; charset=utf-8';
 }
 
 /** As `passedType`, for an answer that is not JSON: audio, text and subtitles. */
 export function bytesType(upstream: ResponseHeaders): string {
-  const type = String(upstream['content-type'] ?? '');
+  const type = typeOf(upstream);
   const isPlain = /^(audio\/|video\/|text\/(plain|vtt|event-stream)\b|application\/x-subrip\b)/i;
   return isPlain.test(type) ? type : 'application/octet-stream';
-}
-
-type BodyKind = 'events' | 'json' | 'page' | 'unknown';
-
-/** The kind of a body by its content type. Engines are loose with it, so anything else is `unknown`. */
-export function bodyKind(headers: ResponseHeaders): BodyKind {
-  const type = String(headers['content-type'] ?? '').toLowerCase();
-  if (type.startsWith('text/event-stream')) return 'events';
-  if (/^application\/([\w.+-]*\+)?json/.test(type)) return 'json';
-  return type.startsWith('text/html') ? 'page' : 'unknown';
 }
