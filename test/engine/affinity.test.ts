@@ -3,13 +3,13 @@ import { chat, startChat } from '../support/client.ts';
 import { postJson } from '../support/http.ts';
 import { at } from '../support/words.ts';
 import { startGateway } from '../support/gateway.ts';
-import { MODEL, startTier, storedMachine, type Tier } from '../support/tier.ts';
-import { type Llama, startLlama } from './llama-server.ts';
+import { MODEL, startTier, type Tier } from '../support/tier.ts';
+import { type Llama, machinesAt, startLlama } from './llama-server.ts';
 import { WORDS } from './words.ts';
 
 // Conversations with real llama.cpp engines and the caches that they have.
 
-const start = () => startLlama({ cycle: WORDS, trims: false });
+const start = () => startLlama({ cycle: WORDS });
 
 /** So many words, of which each is a token; another text for each `from`. */
 const text = (count: number, from: number) =>
@@ -17,22 +17,14 @@ const text = (count: number, from: number) =>
     '',
   );
 
-interface Home {
-  readonly id: string;
-  readonly llama: Llama;
-}
-
-async function startHomes(count: number): Promise<{ tier: Tier; homes: readonly Home[] }> {
-  const homes = await Promise.all(
-    Array.from({ length: count }, async (_, n) => ({
-      id: `prv_${(n + 1).toString(16).padStart(32, '0')}`,
-      llama: await start(),
-    })),
-  );
-  const machines = homes.map(({ id, llama }) => ({
-    stored: storedMachine(id, llama.url, { verification: { ownedBy: 'llamacpp' } }),
-  }));
-  return { homes, tier: await startTier(machines, { AFFINITY: 'auto', HEDGE: 'off' }) };
+/** A pool of two machines, and their engines by the ids of the machines. */
+async function startHomes() {
+  const llamas = await Promise.all([start(), start()]);
+  const machines = machinesAt(llamas.map(({ url }) => url));
+  const tier = await startTier(machines, { AFFINITY: 'auto', HEDGE: 'off' });
+  const homes = new Map<string, Llama>();
+  for (const [n, llama] of llamas.entries()) homes.set(machines[n]?.stored.id ?? '', llama);
+  return { homes, tier };
 }
 
 function conversation(tier: Tier, from: number) {
@@ -59,7 +51,7 @@ function conversation(tier: Tier, from: number) {
 }
 
 test('conversations with real engines read only what is new, each at its machine', async () => {
-  const { tier } = await startHomes(2);
+  const { tier } = await startHomes();
   const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
   const firsts = [];
   for (const talk of talks) firsts.push(await talk.turn(600));
@@ -75,19 +67,18 @@ test('conversations with real engines read only what is new, each at its machine
 });
 
 test('conversations with real engines continue elsewhere with the next turn when their machine is killed', async () => {
-  const { tier, homes } = await startHomes(2);
+  const { tier, homes } = await startHomes();
   const talks = [1, 2, 3, 4].map((n) => conversation(tier, 10 * n));
   const firsts: string[] = [];
   for (const talk of talks) firsts.push((await talk.turn(300)).by);
-  const dead = homes.find(({ id }) => id === firsts[0]);
-  dead?.llama.signal('SIGKILL');
-  await dead?.llama.ended;
-  for (const talk of talks) expect((await talk.turn(30)).by).not.toBe(dead?.id);
+  const [dead = ''] = firsts;
+  await homes.get(dead)?.kill();
+  for (const talk of talks) expect((await talk.turn(30)).by).not.toBe(dead);
   for (const talk of talks) expect((await talk.turn(30)).read).toBeLessThan(120);
 });
 
 test('a new conversation avoids the real engine that is busy, and an old one returns to its own', async () => {
-  const { tier } = await startHomes(2);
+  const { tier } = await startHomes();
   const old = conversation(tier, 10);
   const home = (await old.turn(300)).by;
   const messages = [...old.messages, { role: 'user', content: text(10, 99) }];
@@ -102,10 +93,8 @@ test.each(['chat', 'native'])(
   'conversations with Claude Code read less than a twentieth in the second turn, %s',
   async (protocols) => {
     const llama = await start();
-    const gateway = await startGateway({
-      ...at({ local: llama.url }),
-      LOCAL_PROTOCOLS: protocols,
-    });
+    const settings = { ...at({ local: llama.url }), LOCAL_PROTOCOLS: protocols };
+    const gateway = await startGateway(settings);
     const messages: object[] = [];
     const read: number[] = [];
     for (const cch of ['36ee5', '0aaa9']) {

@@ -1,22 +1,24 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { createServer, connect } from 'node:net';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import type { TestGateway } from '../support/gateway.ts';
-import { MODEL } from '../support/tier.ts';
+import { onTestFinished, type TestContext } from 'vitest';
+import { temporaryDirectory, type TestGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
+import { MODEL, storedMachine } from '../support/tier.ts';
 import { llamaServer } from './find-server.ts';
 import { writeModel, type ModelText } from './model.ts';
+
+/** What a model says where it does not matter. */
+export const KALOMI: ModelText = { cycle: [' ka', ' lo', ' mi'] };
 
 /** A real llama-server. */
 export interface Llama {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Resolves once it has ended. */
-  readonly ended: Promise<void>;
+  kill(): Promise<void>;
 }
 
 interface LlamaGiven {
@@ -32,46 +34,46 @@ export async function startLlama(
   text: ModelText,
   { alias = MODEL, port: wanted = 0, apiKey, context = 4096 }: LlamaGiven = {},
 ): Promise<Llama> {
-  const directory = mkdtempSync(join(tmpdir(), 'inglenook-engine-'));
-  const model = join(directory, 'model.gguf');
+  const model = join(temporaryDirectory(), 'model.gguf');
   await writeModel(model, text);
   const key = apiKey === undefined ? [] : ['--api-key', apiKey];
   const settings = ['-m', model, '--alias', alias, '-c', String(context), ...key];
-  return startServer(settings, { directory, port: wanted, ready: /model loaded/ });
+  return startServer(settings, wanted, /model loaded/);
 }
 
 /** One that loads the model that it is asked for, of several. */
 export async function startLlamaRouter(texts: Readonly<Record<string, ModelText>>): Promise<Llama> {
-  const directory = mkdtempSync(join(tmpdir(), 'inglenook-engine-'));
+  const directory = temporaryDirectory();
   for (const [name, text] of Object.entries(texts))
     await writeModel(join(directory, `${name}.gguf`), text);
-  const started = { directory, port: 0, ready: /router mode/ };
-  return startServer(['--models-dir', directory, '-c', '4096'], started);
+  return startServer(['--models-dir', directory, '-c', '4096'], 0, /router mode/);
 }
 
-interface Starting {
-  /** Goes with the test. */
-  readonly directory: string;
-  readonly port: number;
-  /** What it prints when it can be asked. */
-  readonly ready: RegExp;
+/** Skips the test if a router has answered that it cannot start its children, as one run through another loader. */
+export function skipUnlessLoaded(context: TestContext, { text }: { readonly text: string }): void {
+  if (text.includes('failed to load')) context.skip('this llama-server cannot start its children');
 }
 
-function startServer(
-  settings: readonly string[],
-  { directory, port: wanted, ready }: Starting,
-): Promise<Llama> {
+/** Machines of the local pool with a llama.cpp at each address. */
+export const machinesAt = (urls: readonly string[]) =>
+  urls.map((url, n) => {
+    const id = `prv_${(n + 1).toString(16).padStart(32, '0')}`;
+    return { stored: storedMachine(id, url, { verification: { ownedBy: 'llamacpp' } }) };
+  });
+
+/** `ready` is what it prints when it can be asked. */
+function startServer(settings: readonly string[], wanted: number, ready: RegExp): Promise<Llama> {
   const size = ['-t', '1', '-np', '2', '--jinja'];
   const at = ['--host', '127.0.0.1', '--port', String(wanted)];
   const child = spawn(llamaServer() ?? '', [...settings, ...size, ...at], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  onTestFinished(async () => {
+  const kill = () => {
     child.kill('SIGKILL');
-    await ended;
-    rmSync(directory, { recursive: true, force: true });
-  });
+    return ended;
+  };
+  onTestFinished(kill);
   return new Promise((resolve, reject) => {
     let log = '';
     const read = (part: Buffer) => {
@@ -80,7 +82,7 @@ function startServer(
       if (port === undefined || !ready.test(log)) return;
       const url = `http://127.0.0.1:${port}`;
       const { pid = 0 } = child;
-      resolve({ url, port: Number(port), pid, signal: (signal) => void child.kill(signal), ended });
+      resolve({ url, port: Number(port), pid, signal: (signal) => void child.kill(signal), kill });
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
@@ -95,17 +97,13 @@ export async function startCuttingWire(
 ): Promise<{ readonly url: string; after: number }> {
   const wire = { url: '', after: Infinity };
   const target = new URL(url);
-  const sockets = new Set<Socket>();
   const server = createServer((caller) => {
     const engine = connect(Number(target.port), target.hostname);
     const end = () => {
       caller.destroy();
       engine.destroy();
     };
-    for (const socket of [caller, engine]) {
-      sockets.add(socket);
-      socket.on('error', end).on('close', end);
-    }
+    for (const socket of [caller, engine]) socket.on('error', end).on('close', end);
     caller.pipe(engine);
     let texts = 0;
     engine.on('data', (bytes: Buffer) => {
@@ -118,12 +116,7 @@ export async function startCuttingWire(
       if (texts >= wire.after) caller.end(() => end());
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return Object.assign(wire, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  return Object.assign(wire, { url: `http://127.0.0.1:${await listening(server)}` });
 }
 
 /** Resolves when a gateway before engines knows whose models they have. */

@@ -3,12 +3,9 @@ import { chat, HELLO } from '../support/client.ts';
 import { postJson } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { MODEL } from '../support/tier.ts';
-import { type Llama, startLlama } from './llama-server.ts';
-import type { ModelText } from './model.ts';
+import { KALOMI, type Llama, startLlama } from './llama-server.ts';
 
 // A machine with a real llama.cpp behind its own gateway, in real time.
-
-const TEXT: ModelText = { cycle: [' ka', ' lo', ' mi'], trims: false };
 
 const PICTURE = {
   messages: [
@@ -22,7 +19,7 @@ const PICTURE = {
   ],
 };
 
-const start = (given = {}) => startLlama(TEXT, given);
+const start = (given = {}) => startLlama(KALOMI, given);
 
 async function startMachineOf(llama: Llama, env: Readonly<Record<string, string>> = {}) {
   return startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url, ...env } });
@@ -43,8 +40,7 @@ async function untilLocal(url: string, limitMs: number) {
 test('a machine whose real engine loads another model within a minute serves it within 20 s', async () => {
   const first = await start({ alias: 'first' });
   const host = await startMachineOf(first);
-  first.signal('SIGKILL');
-  await first.ended;
+  await first.kill();
   expect((await chat(host.url)).upstream).toBe('hosted_a');
   await start({ alias: 'second', port: first.port });
   const { ms, answer } = await untilLocal(host.url, 30_000);
@@ -55,8 +51,7 @@ test('a machine whose real engine loads another model within a minute serves it 
 test('a machine whose real engine is killed and comes back is used again within 20 s', async () => {
   const first = await start();
   const host = await startMachineOf(first);
-  first.signal('SIGKILL');
-  await first.ended;
+  await first.kill();
   for (let n = 0; n < 6; n += 1) expect((await chat(host.url)).upstream).toBe('hosted_a');
   await start({ port: first.port });
   expect((await untilLocal(host.url, 30_000)).ms).toBeLessThan(20_000);
@@ -110,8 +105,7 @@ test('a machine continues an answer that its caller has begun as its real engine
 test('a machine whose real engine wants a key says so, and serves once it has it', async () => {
   const open = await start();
   const host = await startMachineOf(open);
-  open.signal('SIGKILL');
-  await open.ended;
+  await open.kill();
   await start({ port: open.port, apiKey: 'sk-engine' });
   const health = async () => (await host.view()).engine?.health.status;
   await expect.poll(health, { timeout: 30_000 }).toBe('unauthorized');

@@ -1,19 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test, type TestContext } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { postJson, send } from '../support/http.ts';
 import { startRuledHost } from '../support/ruled-host.ts';
 import { soon } from '../support/two-hosts.ts';
-import { startLlama, startLlamaRouter } from './llama-server.ts';
+import { KALOMI, skipUnlessLoaded, startLlama, startLlamaRouter } from './llama-server.ts';
 
-// The memory of a real llama.cpp, a router of several models, each of which is a process of its own: RAM in place of a
-// GPU's.
+// A machine with a real llama.cpp as router of several models, each of which is a process of its own, and the memory that
+// they take: RAM in place of a GPU's. Skipped where it cannot start its children.
 
-const TEXTS = {
-  alpha: { cycle: [' ka', ' lo', ' mi'], trims: false },
-  beta: { cycle: [' no', ' pe', ' qu'], trims: false },
-};
+const TEXTS = { alpha: KALOMI, beta: { cycle: [' no', ' pe', ' qu'] } };
 
 const askFor = (model: string, max_tokens = 6) => ({ ...HELLO, model, max_tokens, temperature: 0 });
 
@@ -38,24 +35,38 @@ function memoryOfChildren(pid: number): ReadonlyMap<number, number> {
 const sumOf = (memory: ReadonlyMap<number, number>) =>
   [...memory.values()].reduce((sum, bytes) => sum + bytes, 0);
 
+/** The models in memory, by the router's own list. */
 async function loadedIn(router: string): Promise<readonly string[]> {
   const { text } = await send(`${router}/v1/models`);
   const { data } = JSON.parse(text) as { data: { id: string; status: { value: string } }[] };
   return data.filter(({ status }) => status.value === 'loaded').map(({ id }) => id);
 }
 
-async function startMachine(env: Readonly<Record<string, string>> = {}) {
+/** The machine, whose engine has loaded `alpha`. */
+async function startMachine(context: TestContext, env: Readonly<Record<string, string>> = {}) {
   const router = await startLlamaRouter(TEXTS);
-  const direct = await postJson(`${router.url}/v1/chat/completions`, askFor('alpha'));
+  const chats = `${router.url}/v1/chat/completions`;
+  skipUnlessLoaded(context, await postJson(chats, askFor('alpha')));
   const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: router.url, ...env } });
-  return { router, host, canLoad: !direct.text.includes('failed to load') };
+  return { router, host };
 }
 
 const viewIn = (answer: { readonly text: string }) => JSON.parse(answer.text) as AgentView;
 
+test('a machine with a real router of models serves the model asked for, and its checks load none', async (context) => {
+  const { router, host } = await startMachine(context);
+  const { engine } = await host.view();
+  expect(engine).toMatchObject({ kind: 'llama.cpp', health: { status: 'ok' } });
+  expect(engine?.models.toSorted()).toEqual(['alpha', 'beta']);
+  expect(await loadedIn(router.url)).toEqual(['alpha']);
+  const { upstream, text } = await chat(host.url, askFor('beta'));
+  expect([upstream, JSON.parse(text)]).toMatchObject(['local', { model: 'beta' }]);
+  expect(text).toMatch(/ no| pe| qu/);
+  expect(await loadedIn(router.url)).toEqual(['alpha', 'beta']);
+});
+
 test('freed memory of a real engine is given back, hosted answers meanwhile, and the model comes back first', async (context) => {
-  const { router, host, canLoad } = await startMachine();
-  if (!canLoad) context.skip('this llama-server cannot start its children');
+  const { router, host } = await startMachine(context);
   const held = memoryOfChildren(router.pid);
   expect(sumOf(held)).toBeGreaterThan(10 * 1024 * 1024);
 
@@ -86,8 +97,7 @@ test('freed memory of a real engine is given back, hosted answers meanwhile, and
 });
 
 test('the memory of a real engine changes for an order only when no request runs', async (context) => {
-  const { router, host, canLoad } = await startMachine();
-  if (!canLoad) context.skip('this llama-server cannot start its children');
+  const { router, host } = await startMachine(context);
   const running = startChat(host.url, { ...askFor('alpha', 3000), stream: true });
   await running.received('"content"');
   const ordered = host.order('agent/models', { model: 'beta', action: 'load' });
@@ -97,20 +107,19 @@ test('the memory of a real engine changes for an order only when no request runs
   expect((await ordered).status).toBe(200);
   expect(await loadedIn(router.url)).toEqual(['alpha', 'beta']);
   const { models } = await host.view();
-  expect(models.map(({ id, loaded }) => [id, loaded])).toEqual([
-    ['alpha', true],
-    ['beta', true],
-  ]);
+  const both = [
+    { id: 'alpha', loaded: true },
+    { id: 'beta', loaded: true },
+  ];
+  expect(models).toMatchObject(both);
   expect((await host.order('agent/models', { model: 'alpha', action: 'unload' })).status).toBe(200);
   expect(await loadedIn(router.url)).toEqual(['beta']);
   expect((await host.view()).owner.mode).toBe('on');
 });
 
 test('the memory of a real engine goes when nobody uses it, and the next request loads it again', async (context) => {
-  const { router, host, canLoad } = await startMachine({
-    INGLENOOK_AGENT_IDLE_UNLOAD_MIN: '0.05',
-  });
-  if (!canLoad) context.skip('this llama-server cannot start its children');
+  const idle = { INGLENOOK_AGENT_IDLE_UNLOAD_MIN: '0.05' };
+  const { router, host } = await startMachine(context, idle);
   await soon(async () => expect(await loadedIn(router.url)).toEqual([]));
   await soon(async () => expect((await host.view()).owner.mode).toBe('on'));
   await soon(async () => expect((await chat(host.url, askFor('alpha'))).upstream).toBe('local'));

@@ -19,7 +19,7 @@ export interface ModelText {
   /** Its text ends behind the last, as one does whose reader runs until the end of the answer. */
   readonly ends?: true;
   /** Its chat template trims what is said, as Llama 3's does. */
-  readonly trims: boolean;
+  readonly trims?: true;
   /** What it thinks before it says anything, in tokens as well; a model without it does not reason. */
   readonly thought?: readonly string[];
   /** A tool that it calls behind its words, once, and how the arguments are cut up into tokens. */

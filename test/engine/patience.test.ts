@@ -1,21 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { Anthropic } from '@anthropic-ai/sdk';
 import { OpenAI } from 'openai';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
-import { MODEL, startTier, storedMachine } from '../support/tier.ts';
+import { listening } from '../support/listening.ts';
+import { MODEL, startTier } from '../support/tier.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { onPath } from './find-server.ts';
-import { type Llama, startLlama } from './llama-server.ts';
-import type { ModelText } from './model.ts';
+import { KALOMI, type Llama, machinesAt, startLlama } from './llama-server.ts';
 
 // A real llama.cpp that reads a prompt for seconds, before a gateway whose limits are milliseconds.
 
-const TEXT: ModelText = { cycle: [' ka', ' lo', ' mi'], ends: true, trims: false };
 /** Of two slots, for agents: letters are the tokens of what they say. */
 const CONTEXT = 65_536;
 
@@ -24,7 +23,7 @@ let prompts = 0;
 const longPrompt = () => `${(prompts += 1)}${' ka lo mi'.repeat(2600)}`;
 const user = () => [{ role: 'user' as const, content: longPrompt() }];
 
-const start = () => startLlama(TEXT, { context: CONTEXT });
+const start = () => startLlama({ ...KALOMI, ends: true }, { context: CONTEXT });
 
 async function startReading(settings: Readonly<Record<string, string>>) {
   const llama = await start();
@@ -56,9 +55,7 @@ async function startProxy(url: string, readTimeoutMs: number): Promise<string> {
     caller.on('error', end).on('close', end);
     caller.pipe(gateway).pipe(caller);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listening(server)}`;
 }
 
 const LIMITS = { LOCAL_TIMEOUT_MS: '200', KEEP_ALIVE_MS: '200', TTFT_THRESHOLD_MS: '200' };
@@ -150,11 +147,7 @@ test(
   LONG,
   async () => {
     const llamas = [await start(), await start()];
-    const machines = llamas.map(({ url }, n) => ({
-      stored: storedMachine(`prv_${String(n + 1).padStart(32, '0')}`, url, {
-        verification: { ownedBy: 'llamacpp' },
-      }),
-    }));
+    const machines = machinesAt(llamas.map(({ url }) => url));
     const { url, clock, host } = await startTier(machines, { HEALTH_CHECKS: 'false' });
     const answer = chat(url, { model: MODEL, max_tokens: 4, messages: user() });
     await Promise.race(llamas.map(untilReading));

@@ -7,7 +7,7 @@ import { startLlama } from './llama-server.ts';
 
 // A real llama.cpp behind unmodified clients of both protocols.
 
-const TEXT = { cycle: [' row', ' your', ' boat'], trims: false };
+const TEXT = { cycle: [' row', ' your', ' boat'] };
 
 test('a real engine streams responses for OpenAI’s client, which learns that a limit cut them off', async () => {
   const { url: engine } = await startLlama(TEXT);
@@ -24,8 +24,7 @@ test('a real engine streams responses for OpenAI’s client, which learns that a
 
 test('a real engine that starts after its gateway is recognised by its first response', async () => {
   const first = await startLlama(TEXT);
-  first.signal('SIGKILL');
-  await first.ended;
+  await first.kill();
   const { url } = await startGateway({ LOCAL_ENGINE_URL: first.url });
   await startLlama(TEXT, { port: first.port });
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k', maxRetries: 0 });

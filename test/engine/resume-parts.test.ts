@@ -17,7 +17,6 @@ const TEXT: ModelText = {
   cycle: WORDS.slice(10, 20),
   thought: WORDS.slice(0, 10),
   call: { name: 'look', arguments: ['{"place": "', ...WORDS.slice(20, 30), '"}'] },
-  trims: false,
 };
 /** Events with a piece of the answer. */
 const THOUGHT = 10;

@@ -2,20 +2,20 @@ import { expect, test } from 'vitest';
 import { chatStream, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { heard } from '../support/resume.ts';
-import { MODEL, startTier, storedMachine } from '../support/tier.ts';
-import { modelsRead, startCuttingWire, startLlama } from './llama-server.ts';
+import { MODEL, startTier } from '../support/tier.ts';
+import { machinesAt, modelsRead, startCuttingWire, startLlama } from './llama-server.ts';
 import type { ModelText } from './model.ts';
 import { WORDS } from './words.ts';
 
 // Answers of a real llama.cpp that break off and are carried on by another one, with nothing set.
 
 const TEXTS: readonly (readonly [name: string, text: ModelText])[] = [
-  ['whose words follow each other in a cycle', { cycle: WORDS, trims: false }],
-  ['that says one word for ever', { cycle: [' ketuviku'], trims: false }],
-  ['that says three words for ever', { cycle: [' row', ' your', ' boat'], trims: false }],
+  ['whose words follow each other in a cycle', { cycle: WORDS }],
+  ['that says one word for ever', { cycle: [' ketuviku'] }],
+  ['that says three words for ever', { cycle: [' row', ' your', ' boat'] }],
   [
     'that breaks its lines',
-    { cycle: [...WORDS.slice(0, 2), '\n\n', ...WORDS.slice(2, 7), '\n', ' boat'], trims: false },
+    { cycle: [...WORDS.slice(0, 2), '\n\n', ...WORDS.slice(2, 7), '\n', ' boat'] },
   ],
   [
     'that breaks its lines and whose chat template trims them',
@@ -56,11 +56,7 @@ test.each(TEXTS)(
     const whole = await wholeAnswer(engine);
     for (const after of CUTS) {
       wire.after = after;
-      const machines = [wire.url, engine].map((url, at) => {
-        const id = `prv_${(at + 1).toString(16).padStart(32, '0')}`;
-        return { stored: storedMachine(id, url, { verification: { ownedBy: 'llamacpp' } }) };
-      });
-      const tier = await startTier(machines);
+      const tier = await startTier(machinesAt([wire.url, engine]));
       const { text: answer } = await chatStream(tier.url, ASKED);
       expect(answer).toContain(': carried on by local/');
       expect(seenIn(answer)).toEqual(whole);

@@ -4,13 +4,12 @@ import { startGateway } from '../support/gateway.ts';
 import { postJson, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { startLlamaRouter } from './llama-server.ts';
+import { KALOMI, skipUnlessLoaded, startLlamaRouter } from './llama-server.ts';
 
 // A gateway whose fixed engine is a real llama.cpp, as router of three models of which one is an embedder by its name.
 // Skipped where it cannot start its children.
 
-const TEXT = { cycle: [' ka', ' lo', ' mi'], trims: false };
-const MODELS = { 'a-nomic-embed-text': TEXT, beta: TEXT, gamma: TEXT };
+const MODELS = { 'a-nomic-embed-text': KALOMI, beta: KALOMI, gamma: KALOMI };
 
 interface Listed {
   readonly id: string;
@@ -20,10 +19,8 @@ interface Listed {
 test('a router of models gets an unknown name as its loaded chat model, or loads one, and never an embedder', async (context) => {
   const { url: router } = await startLlamaRouter(MODELS);
   const hosted = await startUpstream(answers('a'));
-  const { url } = await startGateway({
-    ...at({ local: router, hosted_a: hosted.url }),
-    HOSTED_A_MODEL: 'mini',
-  });
+  const urls = at({ local: router, hosted_a: hosted.url });
+  const { url } = await startGateway({ ...urls, HOSTED_A_MODEL: 'mini' });
   const listed = async () => {
     const { text } = await send(`${url}/v1/models`);
     return (JSON.parse(text) as { data: readonly Listed[] }).data;
@@ -35,9 +32,7 @@ test('a router of models gets an unknown name as its loaded chat model, or loads
     return [upstream, (JSON.parse(text) as { model: string }).model];
   };
   const first = await chat(url, asked);
-  if (first.text.includes('failed to load')) {
-    context.skip('this llama-server cannot start its children');
-  }
+  skipUnlessLoaded(context, first);
   expect(JSON.parse(first.text)).toMatchObject({ model: 'beta' });
   expect(await modelOf({ ...asked, model: 'gamma' })).toEqual(['local', 'gamma']);
   // It answered last, and both are loaded.
@@ -52,10 +47,8 @@ test('a router of models gets an unknown name as its loaded chat model, or loads
   const long = { ...asked, messages: [{ role: 'user', content: ' ka'.repeat(3000) }] };
   const refused = await postJson(`${router}/v1/chat/completions`, { ...long, model: 'gamma' });
   expect(refused.text).toContain('exceed_context_size_error');
-  expect(await chat(url, long)).toMatchObject({
-    upstream: 'hosted_a',
-    reason: 'local=context_length',
-  });
+  const moved = { upstream: 'hosted_a', reason: 'local=context_length' };
+  expect(await chat(url, long)).toMatchObject(moved);
   expect(hosted.calls).toHaveLength(1);
   await startCall(`${url}/v1/embeddings`, { model: 'a-nomic-embed-text', input: 'hi' }).answer;
   expect(await modelOf(asked)).toEqual(['local', 'gamma']);
