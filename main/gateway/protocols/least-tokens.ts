@@ -37,7 +37,8 @@ const known = new WeakMap<Buffer, PromptLength>();
 export function lengthOf({ bytes, members }: JsonBody): PromptLength {
   const before = known.get(bytes);
   if (before !== undefined) return before;
-  let [words, sixths, left] = [0, 0, MAX_BYTES];
+  const texts: Texts = { words: 0, sixths: 0 };
+  let left = MAX_BYTES;
   for (const member of members) {
     // A list of prompts is several of them.
     const isList = member.key === 'prompt' && member.last !== null;
@@ -45,11 +46,10 @@ export function lengthOf({ bytes, members }: JsonBody): PromptLength {
     const { start } = member;
     const end = Math.min(member.end, start + left);
     left -= end - start;
-    const found = textsIn(bytes, { start, end });
-    words += found.words;
-    sixths += found.sixths;
+    addTexts(texts, bytes, { start, end });
   }
-  const length = { leastTokens: Math.floor(SHARE * words), usualTokens: Math.floor(sixths / 6) };
+  const leastTokens = Math.floor(SHARE * texts.words);
+  const length = { leastTokens, usualTokens: Math.floor(texts.sixths / 6) };
   known.set(bytes, length);
   return length;
 }
@@ -72,13 +72,13 @@ const UNICODE_DIGITS = 4;
  */
 const SIXTHS = new Uint8Array(256).fill(1).fill(0, 0x80, 0xc0).fill(2, 0xe3, 0xee);
 
+/** What was counted so far. */
 interface Texts {
-  readonly words: number;
-  readonly sixths: number;
+  words: number;
+  sixths: number;
 }
 
-function textsIn(bytes: Buffer, { start, end }: Span): Texts {
-  let [words, sixths] = [0, 0];
+function addTexts(texts: Texts, bytes: Buffer, { start, end }: Span): void {
   // The value itself may be a text.
   let isText = true;
   let quote = bytes.indexOf(QUOTE, start);
@@ -87,14 +87,9 @@ function textsIn(bytes: Buffer, { start, end }: Span): Texts {
     const found = endOfText(bytes, from);
     const to = found === -1 ? end : Math.min(found, end);
     if (bytes[pastBlanks(bytes, to + 1, end)] === COLON) isText = isNameOfText(bytes, from, to);
-    else if (isText) {
-      const told = countedIn(bytes, pastThoughts(bytes, from, to), to);
-      words += told.words;
-      sixths += told.sixths;
-    }
+    else if (isText) addText(texts, bytes, { start: pastThoughts(bytes, from, to), end: to });
     quote = bytes.indexOf(QUOTE, to + 1);
   }
-  return { words, sixths };
 }
 
 function isNameOfText(bytes: Buffer, from: number, to: number): boolean {
@@ -102,10 +97,10 @@ function isNameOfText(bytes: Buffer, from: number, to: number): boolean {
 }
 
 /** A pass over megabytes: what it does for each byte is what it costs. */
-function countedIn(bytes: Buffer, from: number, to: number): Texts {
+function addText(texts: Texts, bytes: Buffer, { start, end }: Span): void {
   let [words, sixths] = [0, 0];
   let before = BLANK;
-  for (let at = from; at < to; at += 1) {
+  for (let at = start; at < end; at += 1) {
     let byte = bytes[at] ?? BLANK;
     if (byte === BACKSLASH) {
       at += 1;
@@ -119,7 +114,8 @@ function countedIn(bytes: Buffer, from: number, to: number): Texts {
     sixths += SIXTHS[byte] ?? 0;
     before = byte;
   }
-  return { words, sixths };
+  texts.words += words;
+  texts.sixths += sixths;
 }
 
 /**

@@ -30,12 +30,6 @@ export interface EventRepair {
   isWhole(): boolean;
 }
 
-const LF = 0x0a;
-const BLANK = 0x20;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const DATA = Buffer.from('data:');
-
 /** For events with a `type` in their data. An event is parsed only if it contains the name of one that matters. */
 export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepair): StreamWatch {
   const words = [...done, ...failed, ...repair.words].map((type) => Buffer.from(type));
@@ -83,15 +77,8 @@ function errorOfTyped(value: unknown): UpstreamError {
 
 /** By the braces around the data, as these events are objects; without data there is nothing to be parsed. */
 function isReadable(event: Buffer): boolean {
-  const line = event.indexOf(DATA);
-  // Behind another line, or the first one.
-  if (line === -1 || (line > 0 && event[line - 1] !== LF)) return true;
-  let at = line + DATA.length;
-  while (event[at] === BLANK) at += 1;
-  let last = event.length - 1;
-  while (last > at && (event[last] ?? 0) <= BLANK) last -= 1;
-  const isEmpty = (event[at] ?? BLANK) <= BLANK;
-  return isEmpty || (event[at] === OPEN_BRACE && event[last] === CLOSE_BRACE);
+  const data = dataOf(event)?.trim() ?? '';
+  return data === '' || (data.startsWith('{') && data.endsWith('}'));
 }
 
 /** The `type` of an event's data, read without parsing the rest: the last event holds the whole answer. */

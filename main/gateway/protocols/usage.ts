@@ -15,10 +15,9 @@ const MAX_SEARCHED_BYTES = 64 * 1024;
  * embeddings and rerankings name the same figures in their own ways. Null without any.
  */
 export function reportedTokens(bytes: Buffer): Tokens | null {
+  const ends = [bytes.subarray(0, MAX_SEARCHED_BYTES), bytes.subarray(-MAX_SEARCHED_BYTES)];
   const isLong = bytes.length > 2 * MAX_SEARCHED_BYTES;
-  const first = isLong ? bytes.subarray(0, MAX_SEARCHED_BYTES) : bytes;
-  const last = isLong ? bytes.subarray(-MAX_SEARCHED_BYTES) : bytes;
-  return asTokens({ ...readUsage(first), ...(isLong ? readUsage(last) : null) });
+  return asTokens(readUsage(isLong ? Buffer.concat(ends) : bytes) ?? {});
 }
 
 /** Above what the prompt's bytes explain: pictures, videos and searches that the upstream added are smaller than this. */

@@ -7,6 +7,7 @@ import type { Memory } from '../memory/memory.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
+import { tokenCounts } from '../protocols/usage.ts';
 import { saysLoading } from './refusals.ts';
 import { shownWords } from './shown-error.ts';
 
@@ -84,18 +85,15 @@ function answered(
   { startedAt, totalMs }: { readonly startedAt: number; readonly totalMs: number },
 ): UpstreamTest {
   const answer = parseJson(body.toString());
-  const count = (name: string) => {
-    const value = memberOf(answer, 'usage', name);
-    return Number.isSafeInteger(value) ? (value as number) : null;
-  };
+  const told = tokenCounts(memberOf(answer, 'usage'));
   return {
     ok: true,
     model: textOf(memberOf(answer, 'model')) ?? model,
     provider,
     ttftMs: contentAt === null ? null : Math.round(contentAt - startedAt),
     totalMs,
-    promptTokens: count('prompt_tokens'),
-    completionTokens: count('completion_tokens'),
+    promptTokens: told?.input ?? null,
+    completionTokens: told?.output ?? null,
   };
 }
 

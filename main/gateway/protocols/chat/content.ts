@@ -142,12 +142,6 @@ export function endOf(reason: unknown): End {
   return ENDS.get(last) ?? 'stop';
 }
 
-/** The reason as clients know it; null while the answer goes on. Who gave up keeps its own word for it. */
-export function standardReason(reason: unknown): string | null {
-  const end = endOf(reason);
-  return reason === 'function_call' || end === 'broken' ? String(reason) : end;
-}
-
 /**
  * Whether an answer without content is right all the same: a model has nothing to add after a tool's result, its
  * hidden reasoning has used up the limit, a filter has taken everything out.

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, listOf } from '../../../platform/json.ts';
 import { type CallOrder, callPieceOf, callsIn, createCallOrder } from './calls.ts';
-import { endOf, standardReason } from './content.ts';
+import { endOf } from './content.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -96,14 +96,16 @@ function withFinish(choice: Json, finish: string | null): Json {
 }
 
 /**
- * vLLM says of a streamed call that its token limit cut off that it is complete, after which agents would run it or ask
- * the same again (vllm-project/vllm#53269).
+ * The reason as clients know it; null while the answer goes on. vLLM says of a streamed call that its token limit cut off
+ * that it is complete, after which agents would run it or ask the same again (vllm-project/vllm#53269). Who gave up keeps
+ * its own word for it.
  */
-export const finishAfter = (
-  reason: unknown,
-  order: Pick<CallOrder, 'isCut'> | null,
-): string | null =>
-  endOf(reason) !== null && order?.isCut() === true ? 'length' : standardReason(reason);
+function finishAfter(reason: unknown, order: CallOrder | null): string | null {
+  const end = endOf(reason);
+  if (end === 'broken') return String(reason);
+  if (end !== null && order?.isCut() === true) return 'length';
+  return reason === 'function_call' ? reason : end;
+}
 
 const isBlank = (value: unknown): boolean =>
   isObject(value) ? Object.values(value).every(isBlank) : isAbsent(value) || value === '';
