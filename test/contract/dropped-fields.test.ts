@@ -39,9 +39,9 @@ test('a new field of OpenAI’s client is left out for chat completions and name
   const asked = { model: 'm', input: 'hi', service_tier: 'flex' as const, ...NEW };
   const { data, response } = await client.responses.create(asked).withResponse();
   expect(data.output_text).toBe('Hello.');
-  expect(response.headers.get('x-gateway-dropped')).toBe('new_field, service_tier');
+  expect(response.headers.get('x-gateway-dropped')).toBe('service_tier, new_field');
   const stream = await client.responses.create({ ...asked, stream: true }).withResponse();
-  expect(stream.response.headers.get('x-gateway-dropped')).toBe('new_field, service_tier');
+  expect(stream.response.headers.get('x-gateway-dropped')).toBe('service_tier, new_field');
   for await (const event of stream.data) expect(event.type).not.toBe('error');
 });
 

@@ -11,6 +11,7 @@ import {
   fieldNames,
   type FieldReader,
   NO_COUNTERPART,
+  NONE,
   offeredTools,
   passedFields,
   readEffort,
@@ -20,22 +21,16 @@ import {
 } from '../translation/field-reader.ts';
 import type { TranslationResult } from '../translation/translation.ts';
 
-const KNOWN: ReadonlySet<string> = new Set([
-  ...fieldNames(
-    'messages system max_tokens stop_sequences metadata thinking output_config output_format tools tool_choice',
-  ),
-  // These change the answer.
-  ...fieldNames('container mcp_servers compaction thread'),
-  // These only concern Anthropic's own caches, tiers, accounts and statistics; Claude Code sends some with each request.
-  ...fieldNames(
-    'cache_control context_management diagnostics service_tier speed user_profile_id workspace_id',
-  ),
-]);
+/* What is left out without a word. */
 
-const METADATA = fieldNames('user_id');
-const OUTPUT = fieldNames('effort format');
-const THINKING = fieldNames('type budget_tokens display');
-const FORMAT = fieldNames('type schema');
+/** Only for Anthropic's own caches, tiers, accounts and statistics; Claude Code sends some with each request. */
+const OF_BODY = fieldNames(
+  'cache_control context_management diagnostics service_tier speed user_profile_id workspace_id',
+);
+const OF_THINKING = fieldNames('budget_tokens display');
+const OF_TOOL = fieldNames('cache_control defer_loading eager_input_streaming');
+/** Of blocks of any type: for caches, signatures, and who called a tool. */
+const OF_BLOCK = fieldNames('cache_control citations signature data id caller toolset_name');
 
 export const toChat = (body: unknown): TranslationResult => translate(body, true);
 
@@ -43,29 +38,29 @@ export const toChat = (body: unknown): TranslationResult => translate(body, true
 export const toCountedChat = (body: unknown): TranslationResult => translate(body, false);
 
 function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
-  const { reader, result } = bodyReader(body, KNOWN);
+  const { reader, result } = bodyReader(body, OF_BODY);
   refuseState(reader);
 
   const conversation = createConversation();
   if (reader.has('system')) readSystem(reader, 'system', conversation);
-  const messages = reader.elements('messages', MESSAGE);
+  const messages = reader.elements('messages', NONE);
   if (messages.length === 0) reader.bad('messages', 'must be a non-empty array');
   for (const message of messages) readMessage(message, conversation);
 
   const maxTokens = reader.number('max_tokens');
   if (isToBeAnswered) checkAnswerable(reader);
   const stops = reader.list('stop_sequences') ?? [];
-  const output = reader.inner('output_config', OUTPUT);
+  const output = reader.inner('output_config', NONE);
   return result({
     ...passedFields(reader),
     messages: conversation.messages(),
     max_tokens: maxTokens,
     stop: stops.length > 0 ? stops : undefined,
-    reasoning_effort: effortOf(reader.inner('thinking', THINKING), output && readEffort(output)),
+    reasoning_effort: effortOf(reader.inner('thinking', OF_THINKING), output && readEffort(output)),
     // The second name is that of earlier versions.
-    ...readFormat(output?.inner('format', FORMAT) ?? reader.inner('output_format', FORMAT)),
+    ...readFormat(output?.inner('format', NONE) ?? reader.inner('output_format', NONE)),
     ...readTools(reader),
-    ...userField(reader.inner('metadata', METADATA)?.text('user_id')),
+    ...userField(reader.inner('metadata', NONE)?.text('user_id')),
   });
 }
 
@@ -135,11 +130,9 @@ function readFormat(format: FieldReader | null): object {
   return schemaFormat(format, { name: 'answer', strict: true });
 }
 
-const CHOICE = fieldNames('type name disable_parallel_tool_use');
-
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
 function readTools(reader: FieldReader): object {
-  const choice = reader.inner('tool_choice', CHOICE);
+  const choice = reader.inner('tool_choice', NONE);
   const tools = offeredTools(reader, {
     choice: choice?.text('type'),
     isOwn: (tool) => (tool.text('type') ?? 'custom') === 'custom',
@@ -153,12 +146,8 @@ function readTools(reader: FieldReader): object {
   return toolFields(tools, chosen, isSerial ? false : undefined);
 }
 
-const TOOL_FIELDS = fieldNames(
-  'type name description input_schema strict allowed_callers input_examples cache_control defer_loading eager_input_streaming',
-);
-
 function readTool(tool: FieldReader): readonly ChatTool[] {
-  tool.dropOthers(TOOL_FIELDS);
+  tool.watch(OF_TOOL);
   if (!tool.has('input_schema')) tool.bad('input_schema', 'must be a JSON schema');
   const name = tool.functionName();
   const parameters = tool.object('input_schema');
@@ -191,7 +180,7 @@ function readChoice(choice: FieldReader): string | object | undefined {
 }
 
 function readSystem(reader: FieldReader, key: string, conversation: Conversation): void {
-  const texts = reader.parts(key, BLOCK).flatMap(systemTexts);
+  const texts = reader.parts(key, OF_BLOCK).flatMap(systemTexts);
   if (texts.length > 0) conversation.system(texts.join('\n\n'));
 }
 
@@ -212,13 +201,6 @@ function systemTexts(block: FieldReader): string[] {
   return block.byType('a block', readers, block.text('type') ?? 'text') ?? [];
 }
 
-const MESSAGE = fieldNames('role content');
-
-/** Of blocks of any type; those that are not read only concern caches, signatures and who called a tool. */
-const BLOCK = fieldNames(
-  'type text cache_control citations source title context content tool tool_name thinking signature data id name input caller toolset_name tool_use_id is_error',
-);
-
 function readMessage(message: FieldReader, conversation: Conversation): void {
   const role = message.requiredText('role');
   switch (role) {
@@ -228,7 +210,8 @@ function readMessage(message: FieldReader, conversation: Conversation): void {
       return readAssistant(message, conversation);
     case 'system':
       // One may only set the effort from here on.
-      if (!message.has('content') && message.has('output_config')) return;
+      if (!message.has('content') && message.has('output_config'))
+        return message.drop('output_config');
       return readSystem(message, 'content', conversation);
     default:
       message.bad('role', 'must be user, assistant or system');
@@ -237,7 +220,7 @@ function readMessage(message: FieldReader, conversation: Conversation): void {
 
 /** Results come first, because chat completions require them right after their calls. */
 function readUser(message: FieldReader, conversation: Conversation): void {
-  const blocks = message.parts('content', BLOCK);
+  const blocks = message.parts('content', OF_BLOCK);
   const isResult = (block: FieldReader) => block.text('type') === 'tool_result';
   const results = blocks.filter(isResult);
   for (const block of results) readResult(block, conversation);
@@ -262,7 +245,7 @@ function readUserBlock(block: FieldReader): ChatPart[] {
 const FAILED = 'Error: ';
 
 function readResult(block: FieldReader, conversation: Conversation): void {
-  const parts = block.has('content') ? block.parts('content', BLOCK).flatMap(readUserBlock) : [];
+  const parts = block.has('content') ? block.parts('content', OF_BLOCK).flatMap(readUserBlock) : [];
   const told = block.flag('is_error') === true ? withFailure(parts) : parts;
   conversation.toolResult(block.requiredText('tool_use_id'), told);
 }
@@ -275,7 +258,7 @@ function withFailure([first, ...rest]: readonly ChatPart[]): ChatPart[] {
 function readAssistant(message: FieldReader, conversation: Conversation): void {
   // A turn of which nothing can be told, such as redacted thinking, stays between the user's.
   conversation.assistant('');
-  for (const block of message.parts('content', BLOCK)) {
+  for (const block of message.parts('content', OF_BLOCK)) {
     block.byType('a block', {
       text: () => conversation.assistant(block.requiredText('text')),
       thinking: () => conversation.reasoning(block.requiredText('thinking')),

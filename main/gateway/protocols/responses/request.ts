@@ -13,6 +13,7 @@ import {
   type FieldReader,
   isAbsent,
   NO_COUNTERPART,
+  NONE,
   offeredTools,
   passedFields,
   readEffort,
@@ -23,23 +24,22 @@ import {
 import type { TranslationResult } from '../translation/translation.ts';
 import type { ItemSource } from './history.ts';
 
-const KNOWN: ReadonlySet<string> = new Set([
-  ...fieldNames(
-    'input instructions store user safety_identifier prompt_cache_key max_output_tokens reasoning text tools tool_choice parallel_tool_calls service_tier include',
-  ),
-  // These change the answer, most of them with some of their values only.
-  ...fieldNames(
-    'previous_response_id conversation prompt background generate truncation context_management moderation top_logprobs',
-  ),
-  // These only concern stored answers, built-in tools, caches, or a client's own statistics; Codex sends some each time.
-  ...fieldNames(
-    'metadata max_tool_calls stream_options client_metadata prompt_cache_retention prompt_cache_options',
-  ),
-]);
+/* What is left out without a word. */
+
+/** Only for stored answers, built-in tools, caches, or a client's own statistics; Codex sends some each time. */
+const OF_BODY = fieldNames(
+  'store safety_identifier metadata max_tool_calls stream_options client_metadata prompt_cache_retention',
+);
+const OF_REASONING = fieldNames('summary generate_summary context');
+const OF_FUNCTION = fieldNames('defer_loading');
+/** Of items of any type: for their provider, or the client that made them. */
+const OF_ITEM = fieldNames('id name status phase summary encrypted_content caller async');
+/** Of parts of any type: for caches, or what an earlier answer told. */
+const OF_PART = fieldNames('annotations logprobs prompt_cache_breakpoint');
 
 /** Translates the body of a Responses API request to chat completions. */
 export function toChat(body: unknown, items: ItemSource | null): TranslationResult {
-  const { reader, result } = bodyReader(body, KNOWN);
+  const { reader, result } = bodyReader(body, OF_BODY);
   refuseState(reader);
   refuseOtherAnswers(reader);
 
@@ -101,30 +101,27 @@ const STANDARD_TIERS = fieldNames('auto default');
 /** Everything else that `include` can name belongs to built-in tools, or is encrypted by its provider. */
 const LOGPROBS = 'message.output_text.logprobs';
 
-const REASONING = fieldNames('effort mode summary generate_summary context');
 const MODES = fieldNames('standard');
 
 function effortOf(reader: FieldReader): string | undefined {
-  const reasoning = reader.inner('reasoning', REASONING);
+  const reasoning = reader.inner('reasoning', OF_REASONING);
   if (reasoning === null) return undefined;
   if (reasoning.get('mode') === 'pro') reasoning.unsupported('mode', NO_COUNTERPART);
   else reasoning.oneOf('mode', MODES);
   return readEffort(reasoning);
 }
 
-const TEXT = fieldNames('format verbosity');
 const VERBOSITIES = fieldNames('low medium high');
-const FORMAT = fieldNames('type name description schema strict');
 
 function readText(reader: FieldReader): object {
-  const text = reader.inner('text', TEXT);
+  const text = reader.inner('text', NONE);
   if (text === null) return {};
   const verbosity = text.oneOf('verbosity', VERBOSITIES);
   return { ...responseFormat(text), verbosity };
 }
 
 function responseFormat(text: FieldReader): object {
-  const format = text.inner('format', FORMAT);
+  const format = text.inner('format', NONE);
   if (format === null) return {};
   const formats: Record<string, () => object> = {
     text: () => ({}),
@@ -138,12 +135,6 @@ function responseFormat(text: FieldReader): object {
   };
   return format.byType('a format', formats) ?? {};
 }
-
-const FUNCTION = fieldNames(
-  'type name description parameters strict allowed_callers async defer_loading',
-);
-const NAMESPACE = fieldNames('type name description tools');
-const CHOICE = fieldNames('type name mode tools');
 
 const CHOICES = fieldNames('none auto required');
 /**
@@ -179,7 +170,7 @@ function checkNames(reader: FieldReader, tools: readonly ChatTool[]): void {
 
 /** The description of the namespace is added to that of its first function. */
 function readNamespace(tool: FieldReader): readonly ChatTool[] {
-  tool.dropOthers(NAMESPACE);
+  tool.watch(NONE);
   const namespace = tool.requiredText('name');
   const about = tool.text('description');
   return tool.elements('tools').flatMap((inner, index) => {
@@ -192,7 +183,7 @@ function readNamespace(tool: FieldReader): readonly ChatTool[] {
 }
 
 function readFunction(tool: FieldReader, namespace?: string, about?: string): ChatTool {
-  tool.dropOthers(FUNCTION);
+  tool.watch(OF_FUNCTION);
   if (tool.flag('async') === true) tool.unsupported('async', NO_COUNTERPART);
   const texts = [about, tool.text('description')].filter((each) => each !== undefined);
   return chatTool(tool, {
@@ -215,7 +206,7 @@ function readChoice(reader: FieldReader): Choice {
     if (!CHOICES.has(value)) reader.bad('tool_choice', 'must be none, auto, required or an object');
     return { choice: value, allowed: null };
   }
-  const choice = reader.inner('tool_choice', CHOICE);
+  const choice = reader.inner('tool_choice', NONE);
   const type = choice?.requiredText('type');
   if (choice === null || type === undefined) return { allowed: null };
   if (type === 'function') {
@@ -259,18 +250,13 @@ function readInput(
   for (const item of reader.elements('input')) readItem(item, conversation, items);
 }
 
-/** Of items of any type; those that are not read only concern their provider, or the client that made them. */
-const ITEM = fieldNames(
-  'type id role content status phase summary encrypted_content call_id name namespace arguments input output caller async',
-);
-
 /** What agents do at OpenAI between two messages; the answer to it is in the second. */
 const DONE_BY_THE_HOST = fieldNames('web_search_call tool_search_call tool_search_output');
 
 function readItem(item: FieldReader, conversation: Conversation, items: ItemSource | null): void {
   const type = item.text('type') ?? (item.has('role') ? 'message' : 'item_reference');
   if (DONE_BY_THE_HOST.has(type)) return item.dropWhole(type);
-  item.dropOthers(ITEM);
+  item.watch(OF_ITEM);
   const readOutput = () =>
     conversation.toolResult(item.requiredText('call_id'), readParts(item, 'output'));
   const readers = {
@@ -330,13 +316,8 @@ function readReference(
 
 /** The parts of a message's `content` or of a call's `output`. */
 function readParts(item: FieldReader, key: string): ChatPart[] {
-  return item.parts(key, PART).flatMap((part) => readPart(part) ?? []);
+  return item.parts(key, OF_PART).flatMap((part) => readPart(part) ?? []);
 }
-
-/** Of parts of any type; those that are not read only concern caches, or what an earlier answer told. */
-const PART = fieldNames(
-  'type text refusal annotations logprobs image_url detail file_id file_url file_data filename input_audio prompt_cache_breakpoint',
-);
 
 function readPart(part: FieldReader): ChatPart | null {
   const asText = () => textPart(part.requiredText('text'));

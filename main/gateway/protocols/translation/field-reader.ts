@@ -19,7 +19,10 @@ function createFindings() {
   const named: string[] = [];
   let others = 0;
   const functions = new Map<string, FunctionName>();
+  const watched: FieldReader[] = [];
   return {
+    /** Once all is read, what the reader has not read is left out. */
+    watch: (reader: FieldReader) => void watched.push(reader),
     /** @param must as in "must be a string" */
     bad(param: string, must: string) {
       const isBody = param === '';
@@ -41,8 +44,10 @@ function createFindings() {
       if (sent !== name) functions.set(sent, { name, namespace });
       return sent;
     },
-    result: (body: ChatBody): TranslationResult =>
-      wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others }, functions },
+    result: (body: ChatBody): TranslationResult => {
+      for (const reader of watched) reader.dropUnread();
+      return wrong ?? unsupported ?? { kind: 'chat', body, dropped: { named, others }, functions };
+    },
   };
 }
 
@@ -61,12 +66,13 @@ export const NO_COUNTERPART =
 /** @param list names of fields, between blanks */
 export const fieldNames = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 
-/** @param own the names that are read, or left out without a word, in addition to `PASSED_FIELDS` */
-export function bodyReader(body: unknown, own: ReadonlySet<string>) {
+/** Of an object that has no field which may be left out without a word. */
+export const NONE: ReadonlySet<string> = new Set();
+
+export function bodyReader(body: unknown, silent: ReadonlySet<string>) {
   const findings = createFindings();
-  const known = new Set([...PASSED_FIELDS, ...own]);
   if (isTooDeep(body)) findings.bad('', 'must not be nested so deeply');
-  const reader = new FieldReader(isTooDeep(body) ? {} : body, '', findings, known);
+  const reader = new FieldReader(isTooDeep(body) ? {} : body, '', findings, silent);
   return { reader, result: findings.result };
 }
 
@@ -81,15 +87,30 @@ export class FieldReader {
   readonly #object: Json;
   readonly #path: string;
   readonly #findings: Findings;
+  readonly #read = new Set<string>();
+  #silent: ReadonlySet<string> | null = null;
 
-  /** @param known as for `dropOthers`; any field if left out */
-  constructor(value: unknown, path: string, findings: Findings, known?: ReadonlySet<string>) {
+  /** @param silent as for `watch`, which is not called if it is left out */
+  constructor(value: unknown, path: string, findings: Findings, silent?: ReadonlySet<string>) {
     const isReadable = isObject(value);
     if (!isReadable) findings.bad(path, 'must be an object');
     this.#object = isReadable ? value : {};
     this.#path = path;
     this.#findings = findings;
-    if (known !== undefined) this.dropOthers(known);
+    if (silent !== undefined) this.watch(silent);
+  }
+
+  /** From now on, each field that is set and never read is reported as left out, but for those that are silently so. */
+  watch(silent: ReadonlySet<string>): void {
+    this.#silent = silent;
+    this.#findings.watch(this);
+  }
+
+  dropUnread(): void {
+    const silent = this.#silent;
+    if (silent === null) return;
+    const unread = Object.keys(this.#object).filter((key) => !this.#read.has(key));
+    for (const key of unread) if (!silent.has(key) && this.has(key)) this.drop(key);
   }
 
   /** The path of a field, as errors name it. */
@@ -98,6 +119,7 @@ export class FieldReader {
   }
 
   get(key: string): unknown {
+    this.#read.add(key);
     return Object.hasOwn(this.#object, key) ? this.#object[key] : undefined;
   }
 
@@ -137,27 +159,27 @@ export class FieldReader {
   }
 
   /** The object at `key`, to be read in turn; null if it is absent. */
-  inner(key: string, known?: ReadonlySet<string>): FieldReader | null {
-    return this.has(key) ? this.requiredInner(key, known) : null;
+  inner(key: string, silent?: ReadonlySet<string>): FieldReader | null {
+    return this.has(key) ? this.requiredInner(key, silent) : null;
   }
 
   /** As `inner`; of an empty object if it is missing, which is reported. */
-  requiredInner(key: string, known?: ReadonlySet<string>): FieldReader {
-    return new FieldReader(this.get(key), this.path(key), this.#findings, known);
+  requiredInner(key: string, silent?: ReadonlySet<string>): FieldReader {
+    return new FieldReader(this.get(key), this.path(key), this.#findings, silent);
   }
 
   /** The elements of a list of objects, to be read in turn. */
-  elements(key: string, known?: ReadonlySet<string>): FieldReader[] {
+  elements(key: string, silent?: ReadonlySet<string>): FieldReader[] {
     const path = this.path(key);
     return (this.list(key) ?? []).map(
-      (value, index) => new FieldReader(value, `${path}[${index}]`, this.#findings, known),
+      (value, index) => new FieldReader(value, `${path}[${index}]`, this.#findings, silent),
     );
   }
 
   /** The parts of a content; a mere text is one. */
-  parts(key: string, known?: ReadonlySet<string>): FieldReader[] {
+  parts(key: string, silent?: ReadonlySet<string>): FieldReader[] {
     const value = this.get(key);
-    if (Array.isArray(value)) return this.elements(key, known);
+    if (Array.isArray(value)) return this.elements(key, silent);
     if (typeof value === 'string')
       return [new FieldReader({ type: 'text', text: value }, this.path(key), this.#findings)];
     this.bad(key, 'must be a string or an array');
@@ -184,14 +206,8 @@ export class FieldReader {
 
   /** Leaves the object itself out, which is of this type. */
   dropWhole(type: string): void {
+    this.#silent = null;
     this.#findings.dropped(`${this.path('type')}=${type}`);
-  }
-
-  /** Leaves out each field that is set and that `known` does not list. */
-  dropOthers(known: ReadonlySet<string>): void {
-    for (const key of Object.keys(this.#object)) {
-      if (!known.has(key) && this.has(key)) this.drop(key);
-    }
   }
 
   /** Reads the object by its type; undefined for one that chat completions have nothing like. @param what as in "an item" */
@@ -228,10 +244,7 @@ const SAMPLING: readonly string[] = [
   ...fieldNames('repetition_penalty logit_bias chat_template_kwargs'),
 ];
 
-/** Fields that both protocols name as chat completions do. */
-const PASSED_FIELDS: readonly string[] = ['model', 'stream', ...SAMPLING];
-
-/** What is undefined is not written. */
+/** Fields that both protocols name as chat completions do. What is undefined is not written. */
 export function passedFields(reader: FieldReader): Record<string, unknown> {
   return {
     model: reader.text('model'),
