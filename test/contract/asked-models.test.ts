@@ -13,11 +13,9 @@ async function askedAt(url: string): Promise<AskedModels> {
 }
 
 async function started() {
+  const engine = { script: answers('local'), get: lists('llama', 'nomic-embed-text') };
   const { gateway, local, a } = await startBefore(
-    {
-      local: { script: answers('local'), get: lists('llama', 'nomic-embed-text') },
-      a: answers('a'),
-    },
+    { local: engine, a: answers('a') },
     { HOSTED_A_MODEL: 'mini', HOSTED_A_LABEL: 'mine' },
   );
   const list = async () => (await askedAt(gateway.url)).models;

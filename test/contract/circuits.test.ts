@@ -153,11 +153,7 @@ test('a warm-up without an on-demand upstream is a 409', async () => {
 
 test('no warm-up starts while no money may be spent, and the answer says so', async () => {
   const { gateway, ondemand } = await startBefore({ ondemand: hang }, { FORCE_ZERO: 'true' });
-  const answer = await gateway.post('warmup');
-  expect([answer.status, JSON.parse(answer.text)]).toMatchObject([
-    409,
-    { error: { code: 'zero_spend' } },
-  ]);
+  expectError(await gateway.post('warmup'), 409, 'zero_spend');
   expect(ondemand.gets).toHaveLength(0);
 });
 

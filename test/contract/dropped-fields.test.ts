@@ -81,12 +81,8 @@ test('the log names each dropped field once, whichever element has it, and not e
     if (event !== 'field_dropped') return;
     lines.push(`${level} ${fields?.['protocol']} ${fields?.['field']}`);
   };
-  const { url } = await startBefore(
-    { a: saysInChat(SAID) },
-    { HOSTED_A_PROTOCOLS: 'chat' },
-    systemClock,
-    log,
-  );
+  const settings = { HOSTED_A_PROTOCOLS: 'chat' };
+  const { url } = await startBefore({ a: saysInChat(SAID) }, settings, systemClock, log);
   const ask = (fields: object) => postJson(`${url}/v1/messages`, { ...MESSAGE, ...fields });
   await ask({ ...NEW, tools: [TOOL, { ...TOOL, name: 'see' }] });
   await ask(NEW);

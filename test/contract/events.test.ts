@@ -13,10 +13,7 @@ import { startStill } from '../support/scene.ts';
 const INTERVAL_MS = 250;
 
 /** A gateway over one upstream, with time in the test's hand. */
-async function started(script = answers('hi')) {
-  const { gateway, a, clock } = await startStill({ a: script }, { HEALTH_CHECKS: 'false' });
-  return { upstream: a, clock, gateway };
-}
+const started = (script = answers('hi')) => startStill({ a: script }, { HEALTH_CHECKS: 'false' });
 
 test('a reader of the live feed gets a snapshot first, whole and of the shape of the report', async () => {
   const { gateway } = await started();
@@ -42,11 +39,11 @@ test('a reader of the live feed gets a snapshot first, whole and of the shape of
 });
 
 test('a request is a row in the live feed that is added and then changed, with what it occupies', async () => {
-  const { upstream, clock, gateway } = await started(stall(ROLE));
+  const { a, clock, gateway } = await started(stall(ROLE));
   const reader = await readFeed(gateway.url);
   await reader.event(1);
   const pending = startChat(gateway.url, { ...HELLO, stream: true });
-  const { res } = await upstream.call(1);
+  const { res } = await a.call(1);
   clock.advance(INTERVAL_MS);
   const begun = asDelta(await reader.event(2));
   expect(begun.upsert).toMatchObject([{ state: 'running', upstream: null, status: null }]);
@@ -89,10 +86,10 @@ test('the live feed sends at most four deltas a second, however much happens', a
 });
 
 test('the 101st ended request displaces the oldest ended one in the live feed, and none that runs', async () => {
-  const { upstream, clock, gateway } = await started(hang);
+  const { a, clock, gateway } = await started(hang);
   const pending = startChat(gateway.url);
-  await upstream.call(1);
-  upstream.script = answers('hi');
+  await a.call(1);
+  a.script = answers('hi');
   await chat(gateway.url);
   const reader = await readFeed(gateway.url);
   const [oldest, running] = asSnapshot(await reader.event(1)).requests;
@@ -125,14 +122,12 @@ async function fallBehind(gateway: TestGateway, clock: ManualClock) {
 }
 
 /** What a window holds after these events: rows newest first are the gateway's to order. */
-function rowsAfter(events: readonly LiveEvent[]): Map<string, unknown> {
-  let rows = new Map<string, unknown>();
+function rowsAfter(events: readonly LiveEvent[]): Record<string, unknown> {
+  const rows: Record<string, unknown> = {};
   for (const event of events) {
-    if (event.kind === 'snapshot') rows = new Map(event.requests.map((row) => [row.id, row]));
-    else {
-      for (const row of event.upsert) rows.set(row.id, row);
-      for (const id of event.remove) rows.delete(id);
-    }
+    const isWhole = event.kind === 'snapshot';
+    for (const id of isWhole ? Object.keys(rows) : event.remove) delete rows[id];
+    for (const row of isWhole ? event.requests : event.upsert) rows[row.id] = row;
   }
   return rows;
 }
@@ -148,9 +143,7 @@ test('a reader that stops reading gets a fresh snapshot once it reads again, and
   gateway.host.changed();
   clock.advance(INTERVAL_MS);
   await expect.poll(() => slow.events.at(-1)?.kind).toBe('delta');
-  const held = Object.fromEntries(rowsAfter(slow.events));
-  const rows = gateway.host.snapshot().requests.map((row) => [row.id, row]);
-  expect(held).toEqual(Object.fromEntries(rows));
+  expect(rowsAfter(slow.events)).toEqual(rowsAfter([gateway.host.snapshot()]));
 });
 
 test('a silent feed says every 15 seconds that it is still there', async () => {
@@ -197,19 +190,16 @@ test('a reader that does not read does not delay a stop', async () => {
 });
 
 test('the live feed says who serves next, and again once a rate limit is over', async () => {
-  const { upstream, clock, gateway } = await started(
-    error(429, 'slow down', null, { 'retry-after': '30' }),
-  );
+  const limited = error(429, 'slow down', null, { 'retry-after': '30' });
+  const { a, clock, gateway } = await started(limited);
   const reader = await readFeed(gateway.url);
-  expect(asSnapshot(await reader.event(1)).judgement.verdict).toEqual({
-    kind: 'untested',
-    by: 'hosted_a',
-  });
+  const { verdict } = asSnapshot(await reader.event(1)).judgement;
+  expect(verdict).toEqual({ kind: 'untested', by: 'hosted_a' });
   await chat(gateway.url);
   await turns(gateway);
   clock.advance(INTERVAL_MS);
   expect(asDelta(await reader.event(2)).judgement?.verdict).toEqual({ kind: 'stuck', tries: null });
-  upstream.script = answers('hi');
+  a.script = answers('hi');
   clock.advance(30_000);
   await turns(gateway);
   clock.advance(INTERVAL_MS);

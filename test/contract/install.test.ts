@@ -59,20 +59,15 @@ test('installers and the lines of the dashboard name the address they came from 
   expect(enrolled.text).toContain('inglenook join https://gateway.example ');
 });
 
-const INSTALLER = unixInstaller({
-  url: 'http://127.0.0.1:9',
-  name: 'inglenook',
-  version: '0.1.0',
-  sha256: '0'.repeat(64),
-});
+const NOWHERE = { url: 'http://127.0.0.1:9', name: 'inglenook', version: '0.1.0' };
+const INSTALLER = unixInstaller({ ...NOWHERE, sha256: '0'.repeat(64) });
 
 /** Runs the installer as `curl … | sh -s --` would. */
 function install(args: readonly string[]) {
   const path = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  const env = { PATH: path, HOME: '/nonexistent' };
   const { status, stderr } = spawnSync('/bin/sh', ['-s', '--', ...args], {
     input: INSTALLER,
-    env,
+    env: { PATH: path, HOME: '/nonexistent' },
     encoding: 'utf8',
   });
   return [status, stderr.trim()];
@@ -101,12 +96,7 @@ function machine(serviceCode: number) {
   tool('curl', 'printf package');
   tool('npm', 'mkdir -p "$4/bin"', `cp ${program} "$4/bin/inglenook"`);
   symlinkSync(process.execPath, join(directory, 'node'));
-  const script = unixInstaller({
-    url: 'http://127.0.0.1:9',
-    name: 'inglenook',
-    version: '0.1.0',
-    sha256: hash('sha256', 'package'),
-  });
+  const script = unixInstaller({ ...NOWHERE, sha256: hash('sha256', 'package') });
   const run = (...options: readonly string[]) => {
     const args = ['-w', '/bin/sh', '-s', '--', TOKEN, '--as-root', ...options];
     // Without a terminal that it could ask on.

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ProviderList } from '#shared/provider.ts';
 import { chat, chatStream } from '../support/client.ts';
 import { expectError, send } from '../support/http.ts';
 import { turns } from '../support/report.ts';
@@ -26,11 +27,7 @@ import {
 const machineThat = async (given: MachineGiven) => machineAt(await startUpstream(), given);
 
 /** Lets a machine stream an answer: its first content after `ttftMs`, its end `restMs` later. */
-async function serve(
-  tier: Tier,
-  machine: Machine,
-  { ttftMs, restMs }: { readonly ttftMs: number; readonly restMs: number },
-): Promise<void> {
+async function serve(tier: Tier, machine: Machine, ttftMs: number, restMs: number): Promise<void> {
   const answer = chatStream(tier.url);
   const { res } = await machine.call(machine.calls.length + 1);
   await turns(tier);
@@ -71,13 +68,8 @@ test('the status report before the first request knows the machines and nothing 
     slow: null,
     windows: [],
   });
-  expect(report.upstreams[0]).toMatchObject({
-    id: 'local',
-    baseUrl: null,
-    model: MODEL,
-    hasKey: false,
-    healthy: true,
-  });
+  const shown = { id: 'local', baseUrl: null, model: MODEL, hasKey: false, healthy: true };
+  expect(report.upstreams[0]).toMatchObject(shown);
   for (const { id } of [machine, ...unverified]) {
     expect(report.circuits[id]).toMatchObject({ open: false, fails: 0, successes: 0 });
     expect(report.stats.perUpstream[id]).toEqual({ requests: 0, fails: 0, successes: 0 });
@@ -101,10 +93,9 @@ test('the status report names the first thousand machines never called, and each
 });
 
 test('the status report shows each machine’s circuit, counts and latencies', async () => {
-  const machine = await startMachine();
-  machine.script = hang;
+  const machine = await startMachine(hang);
   const tier = await startTier([machine]);
-  await serve(tier, machine, { ttftMs: 120, restMs: 380 });
+  await serve(tier, machine, 120, 380);
   const { circuits, stats } = await tier.status();
   const circuit = {
     fails: 0,
@@ -140,12 +131,8 @@ test('the status report counts at a machine each attempt, and at local what came
     [alive.id]: { requests: 1, fails: 0, successes: 1 },
   });
   expect(stats.providerCircuits[dead.id]?.lastError).toBe('http_503: HTTP 503');
-  expect(stats.providerLatencies[dead.id]).toEqual({
-    ewmaTtft: null,
-    ewmaLatency: null,
-    lastTtftMs: null,
-    samples: 0,
-  });
+  const unknown = { ewmaTtft: null, ewmaLatency: null, lastTtftMs: null, samples: 0 };
+  expect(stats.providerLatencies[dead.id]).toEqual(unknown);
 });
 
 test('the status report shows the machine that routing would pick now, else the one heard last', async () => {
@@ -204,10 +191,7 @@ test.each([
     const tier = await startTier([machine, other]);
     const answer = chat(tier.url);
     const call = await machine.call(1);
-    const url = `${tier.url}/api/v1/providers/${machine.id}`;
-    expect(await send(url, { method: 'DELETE', headers: tier.control })).toMatchObject({
-      status: 200,
-    });
+    expect((await tier.call('DELETE', `providers/${machine.id}`)).status).toBe(200);
     await last(call);
     expect(await answer).toMatchObject({ status: 200 });
     const { circuits, stats, local } = await tier.status();
@@ -221,8 +205,7 @@ test.each([
 );
 
 test('the list of providers shows what the gateway has seen of each, while it serves and after', async () => {
-  const machine = await startMachine();
-  machine.script = hang;
+  const machine = await startMachine(hang);
   const tier = await startTier([machine]);
   const traffic = async () => {
     const { ewmaTtft, ewmaLatency, concurrentRequests, totalRequests, successCount } =
@@ -237,14 +220,12 @@ test('the list of providers shows what the gateway has seen of each, while it se
   error(503)(call);
   await pending;
   expect(await traffic()).toEqual([null, null, 0, 1, 0]);
-  await serve(tier, machine, { ttftMs: 100, restMs: 900 });
+  await serve(tier, machine, 100, 900);
   expect(await traffic()).toEqual([100, 1000, 0, 2, 1]);
-  await serve(tier, machine, { ttftMs: 100, restMs: 900 });
+  await serve(tier, machine, 100, 900);
   expect(await traffic()).toEqual([100, 1000, 0, 3, 2]);
-  const list = JSON.parse((await send(`${tier.url}/api/v1/providers`)).text) as {
-    data: unknown[];
-  };
-  expect(list.data).toEqual([await tier.provider(machine.id)]);
+  const { data } = await tier.read<ProviderList>('providers');
+  expect(data).toEqual([await tier.provider(machine.id)]);
 });
 
 test('the verifier checks a machine that has failed a request, and no other', async () => {

@@ -30,6 +30,12 @@ const idsOf = async (url: string) => (await listOf(url)).slice(1).map(({ id }) =
 /** As it is listed of an upstream without a name. */
 const of = ({ url }: { readonly url: string }, model: string) => `${new URL(url).host}/${model}`;
 
+const by = (upstream: string, owner: string) => ({
+  owned_by: upstream,
+  owner,
+  upstreams: [upstream],
+});
+
 test('the list of models names the usual order, and of each model where it answers', async () => {
   const { url, a, b } = await startBefore(
     {
@@ -58,23 +64,8 @@ test('the list of models names the usual order, and of each model where it answe
         owned_by: 'inglenook',
         upstreams: ['local', 'hosted_a', 'hosted_b', 'hosted_c'],
       }),
-      {
-        id: 'llama',
-        object: 'model',
-        created: 7,
-        owned_by: 'local',
-        owner: 'vllm',
-        upstreams: ['local'],
-        context_length: 8192,
-      },
-      {
-        id: of(a, 'gpt'),
-        object: 'model',
-        created: 1_700_000_000,
-        owned_by: 'hosted_a',
-        owner: 'openai',
-        upstreams: ['hosted_a'],
-      },
+      { id: 'llama', object: 'model', created: 7, ...by('local', 'vllm'), context_length: 8192 },
+      { id: of(a, 'gpt'), object: 'model', created: 1_700_000_000, ...by('hosted_a', 'openai') },
       expect.objectContaining({ id: of(a, 'llama'), context_length: 131_072 }),
       expect.objectContaining({ id: of(b, 'set'), owned_by: 'hosted_b', context_length: 4096 }),
       expect.objectContaining({ id: 'third/extra', upstreams: ['hosted_c'] }),
@@ -168,19 +159,10 @@ test('a body that is not a list of models, or is too long, is not used', async (
   const html = { get: json(200, '<html>') };
   const { url, a } = await startBefore({ a: odd, b: many, c: html });
   await expect.poll(async () => (await idsOf(url)).length).toBe(5002);
+  const head = { object: 'model', owned_by: 'hosted_a', upstreams: ['hosted_a'] };
   expect((await listOf(url)).slice(1, 3)).toEqual([
-    {
-      id: of(a, 'fine'),
-      object: 'model',
-      created: 0,
-      owned_by: 'hosted_a',
-      upstreams: ['hosted_a'],
-    },
-    expect.objectContaining({
-      id: of(a, 'claude'),
-      created: 1_739_923_200,
-      context_length: 200_000,
-    }),
+    { ...head, id: of(a, 'fine'), created: 0 },
+    { ...head, id: of(a, 'claude'), created: 1_739_923_200, context_length: 200_000 },
   ]);
 });
 

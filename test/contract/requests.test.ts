@@ -35,17 +35,10 @@ const idsOf = ({ data }: RequestPage) => data.map(({ id }) => id);
 test('requests of an earlier run are listed page by page, and filtered over all that are kept', async () => {
   const { url } = await startAfter({ rows: ROWS });
   const newest = await pageAt(url, 'limit=200');
-  expect(idsOf(newest)).toEqual(
-    ROWS.slice(100)
-      .toReversed()
-      .map(({ id }) => id),
-  );
+  const ids = ROWS.map(({ id }) => id).toReversed();
+  expect(idsOf(newest)).toEqual(ids.slice(0, 200));
   const oldest = newest.data.at(-1)?.startedAt ?? 0;
-  expect(idsOf(await pageAt(url, `before=${oldest}`))).toEqual(
-    ROWS.slice(1, 101)
-      .toReversed()
-      .map(({ id }) => id),
-  );
+  expect(idsOf(await pageAt(url, `before=${oldest}`))).toEqual(ids.slice(199, 299));
   const narrowed = await pageAt(url, 'outcome=failed&model=qwen3&key=laptop');
   expect(idsOf(narrowed)).toEqual(['r6', 'r0']);
   expect(narrowed.counts).toEqual({ all: 5, 'first-choice': 3, 'fell-back': 0, failed: 2 });
@@ -94,13 +87,10 @@ test('a machine goes by its present name in the list, and once removed by the on
 
 test('a third refusal in the same unexplained words is shown with its app, count and cost', async () => {
   const usage = { prompt_tokens: 1000, completion_tokens: 500 };
-  const prices = { HOSTED_A_PRICE_INPUT: '1', HOSTED_A_PRICE_OUTPUT: '2' };
+  const words = 'The harbour is closed for "tea".';
   const { url, gateway } = await startBefore(
-    {
-      local: error(400, 'The harbour is closed for "tea".'),
-      a: json(200, { ...completion('hi'), usage }),
-    },
-    prices,
+    { local: error(400, words), a: json(200, { ...completion('hi'), usage }) },
+    { HOSTED_A_PRICE_INPUT: '1', HOSTED_A_PRICE_OUTPUT: '2' },
   );
   const ask = async () => {
     const { reason } = await chat(url, HELLO, { 'user-agent': 'codex/1.2' });
@@ -113,7 +103,7 @@ test('a third refusal in the same unexplained words is shown with its app, count
   expect(gateway.host.snapshot().moves).toMatchObject([
     {
       upstream: 'local',
-      words: 'HTTP 400: The harbour is closed for "tea".',
+      words: `HTTP 400: ${words}`,
       caller: { userAgent: 'codex/1.2' },
       count: 3,
       spentNano: 6_000_000,

@@ -38,15 +38,8 @@ function remote(name: string, url: string): Record<string, string> {
 
 /** A gateway full of secrets over upstreams that fail in every way, asked until all of it shows. */
 async function startFull() {
-  const upstream = await startUpstream(
-    error(500),
-    error(401, 'bad key'),
-    cut(ROLE),
-    json(200, '<html>'),
-    error(429),
-    error(402),
-    answers('hi'),
-  );
+  const fails = [error(500), error(401, 'bad key'), cut(ROLE), json(200, '<html>'), error(429)];
+  const upstream = await startUpstream(...fails, error(402), answers('hi'));
   const { log, lines } = createKeptLog();
   const gateway = await startGateway(
     {

@@ -10,7 +10,7 @@ import {
   type HttpCall,
 } from '../support/http.ts';
 import { ROUTES } from '../support/routes.ts';
-import { answers } from '../support/upstream.ts';
+import { answers, completion, json } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 
 const CHAT = '/v1/chat/completions';
@@ -157,16 +157,17 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     const { url, port } = await started({ HOST: '0.0.0.0', API_KEYS: key });
     const outer = `http://${OUTER_ADDRESS}:${port}`;
     expect((await send(`${outer}/healthz`)).status).toBe(200);
-    expectError(
-      await send(`${outer}/healthz`, { headers: { host: 'evil.example' } }),
-      403,
-      'host_not_allowed',
-    );
+    const foreign = await send(`${outer}/healthz`, { headers: { host: 'evil.example' } });
+    expectError(foreign, 403, 'host_not_allowed');
     // Over loopback that address is not the one that was connected to.
     const elsewhere = { host: `${OUTER_ADDRESS}:${port}` };
     expect((await send(`${url}/healthz`, { headers: elsewhere })).status).toBe(403);
   },
 );
+
+const SAME_SITE = { 'sec-fetch-site': 'same-site' };
+const CROSS_SITE = { 'sec-fetch-site': 'cross-site' };
+const AS_DOCUMENT = { 'sec-fetch-dest': 'document' };
 
 test.each<[name: string, headers: Record<string, string>]>([
   ['another site', { origin: 'https://evil.example' }],
@@ -175,21 +176,14 @@ test.each<[name: string, headers: Record<string, string>]>([
   ['a local file', { origin: 'file://' }],
   ['an extension', { origin: 'chrome-extension://abcdef' }],
   ['a look-alike', { origin: 'http://localhost:47900.evil.example' }],
-  ['another site without an Origin', { 'sec-fetch-site': 'cross-site' }],
-  ['another port without an Origin', { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'image' }],
-  [
-    'another site that opens a document',
-    { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' },
-  ],
+  ['another site without an Origin', CROSS_SITE],
+  ['another port without an Origin', { ...SAME_SITE, 'sec-fetch-dest': 'image' }],
+  ['another site that opens a document', { ...CROSS_SITE, ...AS_DOCUMENT }],
   [
     'another port that opens a document at another name',
-    {
-      'sec-fetch-site': 'cross-site',
-      'sec-fetch-dest': 'document',
-      referer: 'http://localhost:1/',
-    },
+    { ...CROSS_SITE, ...AS_DOCUMENT, referer: 'http://localhost:1/' },
   ],
-  ['another port in a frame', { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' }],
+  ['another port in a frame', { ...SAME_SITE, 'sec-fetch-dest': 'iframe' }],
 ])('no route serves a page of %s', async (_title, headers) => {
   const { upstream, urls } = await started();
   await expectAllRefused(urls, headers);
@@ -206,8 +200,8 @@ test('the gateway’s own page is served, by every name that the gateway goes by
       const link = {
         host,
         referer: `http://localhost:${port}/`,
-        'sec-fetch-site': 'cross-site',
-        'sec-fetch-dest': 'document',
+        ...CROSS_SITE,
+        ...AS_DOCUMENT,
       };
       expect((await send(`${url}/api/v1/status`, { headers: link })).status).toBe(200);
     }
@@ -217,7 +211,7 @@ test('the gateway’s own page is served, by every name that the gateway goes by
 test.each([
   ['of its own page', { 'sec-fetch-site': 'same-origin' }],
   ['of the address bar', { 'sec-fetch-site': 'none' }],
-  ['of a link on another port', { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'document' }],
+  ['of a link on another port', { ...SAME_SITE, ...AS_DOCUMENT }],
 ])('a request %s without Origin is served', async (_which, headers) => {
   const { url } = await started();
   expect((await send(`${url}/api/v1/status`, { headers })).status).toBe(200);
@@ -238,7 +232,7 @@ const FRONT_END = 'https://chat.example.com';
 test('an allowed origin gets its CORS headers on every route, errors included', async () => {
   const { url } = await started({ ALLOWED_ORIGINS: `${FRONT_END},http://localhost:3000` });
   for (const [path, call] of CALLS) {
-    const headers = { origin: FRONT_END, 'sec-fetch-site': 'cross-site' };
+    const headers = { origin: FRONT_END, ...CROSS_SITE };
     const answer = await send(url + path, withHeaders(call, headers));
     expect([path, answer.status]).not.toEqual([path, 403]);
     expect(answer.headers).toMatchObject({
@@ -255,18 +249,9 @@ test('an allowed origin gets its CORS headers on every route, errors included', 
 });
 
 test('the answer of an upstream to an allowed origin carries the CORS headers of the gateway alone', async () => {
+  const own = { 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' };
   const { url } = await startBefore(
-    {
-      a: ({ res }) => {
-        res.writeHead(200, {
-          'content-type': 'application/json',
-          'access-control-allow-origin': '*',
-          'access-control-allow-credentials': 'true',
-          'set-cookie': 'a=b',
-        });
-        res.end('{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}');
-      },
-    },
+    { a: json(200, completion('hi'), { ...own, 'set-cookie': 'a=b' }) },
     { ALLOWED_ORIGINS: FRONT_END },
   );
   const { status, headers } = await postJson(url + CHAT, HELLO, { origin: FRONT_END });
@@ -278,36 +263,21 @@ test('the answer of an upstream to an allowed origin carries the CORS headers of
 test('an allowed origin’s preflight names what it asked for', async () => {
   const { url } = await started({ ALLOWED_ORIGINS: FRONT_END });
   for (const [path] of CALLS) {
+    const asked = 'authorization,content-type,x-stainless-lang';
     const answer = await send(url + path, {
       method: 'OPTIONS',
       headers: {
         origin: FRONT_END,
         'access-control-request-method': 'POST',
-        'access-control-request-headers': 'authorization,content-type,x-stainless-lang',
+        'access-control-request-headers': asked,
       },
     });
     expect([path, answer.status, answer.text]).toEqual([path, 204, '']);
     expect(answer.headers).toMatchObject({
       'access-control-allow-origin': FRONT_END,
       'access-control-allow-methods': expect.stringContaining('POST'),
-      'access-control-allow-headers': 'authorization,content-type,x-stainless-lang',
+      'access-control-allow-headers': asked,
     });
-  }
-});
-
-test.each([
-  'http://chat.example.com',
-  'https://chat.example.com:8443',
-  'https://example.com',
-  'null',
-])('the origin %s is still foreign next to an allowed one, preflight included', async (origin) => {
-  const { urls } = await started({ ALLOWED_ORIGINS: FRONT_END });
-  await expectAllRefused(urls, { origin });
-  const preflight = { origin, 'access-control-request-method': 'POST' };
-  for (const url of urls) {
-    const answer = await send(url + CHAT, { method: 'OPTIONS', headers: preflight });
-    expectError(answer, 403, 'origin_not_allowed');
-    expect(answer.headers).not.toHaveProperty('access-control-allow-origin');
   }
 });
 

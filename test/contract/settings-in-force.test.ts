@@ -27,15 +27,8 @@ test('the address, key, model and headers apply from the next request on, and a 
   await gateway.set({ hosted_a: { baseUrl: first.url, apiKey: 'key-1', model: 'm-1' } });
   const running = startChat(gateway.url, { ...HELLO, stream: true });
   await running.received('"a"');
-  await gateway.set({
-    hosted_a: {
-      baseUrl: second.url,
-      apiKey: 'key-2',
-      model: 'm-2',
-      headers: { 'x-team': 'blue' },
-      label: 'Second',
-    },
-  });
+  const next = { baseUrl: second.url, apiKey: 'key-2', model: 'm-2', label: 'Second' };
+  await gateway.set({ hosted_a: { ...next, headers: { 'x-team': 'blue' } } });
   expect((await chat(gateway.url)).text).toContain('"b"');
   const { res, headers: before, json: asked } = await first.call(1);
   expect([before.authorization, asked['model']]).toEqual(['Bearer key-1', 'm-1']);
@@ -57,21 +50,16 @@ test.each<[what: string, patch: object, authorization: string | undefined]>([
   await gateway.set({ hosted_a: { apiKey: 'key-1', headers } });
   await gateway.set({ hosted_a: { baseUrl: first.url } });
   await chat(gateway.url);
-  expect((await first.call(1)).headers).toMatchObject({
-    authorization: 'Bearer key-1',
-    ...headers,
-  });
+  const sent = { authorization: 'Bearer key-1', ...headers };
+  expect((await first.call(1)).headers).toMatchObject(sent);
   // The same service at another path keeps them.
   await gateway.set({ hosted_a: { baseUrl: `${first.url}/v1` } });
   await chat(gateway.url);
   expect((await first.call(2)).headers).toMatchObject({ authorization: 'Bearer key-1' });
   await gateway.set({ hosted_a: { baseUrl: second.url, ...more } });
   await chat(gateway.url);
-  const call = await second.call(1);
-  expect([call.headers.authorization, call.headers['x-account']]).toEqual([
-    authorization,
-    undefined,
-  ]);
+  const { authorization: key, 'x-account': account } = (await second.call(1)).headers;
+  expect([key, account]).toEqual([authorization, undefined]);
 });
 
 test('a timeout applies from the next request on, and a running one keeps its own', async () => {
@@ -131,11 +119,15 @@ test('another local.baseUrl is another engine: its models, its answers', async (
   expect(await gateway.status()).toMatchObject({ local: { health: 'unavailable' } });
 });
 
-const OTHER = { baseUrl: 'http://127.0.0.1:9', apiKey: 'key-2', model: 'other', label: 'Other' };
-
-test.each(['baseUrl', 'apiKey', 'model', 'label'] as const)(
+test.each([
+  ['baseUrl', 'http://127.0.0.1:9'],
+  ['apiKey', 'key-2'],
+  ['model', 'other'],
+  ['label', 'Other'],
+  ['timeoutMs', 29_000],
+])(
   'an upstream that is saved with another %s has a closed circuit and no skips',
-  async (key) => {
+  async (key, value) => {
     const upstream = await startUpstream(error(503), error(401));
     const gateway = await startControlled({});
     await gateway.set({ circuit: { failThreshold: 1 }, hosted_a: { baseUrl: upstream.url } });
@@ -145,7 +137,7 @@ test.each(['baseUrl', 'apiKey', 'model', 'label'] as const)(
     expect(await circuitOf(gateway, 'hosted_a')).toMatchObject(before);
     await gateway.set({ hosted_b: { label: 'x' }, routing: { hedge: 'off' } });
     expect(await circuitOf(gateway, 'hosted_a')).toMatchObject(before);
-    await gateway.set({ hosted_a: { [key]: OTHER[key] } });
+    await gateway.set({ hosted_a: { [key]: value } });
     expect(await circuitOf(gateway, 'hosted_a')).toMatchObject({
       open: false,
       consecutiveFails: 0,
@@ -172,10 +164,8 @@ test('the answer to a request with the old key does not exclude the upstream for
   error(503)(stillAtLocal);
   expect((await underWay).reason).toBe('local=http_503; hosted_a=credentials');
   expect((await later).reason).toBe('local=http_503; hosted_a=credentials');
-  expect(hosted.calls.map(({ headers }) => headers.authorization)).toEqual([
-    'Bearer bad-key',
-    'Bearer bad-key',
-  ]);
+  const keys = hosted.calls.map(({ headers }) => headers.authorization);
+  expect(keys).toEqual(['Bearer bad-key', 'Bearer bad-key']);
   expect(await circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false, skips: [] });
   local.script = error(503);
   hosted.script = answers('hi');

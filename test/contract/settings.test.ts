@@ -140,10 +140,8 @@ test('unknown entries of the files are kept', async () => {
 test('a null puts the default back, here and in the file', async () => {
   const gateway = await startControlled({});
   await gateway.set({ circuit: { failThreshold: 2 }, hosted_a: { apiKey: KEY } });
-  const settings = await gateway.set({
-    circuit: { failThreshold: null },
-    hosted_a: { apiKey: null },
-  });
+  const nulls = { circuit: { failThreshold: null }, hosted_a: { apiKey: null } };
+  const settings = await gateway.set(nulls);
   expect(settings['circuit']?.['failThreshold']).toMatchObject({ value: 5, source: 'default' });
   expect(settings['hosted_a']?.['apiKey']).toMatchObject({ value: null, source: 'default' });
   expect(afterRestart(gateway)).toMatchObject({

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
-
 import { chat } from '../support/client.ts';
 import { startMachine, startTier } from '../support/tier.ts';
-import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import {
@@ -23,6 +21,7 @@ const PAUSE_MS = 30_000;
 const seen = ({ host }: TestGateway, id: UpstreamId): Sighting => host.snapshot().sightings[id];
 const ANSWERED = { kind: 'answered', by: 'check' } as const;
 const SERVED = { kind: 'answered', by: 'request' } as const;
+const failed = (by: 'check' | 'request', reason: string) => ({ kind: 'failed', by, reason });
 
 /** An upstream that answers its list of models, and chats. */
 const well = (script: Script = answers('hello')) => ({ script, get: lists('m') });
@@ -39,7 +38,7 @@ test('an upstream that was never called is untested, and gets no request while n
 
 test('an unasked upstream is seen to answer by its list of models, every 30 s, and never by a completion', async () => {
   const { gateway, a: up, clock } = await startStill({ a: well() });
-  const reader = await readFeed(gateway.url);
+  await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
   clock.advance(PAUSE_MS - 1);
   await gateway.status();
@@ -51,7 +50,6 @@ test('an unasked upstream is seen to answer by its list of models, every 30 s, a
     })
     .toBeGreaterThan(2);
   expect(chatsOf(up)).toBe(0);
-  reader.leave();
 });
 
 test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
@@ -61,9 +59,8 @@ test('an unasked upstream with a refused key or a dead port fails, and a web pag
     at({ local: REFUSED_URL }),
   );
   await readFeed(gateway.url);
-  const failed = (reason: string) => ({ kind: 'failed', by: 'check', reason });
-  await expect.poll(() => seen(gateway, 'local')).toEqual(failed('unreachable'));
-  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('credentials'));
+  await expect.poll(() => seen(gateway, 'local')).toEqual(failed('check', 'unreachable'));
+  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('check', 'credentials'));
   await b.get(1);
   expect(seen(gateway, 'hosted_b')).toEqual({ kind: 'untested' });
 });
@@ -88,16 +85,14 @@ test('an address saved in the settings is checked at once, and what was known is
   await chat(gateway.url);
   expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
   await gateway.set({ hosted_a: { baseUrl: REFUSED_URL } });
-  await expect
-    .poll(() => seen(gateway, 'hosted_a'))
-    .toEqual({ kind: 'failed', by: 'check', reason: 'unreachable' });
+  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('check', 'unreachable'));
 });
 
 test('an engine that is back is seen to be within 5 s, without a request', async () => {
   const { gateway, local: up, clock } = await startStill({ local: well() });
   await up.close();
   await chat(gateway.url);
-  expect(seen(gateway, 'local')).toEqual({ kind: 'failed', by: 'request', reason: 'unreachable' });
+  expect(seen(gateway, 'local')).toEqual(failed('request', 'unreachable'));
   await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local').kind).toBe('failed');
   await up.reopen();
@@ -116,7 +111,7 @@ test('a list of models does not clear an upstream that fails its completions, an
   await readFeed(gateway.url);
   await up.get(1);
   await gateway.status();
-  expect(seen(gateway, 'hosted_a')).toEqual({ kind: 'failed', by: 'request', reason: 'http_500' });
+  expect(seen(gateway, 'hosted_a')).toEqual(failed('request', 'http_500'));
   up.script = answers('well');
   const { text } = await gateway.post('upstreams/hosted_a/test');
   expect(text).toContain('"model":null');
@@ -128,26 +123,24 @@ test('a list of models does not clear an upstream that fails its completions, an
 
 test('a list of models takes nothing back from a test that failed', async () => {
   const { gateway, local: up, clock } = await startStill({ local: well(error(500, 'broken')) });
-  const reader = await readFeed(gateway.url);
+  await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
   await gateway.post('upstreams/local/test');
-  const failed = { kind: 'failed', by: 'check', reason: 'http_500' };
-  expect(seen(gateway, 'local')).toEqual(failed);
+  expect(seen(gateway, 'local')).toEqual(failed('check', 'http_500'));
   const before = up.gets.length;
   clock.advance(PAUSE_MS);
   await up.get(before + 1);
   await gateway.status();
-  expect(seen(gateway, 'local')).toEqual(failed);
+  expect(seen(gateway, 'local')).toEqual(failed('check', 'http_500'));
   up.script = answers('hello');
   await gateway.post('upstreams/local/test');
   expect(seen(gateway, 'local')).toEqual(ANSWERED);
-  reader.leave();
 });
 
 test('an engine that a test finds busy is skipped for two seconds and then counts as well', async () => {
   const busy = well(error(503, 'server busy, please try again'));
   const { gateway, local: up, clock } = await startStill({ local: busy, a: well() });
-  const reader = await readFeed(gateway.url);
+  await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
   await gateway.post('upstreams/local/test');
   const local = () => gateway.host.snapshot().judgement.conditions.local.kind;
@@ -156,12 +149,11 @@ test('an engine that a test finds busy is skipped for two seconds and then count
   expect(chatsOf(up)).toBe(1);
   clock.advance(2001);
   expect(local()).toBe('closed');
-  reader.leave();
 });
 
 test('an engine that dies while it is idle is seen to be down when its models are next read', async () => {
   const { gateway, local: up, clock } = await startStill({ local: well() });
-  const reader = await readFeed(gateway.url);
+  await readFeed(gateway.url);
   await expect.poll(() => seen(gateway, 'local')).toEqual(ANSWERED);
   clock.advance(1000);
   await chat(gateway.url);
@@ -169,16 +161,12 @@ test('an engine that dies while it is idle is seen to be down when its models ar
   up.answerGet = ({ res }) => void res.socket?.destroy();
   // In its turn it has served within the last 30 s, and is not checked; its models are read 30 s after the last time.
   clock.advance(PAUSE_MS);
-  const down = { kind: 'failed', by: 'check', reason: 'unreachable' };
-  await expect.poll(() => seen(gateway, 'local')).toEqual(down);
-  reader.leave();
+  await expect.poll(() => seen(gateway, 'local')).toEqual(failed('check', 'unreachable'));
 });
 
 test('a machine that fails the test of local counts as failed, and so does the pool if it has no other', async () => {
-  const clock = createManualClock();
-  const machine = await startMachine(error(500, 'broken'));
-  const gateway = await startTier([machine], {}, clock);
-  clock.advance(1);
+  const gateway = await startTier([await startMachine(error(500, 'broken'))]);
+  gateway.clock.advance(1);
   await gateway.post('upstreams/local/test');
-  expect(seen(gateway, 'local')).toEqual({ kind: 'failed', by: 'check', reason: 'http_500' });
+  expect(seen(gateway, 'local')).toEqual(failed('check', 'http_500'));
 });

@@ -37,13 +37,7 @@ test('the status report has every field with its default when nothing is configu
     ['ondemand', null, '/v1/chat/completions', 120000, false, false],
   ]);
   expect(report.config.order).toEqual(UPSTREAM_IDS);
-  expect(report.config.models).toEqual({
-    local: null,
-    hosted_a: null,
-    hosted_b: null,
-    hosted_c: null,
-    ondemand: null,
-  });
+  expect(report.config.models).toEqual(Object.fromEntries(UPSTREAM_IDS.map((id) => [id, null])));
   expect(report.stats).toMatchObject({
     totalRequests: 0,
     fallbackCount: 0,
@@ -51,8 +45,7 @@ test('the status report has every field with its default when nothing is configu
     providerLatencies: {},
     config: { failThreshold: 5, cooldownMs: 60000, ttftThresholdMs: 5000, ttftSlowThreshold: 3 },
   });
-  expect(report.hint).toContain('X-Gateway-Upstream');
-  expect(report.hint).toContain('X-Gateway-Fallback-Reason');
+  expect(report.hint).toMatch(/X-Gateway-Upstream.*X-Gateway-Fallback-Reason/);
 });
 
 test('the status report has every value as it was set when everything is configured', async () => {
@@ -113,11 +106,8 @@ test('successes, failures and fallbacks are counted where they happened', async 
     { a: [error(503), answers('hello there'), cut(ROLE)], b: answers('hello there') },
     { LOCAL_ENGINE_URL: REFUSED_URL },
   );
-  const used = [
-    await chat(gateway.url),
-    await chatStream(gateway.url),
-    await chatStream(gateway.url),
-  ];
+  const { url } = gateway;
+  const used = [await chat(url), await chatStream(url), await chatStream(url)];
   expect(used.map(({ upstream }) => upstream)).toEqual(['hosted_b', 'hosted_a', 'hosted_b']);
   await chat(gateway.url, { messages: [] });
   const report = await gateway.status();

@@ -17,10 +17,7 @@ import { startStill } from '../support/scene.ts';
 
 // How connections end when the gateway stops; time stands still, so that nothing ends by waiting.
 
-async function started(script: Script = answers('hi')) {
-  const { gateway, a, clock } = await startStill({ a: script });
-  return { upstream: a, clock, gateway };
-}
+const started = (script: Script = answers('hi')) => startStill({ a: script });
 
 test('a connection that never asked for anything is closed at once by a stop', async () => {
   const { gateway } = await started();
@@ -44,10 +41,10 @@ test('a connection that is kept for the next request is closed at once by a stop
 });
 
 test('a running answer is finished at a stop, its connection closed, and a request behind it refused', async () => {
-  const { upstream, gateway } = await started(stall(ROLE, chunk({ content: 'a' })));
+  const { a, gateway } = await started(stall(ROLE, chunk({ content: 'a' })));
   const wire = await openWire(gateway.url);
   wire.send(chatBytes({ ...HELLO, stream: true }));
-  const { res } = await upstream.call(1);
+  const { res } = await a.call(1);
   await wire.received('"a"');
   const stopped = gateway.host.stop();
   wire.send('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -64,11 +61,11 @@ test('a running answer is finished at a stop, its connection closed, and a reque
 test('an answer on its way to a slow reader when the gateway stops arrives whole', async () => {
   // More than the sockets of both sides hold.
   const long = 'x'.repeat(24 * 1024 * 1024);
-  const { upstream, gateway } = await started(json(200, completion(long)));
+  const { a, gateway } = await started(json(200, completion(long)));
   const wire = await openWire(gateway.url, false);
   wire.pause();
   wire.send(chatBytes({ ...HELLO, n: 2 }));
-  await upstream.call(1);
+  await a.call(1);
   await expect.poll(() => gateway.host.snapshot().requests[0]?.state).toBe('done');
   const stopped = gateway.host.stop();
   wire.resume();
@@ -78,16 +75,16 @@ test('an answer on its way to a slow reader when the gateway stops arrives whole
 });
 
 test('a request that still runs when the grace is over is ended', async () => {
-  const { upstream, clock, gateway } = await started(stall(ROLE, chunk({ content: 'a' })));
+  const { a, clock, gateway } = await started(stall(ROLE, chunk({ content: 'a' })));
   const wire = await openWire(gateway.url);
   wire.send(chatBytes({ ...HELLO, stream: true }));
   await wire.received('"a"');
   const stopped = gateway.host.stop();
   clock.advance(29_999);
-  (await upstream.call(1)).res.write(chunk({ content: 'late' }));
+  (await a.call(1)).res.write(chunk({ content: 'late' }));
   await wire.received('late');
   clock.advance(1);
   await stopped;
   expect(await wire.closed).not.toContain('[DONE]');
-  await upstream.gone(1);
+  await a.gone(1);
 });

@@ -20,10 +20,8 @@ const onDisk = (gateway: Controlled, name: string) =>
   JSON.parse(readFileSync(join(gateway.dataDirectory, name), 'utf8')) as Record<string, unknown>;
 
 test('two hosted upstreams change places with every setting, their keys among them', async () => {
-  const [first, second] = [
-    await startUpstream(answers('one')),
-    await startUpstream(answers('two')),
-  ];
+  const first = await startUpstream(answers('one'));
+  const second = await startUpstream(answers('two'));
   const gateway = await startControlled({});
   const every = {
     baseUrl: first.url,
@@ -75,10 +73,8 @@ test('an upstream moves to an empty place, and its own is empty then', async () 
   await gateway.set({ hosted_a: { baseUrl: NOWHERE, apiKey: KEY } });
   expect((await swap(gateway, 'hosted_a', { with: 'hosted_c' })).status).toBe(200);
   expect(onDisk(gateway, 'secrets.json')).toEqual({ hosted_a: {}, hosted_c: { apiKey: KEY } });
-  expect(onDisk(gateway, 'settings.json')).toEqual({
-    hosted_a: {},
-    hosted_c: { baseUrl: NOWHERE },
-  });
+  const settings = { hosted_a: {}, hosted_c: { baseUrl: NOWHERE } };
+  expect(onDisk(gateway, 'settings.json')).toEqual(settings);
 });
 
 test('a call that ran before a swap does not count against the upstream that is there now', async () => {
@@ -133,14 +129,12 @@ test.each(HOSTED_IDS)(
   'a patch of nulls removes %s whole, and its key from the disk',
   async (id) => {
     const gateway = await startControlled({});
-    await gateway.set({
-      [id]: { baseUrl: NOWHERE, apiKey: KEY, headers: { 'x-key': 'hunter22' } },
-    });
+    const headers = { 'x-key': 'hunter22' };
+    await gateway.set({ [id]: { baseUrl: NOWHERE, apiKey: KEY, headers } });
     const keys = Object.keys((await gateway.settings())[id] ?? {});
     const after = await gateway.set({ [id]: Object.fromEntries(keys.map((key) => [key, null])) });
-    expect(new Set(Object.values(after[id] ?? {}).map(({ source }) => source))).toEqual(
-      new Set(['default']),
-    );
+    const sources = Object.values(after[id] ?? {}).map(({ source }) => source);
+    expect(new Set(sources)).toEqual(new Set(['default']));
     for (const name of ['settings.json', 'secrets.json'])
       expect(onDisk(gateway, name)).toEqual({ [id]: {} });
   },
