@@ -1,11 +1,10 @@
-import { chmodSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Clock } from '../platform/clock.ts';
 import { codeOf } from '../platform/errors.ts';
-import { replaceFile, replaceFileAsync, setAside } from '../platform/files.ts';
+import { closeToOthers, replaceFile, replaceFileAsync, setAside } from '../platform/files.ts';
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
-import { platform } from 'node:process';
 import { providerIdOf, publicKeyOf } from '../platform/agent-identity.ts';
 import { z } from 'zod';
 import { parseJson } from '../platform/json.ts';
@@ -26,8 +25,6 @@ type SecretFileContent =
   /** `detail` is the system's code, such as `EACCES`. */
   | { readonly kind: 'unreadable'; readonly detail: string };
 
-const OWNER_ONLY = 0o600;
-
 function readSecretFile(path: string): SecretFileContent {
   try {
     return { kind: 'text', text: readFileSync(path, 'utf8') };
@@ -43,19 +40,6 @@ const failureAfter = (written: Promise<void>): Promise<string | null> =>
     () => null,
     (error: unknown) => codeOf(error) ?? 'unknown',
   );
-
-/** Makes a secret file unreadable to other users; returns whether they could read it until now. */
-function closeToOthers(path: string): boolean {
-  // Windows has no such bits; the data directory is in the user's profile.
-  if (platform === 'win32') return false;
-  try {
-    const wasOpen = (statSync(path).mode & 0o077) !== 0;
-    if (wasOpen) chmodSync(path, OWNER_ONLY);
-    return wasOpen;
-  } catch {
-    return false;
-  }
-}
 
 /** The agent's key, and the id derived from it. */
 export interface AgentIdentity {

@@ -1,10 +1,12 @@
 import {
+  chmodSync,
   closeSync,
   fsyncSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
@@ -139,6 +141,20 @@ export function setAside(path: string, nowMs: number): string {
     // It stays and is overwritten, for example on a disk that does not allow renames.
   }
   return aside;
+}
+
+/** Makes a file unreadable to other users; returns whether they could read it until now. */
+export function closeToOthers(path: string): boolean {
+  // Windows has no such bits; the data directory is in the user's profile.
+  if (process.platform === 'win32') return false;
+  try {
+    const wasOpen = (statSync(path).mode & 0o077) !== 0;
+    if (wasOpen) chmodSync(path, OWNER_ONLY);
+    return wasOpen;
+  } catch {
+    // Another user's file, or a file system without permissions.
+    return false;
+  }
 }
 
 /** The user's home directory; an empty `HOME`, as in some containers and cron jobs, counts as unset. */

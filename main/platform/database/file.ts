@@ -1,15 +1,7 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
-import { asideName } from '../files.ts';
+import { asideName, closeToOthers } from '../files.ts';
 import { type DatabaseFailure, explain, failureOf } from './failure.ts';
 
 export type OpenedFile =
@@ -119,12 +111,7 @@ function isFileOrNothing(path: string): boolean {
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
-  if ((statSync(path).mode & 0o077) === 0) return;
-  try {
-    chmodSync(path, 0o600);
-  } catch {
-    // Another user's file, or a file system without permissions; the database works anyway.
-  }
+  closeToOthers(path);
 }
 
 /** Renames the file with its side files, under names that SQLite still associates. */
