@@ -1,4 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
+import { IOREG, ioregArgs } from '../telemetry/apple.ts';
 import { createKernelFiles, type KernelFiles } from '../telemetry/sysfs.ts';
 import {
   createStartTool,
@@ -51,8 +52,6 @@ export function createHostActivity(options: HostActivityOptions): HostActivity {
 }
 
 const PMSET = ['pmset', '/usr/bin/pmset'];
-const IOREG = ['ioreg', '/usr/sbin/ioreg'];
-const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOHIDSystem'];
 const NANOSECONDS_PER_MS = 1e6;
 
 async function isMacOnBattery(edges: ToolEdges, signal: AbortSignal): Promise<boolean | null> {
@@ -63,7 +62,7 @@ async function isMacOnBattery(edges: ToolEdges, signal: AbortSignal): Promise<bo
 
 /** Milliseconds since the last input by keyboard, mouse or trackpad. */
 async function macIdleMs(edges: ToolEdges, signal: AbortSignal): Promise<number | null> {
-  const text = await outputOf(IOREG, IOREG_ARGS, edges, signal);
+  const text = await outputOf(IOREG, ioregArgs('IOHIDSystem'), edges, signal);
   const nanoseconds = /"HIDIdleTime" = (\d+)/.exec(text ?? '')?.[1];
   return nanoseconds === undefined ? null : Number(nanoseconds) / NANOSECONDS_PER_MS;
 }

@@ -4,8 +4,10 @@ import { createPollCollector, type Poll } from './poll.ts';
 import { mebibytes } from './sysfs.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
-const IOREG = ['ioreg', '/usr/sbin/ioreg'];
-const IOREG_ARGS = ['-r', '-d', '1', '-w', '0', '-c', 'IOAccelerator'];
+export const IOREG = ['ioreg', '/usr/sbin/ioreg'];
+/** Prints the objects of a class. */
+export const ioregArgs = (name: string) => ['-r', '-d', '1', '-w', '0', '-c', name];
+const ARGS = ioregArgs('IOAccelerator');
 const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and check its output.';
 
 /**
@@ -14,11 +16,11 @@ const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and check its output.';
  */
 export function createAppleCollector(edges: ToolEdges): GpuCollector {
   async function poll(signal: AbortSignal): Promise<Poll> {
-    const asked = await runFirst(IOREG, IOREG_ARGS, edges, signal);
+    const asked = await runFirst(IOREG, ARGS, edges, signal);
     if (asked.kind === 'missing') return { kind: 'absent' };
     const device = asked.kind === 'output' ? parseIoreg(asked.text) : null;
     if (device !== null) return { kind: 'devices', devices: [device], problems: [] };
-    return toolProblem(['ioreg', ...IOREG_ARGS], asked, REMEDY);
+    return toolProblem(['ioreg', ...ARGS], asked, REMEDY);
   }
 
   return createPollCollector(poll, { clock: edges.clock, source: 'ioreg' });
