@@ -34,14 +34,12 @@ export interface ToolWorld {
   readonly platform: NodeJS.Platform;
 }
 
-/** The variables that driver tools need; all others are withheld, above all keys and tokens. */
+/** The variables that driver tools need, on Windows in any case; all others are withheld, above all keys and tokens. */
 const PASSED_VARIABLES = [
   'PATH',
-  'Path',
   'HOME',
   'USERPROFILE',
   'SystemRoot',
-  'SYSTEMROOT',
   'windir',
   'ProgramFiles',
   'TEMP',
