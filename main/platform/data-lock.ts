@@ -56,78 +56,59 @@ export function claimDataDirectory(directory: string, nowMs: number): Claim {
       } catch {
         // The directory is read-only by now: without the lock the file counts for nothing.
       }
-      if (held.kind === 'held') held.close();
+      if (held.kind === 'open') held.close();
     },
   };
   const warning =
-    held.kind === 'held'
+    held.kind === 'open'
       ? null
       : `The data directory ${directory} could not be locked (${held.why}): start only one Inglenook with it.`;
   return { kind: 'claimed', lock, warning };
 }
 
-type HeldFile =
-  | { readonly kind: 'held'; close(): void }
+type OpenedFile =
+  | { readonly kind: 'open'; close(): void }
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly why: string };
 
 /** SQLite's lock, because the system releases it when the process dies, and Node has none of its own. */
-function lockFile(path: string): HeldFile {
+function lockFile(path: string): OpenedFile {
   try {
-    createPrivate(path);
-    const db = new SqliteDatabase(path, { timeout: LOOK_MS });
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    return { kind: 'failed', why: codeOf(error) ?? 'unknown error' };
+  }
+  return openFile(path, { timeout: LOOK_MS }, 'BEGIN EXCLUSIVE');
+}
+
+/** `take` is what another process's lock forbids. */
+function openFile(path: string, options: SqliteDatabase.Options, take: string): OpenedFile {
+  try {
+    const db = new SqliteDatabase(path, options);
     try {
-      db.exec('BEGIN EXCLUSIVE');
+      db.exec(take);
     } catch (error) {
       db.close();
       throw error;
     }
-    return { kind: 'held', close: () => void db.close() };
+    return { kind: 'open', close: () => void db.close() };
   } catch (error) {
-    return isBusy(error)
-      ? { kind: 'busy' }
-      : { kind: 'failed', why: codeOf(error) ?? 'unknown error' };
+    const code = codeOf(error) ?? 'unknown error';
+    return code.startsWith('SQLITE_BUSY') ? { kind: 'busy' } : { kind: 'failed', why: code };
   }
 }
-
-const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_BUSY') === true;
 
 /** The process that uses the directory now; null if there is none, whatever one that died has left there. */
 export function ownerOf(directory: string): Owner | null {
   const owner = readOwner(directory);
   if (owner === null) return null;
-  switch (lookAt(join(directory, LOCK_FILE))) {
-    case 'busy':
-      return owner;
-    case 'free':
-      return null;
-    case 'unknown':
-      // The directory cannot be locked. The id may be another process's by now.
-      return isAlive(owner.pid) ? owner : null;
-  }
-}
-
-function lookAt(path: string): 'busy' | 'free' | 'unknown' {
-  if (!existsSync(path)) return 'free';
-  try {
-    const db = new SqliteDatabase(path, { readonly: true, timeout: 0 });
-    try {
-      db.prepare('SELECT 1 FROM sqlite_schema').get();
-    } finally {
-      db.close();
-    }
-    return 'free';
-  } catch (error) {
-    return isBusy(error) ? 'busy' : 'unknown';
-  }
-}
-
-function createPrivate(path: string): void {
-  try {
-    closeSync(openSync(path, 'wx', 0o600));
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  }
+  const path = join(directory, LOCK_FILE);
+  if (!existsSync(path)) return null;
+  const looked = openFile(path, { readonly: true, timeout: 0 }, 'SELECT 1 FROM sqlite_schema');
+  if (looked.kind === 'busy') return owner;
+  if (looked.kind === 'open') looked.close();
+  // The directory cannot be locked. The id may be another process's by now.
+  return looked.kind === 'failed' && isAlive(owner.pid) ? owner : null;
 }
 
 function readOwner(directory: string): Owner | null {
