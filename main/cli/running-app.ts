@@ -2,7 +2,7 @@ import { type IncomingMessage, request, type RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parseVisible } from '#shared/visible.ts';
-import { controlProof, otherEnd, newSecret, readControlToken } from '../platform/secrets.ts';
+import { controlProof, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import { bareHost, portOf } from '../platform/network-guard.ts';
 import { VERSION } from '../platform/process.ts';
@@ -125,7 +125,8 @@ async function isProved(url: string, controlToken: string, socket: Socket): Prom
     signal: AbortSignal.timeout(PROOF_TIMEOUT_MS),
   };
   const response = await exchange(`${url}/api/v1/proof?nonce=${nonce}`, options, socket);
-  const expected = controlProof(controlToken, nonce, otherEnd(socket));
+  const end = { address: socket.remoteAddress, port: socket.remotePort };
+  const expected = controlProof(controlToken, nonce, end);
   let body = '';
   for await (const part of response.setEncoding('utf8')) {
     body += String(part);

@@ -2,7 +2,6 @@ import { hash, randomBytes, createCipheriv, createDecipheriv, createHmac } from 
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readTextFile, replaceFile } from './files.ts';
-import type { Socket } from 'node:net';
 import { canonicalIp } from './network-guard.ts';
 
 /** A new secret of 256 bits, as hex. */
@@ -103,24 +102,6 @@ export function createSecretBox(key: Buffer) {
   };
 }
 
-/** One end of a connection. */
-interface EndPoint {
-  readonly address: string | undefined;
-  readonly port: number | undefined;
-}
-
-/** The end at which a connection came in. */
-export const ownEnd = ({ localAddress, localPort }: Socket): EndPoint => ({
-  address: localAddress,
-  port: localPort,
-});
-
-/** The end to which a connection was opened. */
-export const otherEnd = ({ remoteAddress, remotePort }: Socket): EndPoint => ({
-  address: remoteAddress,
-  port: remotePort,
-});
-
 /** 256 bits in hex: no proof answers two of them. */
 export const isNonce = (text: unknown): text is string =>
   typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
@@ -129,7 +110,11 @@ export const isNonce = (text: unknown): text is string =>
  * Proves knowledge of the control token without showing it. It holds for one nonce, and for one end of the gateway's own
  * connections: who takes another address or port and passes the nonce on gets a proof that is of no use there.
  */
-export function controlProof(token: string, nonce: string, { address, port }: EndPoint): string {
+export function controlProof(
+  token: string,
+  nonce: string,
+  { address, port }: { readonly address: string | undefined; readonly port: number | undefined },
+): string {
   const at = `${canonicalIp(address ?? '') ?? ''} ${port ?? ''}`;
   return createHmac('sha256', token)
     .update(`inglenook control proof\n${at}\n${nonce}`)

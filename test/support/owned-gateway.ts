@@ -5,7 +5,7 @@ import { onTestFinished, vi } from 'vitest';
 import type { CommandOutcome } from '../../main/cli/command.ts';
 import { runLine } from '../../main/cli/cli.ts';
 import { createProgram, FROM_USER } from '../../main/cli/program.ts';
-import { controlProof, ownEnd } from '../../main/platform/secrets.ts';
+import { controlProof } from '../../main/platform/secrets.ts';
 import { claimDataDirectory } from '../../main/platform/data-lock.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { listening } from './listening.ts';
@@ -44,7 +44,8 @@ export async function startStandIn(
       return;
     }
     const nonce = searchParams.get('nonce') ?? '';
-    const proof = controlProof(controlToken, nonce, ownEnd(req.socket));
+    const { localAddress: address, localPort: port } = req.socket;
+    const proof = controlProof(controlToken, nonce, { address, port });
     res.writeHead(200, headers).end(JSON.stringify({ proof }));
   });
   const url = `http://127.0.0.1:${await listening(server)}`;

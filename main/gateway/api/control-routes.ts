@@ -11,7 +11,7 @@ import { isObject, memberOf } from '../../platform/json.ts';
 import type { Sharing, SharingChange } from '#shared/sharing.ts';
 import type { LiveConfig, PatchResult } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
-import { controlProof, isNonce, ownEnd } from '../../platform/secrets.ts';
+import { controlProof, isNonce } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { type Answer, answered, route, type Route, textAt } from '../../platform/http/routes.ts';
 import { outsideAddresses, outsideHost, urlHost } from '../../platform/http/addresses.ts';
@@ -136,11 +136,12 @@ const MAX_LINES = 2_000;
 
 export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps): readonly Route[] {
   return [
-    route('GET', '/api/v1/proof', 'anyone', ({ query: { nonce }, socket }) =>
-      isNonce(nonce)
-        ? answered({ proof: controlProof(controlToken, nonce, ownEnd(socket)) })
-        : refused(invalidParam('nonce', 'must be 64 lower-case hex digits')),
-    ),
+    route('GET', '/api/v1/proof', 'anyone', ({ query: { nonce }, socket }) => {
+      if (!isNonce(nonce))
+        return refused(invalidParam('nonce', 'must be 64 lower-case hex digits'));
+      const end = { address: socket.localAddress, port: socket.localPort };
+      return answered({ proof: controlProof(controlToken, nonce, end) });
+    }),
     route('GET', '/api/v1/browsers', 'control', () => answered({ data: browsers.list() })),
     route('POST', '/api/v1/browsers', 'control', async ({ json }) => {
       const name = textAt(json, 'name')?.trim() ?? '';
