@@ -1,13 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { EngineAddress } from '../../../main/engines/adapters/probe.ts';
-import {
-  createEngineWatch,
-  enginePlace,
-  type EngineWatch,
-} from '../../../main/agent/engines/watch.ts';
+import { createEngineWatch, enginePlace } from '../../../main/agent/engines/watch.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
-import { createManualClock, type ManualClock } from '../../support/clock.ts';
+import { createManualClock } from '../../support/clock.ts';
 import { type FakeEngine, listed, ok, startEngine } from '../fake-engine.ts';
 
 const VLLM = { '/health': '', '/v1/models': listed('vllm', 'a') };
@@ -19,16 +15,9 @@ interface Given {
   readonly pinned?: EngineAddress;
 }
 
-interface Started {
-  readonly watch: EngineWatch;
-  readonly clock: ManualClock;
-  readonly changes: () => number;
-  /** Resolves once no GET runs and both loops wait. */
-  readonly rested: () => Promise<void>;
-  readonly isResting: () => boolean;
-}
+type Started = ReturnType<typeof started>;
 
-function started({ ports = [], ownPorts = [], pinned }: Given): Started {
+function started({ ports = [], ownPorts = [], pinned }: Given) {
   const { http, inFlight } = countingHttp();
   const clock = createManualClock();
   let changes = 0;
@@ -51,7 +40,8 @@ function started({ ports = [], ownPorts = [], pinned }: Given): Started {
     watch,
     clock,
     changes: () => changes,
-    async rested() {
+    /** Resolves once no GET runs and both loops wait. */
+    rested: async () => {
       do await turn();
       while (!isResting());
     },

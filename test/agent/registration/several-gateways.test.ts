@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpLink } from '../../../main/agent/registration/link.ts';
 import { openIdentity, createSequence } from '../../../main/agent/storage.ts';
@@ -9,6 +6,7 @@ import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { agentRecord } from '../../support/agent-record.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
 import { listening } from '../../support/listening.ts';
 
 const ACCEPTED = {
@@ -45,13 +43,10 @@ async function gateway(): Promise<TestGateway> {
 }
 
 async function agentOf(home: TestGateway, others: readonly string[] = []) {
-  const directory = mkdtempSync(join(tmpdir(), 'inglenook-pool-link-'));
+  const directory = temporaryDirectory();
   const clock = createManualClock();
   const http = createHttpClient();
-  onTestFinished(() => {
-    http.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  onTestFinished(() => http.close());
   const link = createHttpLink({
     home: home.url,
     others,
