@@ -47,13 +47,15 @@ interface EarlierTurn {
   readonly turn: ReadTurn;
 }
 
-/** The turn that an engine has just read. */
-interface TurnNow {
+/** A turn that an engine has just read. */
+interface Turn {
+  readonly chain: PromptChain;
+  /** Of the upstream or machine. */
   readonly id: string;
-  readonly model: string;
-  /** The model was not in memory when the call was made. */
-  readonly isLoading: boolean;
   readonly tokens: Tokens;
+  readonly call: Pick<UpstreamCall, 'model' | 'isLoading'>;
+  /** In clock ticks. */
+  readonly readAt: number;
 }
 
 /** Engines keep whole blocks, and templates change the end of a prompt: fewer are no loss. */
@@ -61,10 +63,9 @@ const LEAST_TOKENS = 256;
 const LEAST_SHARE = 0.05;
 
 /** Null if the engine had what it had read before, or nothing is known that would explain it. */
-export function whyRead(
+function whyRead(
   earlier: EarlierTurn | null,
-  chain: PromptChain,
-  { id, model, isLoading, tokens }: TurnNow,
+  { chain, id, tokens, call }: Turn,
 ): TurnReading | null {
   if (earlier === null)
     return chain.hasAnswer() ? null : { why: 'first_turn', again: 0, message: null };
@@ -77,8 +78,8 @@ export function whyRead(
     message,
   });
   if (earlier.id !== id) return because('another_machine');
-  if (turn.model !== model) return because('another_model');
-  if (turn.isUnloaded || isLoading) return because('unloaded');
+  if (turn.model !== call.model) return because('another_model');
+  if (turn.isUnloaded || call.isLoading) return because('unloaded');
   const at = lastCommon(turn, chain);
   if (at === -1) return because(turn.tools === chain.tools ? 'system' : 'tools');
   const isSame = chain.keys[at] === turn.keys.at(-1) || at === chain.keys.length - 1;
@@ -88,32 +89,25 @@ export function whyRead(
 }
 
 /** Notes the turn as read, and says why it was read as far as the engine reports what it had in its cache. */
-export function noteTurn(
-  memory: Memory,
-  known: Knowledge,
-  { chain, id, tokens, call, readAt }: Turn,
-): TurnReading | null {
+export function noteTurn(memory: Memory, known: Knowledge, turn: Turn): TurnReading | null {
+  const { chain, tokens, call, readAt } = turn;
   const { keys, tools, session, anchors } = chain;
   // A text has no messages to name, and what nobody counted says nothing.
   if (anchors.length === 0 || tokens.estimated || tokens.input === 0) return null;
-  const { model, isLoading } = call;
   const isTold = known.get('tells_reuse') !== null;
   // Searched for before this turn is noted, which would be found.
   const earlier = isTold ? earlierTurn(memory, chain) : null;
   const names = [keys.at(-1) ?? 0, ...anchors, ...(session === null ? [] : [session])];
   const { input } = tokens;
-  known.setAll('turns', names, { model, keys, tools, input, isUnloaded: false, readAt });
-  return isTold ? whyRead(earlier, chain, { id, model, isLoading, tokens }) : null;
-}
-
-interface Turn {
-  readonly chain: PromptChain;
-  /** Of the upstream or machine. */
-  readonly id: string;
-  readonly tokens: Tokens;
-  readonly call: Pick<UpstreamCall, 'model' | 'isLoading'>;
-  /** In clock ticks. */
-  readonly readAt: number;
+  known.setAll('turns', names, {
+    model: call.model,
+    keys,
+    tools,
+    input,
+    isUnloaded: false,
+    readAt,
+  });
+  return isTold ? whyRead(earlier, turn) : null;
 }
 
 /** The index of the last prefix that an earlier turn had as well; -1: not even the first. */
