@@ -2,10 +2,10 @@ import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { type JsonAnswer, sendAdjusted, type CallResult } from './exchange.ts';
+import { type JsonAnswer, sendAdjusted } from './exchange.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
-import { type ChatRequest, isBadRequest, parseChatRequest } from '../protocols/chat-request.ts';
+import { type ChatRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
 import { tokenCounts } from '../protocols/usage.ts';
 import { saysLoading } from './refusals.ts';
@@ -17,8 +17,6 @@ export interface TestDeps {
   readonly memory: Memory;
 }
 
-/** Reasoning models spend a few tokens before the first of their answer. */
-const MAX_TOKENS = 16;
 /** Somebody waits for it in the window; a cold start of `ondemand` may take as long as its own timeout. */
 const MAX_TEST_MS = 30_000;
 
@@ -62,22 +60,22 @@ export async function testUpstream(
   const about = { isCompletion: true, provider, model };
   if (seen.kind === 'answer')
     return { ...about, result: answered(seen, call, { startedAt, totalMs }), failure: null };
-  const failure = refused(seen, call, clock.now());
+  if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled')
+    throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
+  const failure = classify(seen, call, clock.now());
   return { ...about, result: { ok: false, ...shown(failure), totalMs }, failure };
 }
 
 const NEVER = new AbortController().signal;
 
-const REQUEST = requestFor('Reply with OK.');
+const QUESTION = {
+  messages: [{ role: 'user', content: 'Reply with OK.' }],
+  // Reasoning models spend a few tokens before the first of their answer.
+  max_tokens: 16,
+};
 
-function requestFor(content: string): ChatRequest {
-  const messages = [{ role: 'user', content }];
-  const request = parseChatRequest(
-    Buffer.from(JSON.stringify({ messages, max_tokens: MAX_TOKENS })),
-  );
-  if (isBadRequest(request)) throw new Error(request.message);
-  return request;
-}
+/** A body of the gateway's own is never a bad one. */
+const REQUEST = parseChatRequest(Buffer.from(JSON.stringify(QUESTION))) as ChatRequest;
 
 function answered(
   { body, contentAt }: JsonAnswer,
@@ -95,17 +93,6 @@ function answered(
     promptTokens: told?.input ?? null,
     completionTokens: told?.output ?? null,
   };
-}
-
-function refused(
-  seen: Exclude<CallResult, JsonAnswer>,
-  call: UpstreamCall,
-  nowMs: number,
-): Failure {
-  if (seen.kind === 'stream' || seen.kind === 'bytes' || seen.kind === 'cancelled') {
-    throw new Error(`a test is neither relayed nor cancelled: ${seen.kind}`);
-  }
-  return classify(seen, call, nowMs);
 }
 
 function shown({ reason, detail, said }: Failure) {
