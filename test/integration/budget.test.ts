@@ -43,7 +43,7 @@ test('a caller whose only upstream is out of money budget gets a 503, and never 
     upstream: 'none',
     reason: expect.stringContaining('hosted_a=budget') as unknown,
   });
-  expect(answer.text).toContain('its budget is spent');
+  expect(answer.text).toContain('had spent its budget');
   expect(gateway.host.snapshot().status.ok).toBe(false);
 });
 
