@@ -1,41 +1,32 @@
 import type { WriteOutcome } from '../../platform/database/client.ts';
-import type { AgentRecord, Check, ProviderEvent, VerificationState } from '#shared/provider.ts';
+import { z } from 'zod';
+import { agentRecordSchema, providerEventSchema, providerSchema } from '#shared/provider.ts';
 
-/** A provider as stored. Times are wall-clock ms since the epoch. */
-export interface StoredProvider {
-  readonly id: string;
-  /** The 32 raw bytes of the ed25519 public key, base64url. */
-  readonly publicKey: string;
-  /** Salt of the agent's bearer token, which is HMAC(gateway secret, id + salt): the database holds no secret. */
-  readonly tokenSalt: string;
-  readonly enrolledAt: number;
-  /** The highest sequence accepted. */
-  readonly sequence: number;
-  /** As last sent; null before the first heartbeat. */
-  readonly record: AgentRecord | null;
-  readonly lastHeartbeatAt: number | null;
-  readonly lastHeartbeatIp: string;
-  readonly heartbeatCount: number;
-  readonly verification: StoredVerification;
-}
+/** Range of a Date (ECMA-262, 21.4.1.1). */
+const wallMs = z.int().min(0).max(8.64e15);
+const count = z.int().nonnegative();
 
 /** The result of the last verification run, with what scheduling needs. */
-export interface StoredVerification {
-  readonly state: Exclude<VerificationState, 'verifying'>;
-  readonly checks: readonly Check[];
-  readonly lastCheckAt: number | null;
-  /** When a test inference last passed. */
-  readonly lastInferenceAt: number | null;
-  /** Consecutive failed runs. */
-  readonly failedRuns: number;
-  /**
-   * Where routing reaches the machine, as in `http://192.168.1.20:3001`; null if it must not. A `pending` machine keeps
-   * it while only its models have changed since it was verified.
-   */
-  readonly address: string | null;
-  /** The `owned_by` of its model, which identifies the engine; left out while unknown. */
-  readonly ownedBy?: string;
-}
+const verificationSchema = z
+  .object({
+    state: z.enum(['verified', 'pending', 'failed']),
+    checks: providerSchema.shape.verification.shape.checks.readonly(),
+    lastCheckAt: wallMs.nullable(),
+    /** When a test inference last passed. */
+    lastInferenceAt: wallMs.nullable(),
+    /** Consecutive failed runs. */
+    failedRuns: count,
+    /**
+     * Where routing reaches the machine, as in `http://192.168.1.20:3001`; null if it must not. A `pending` machine keeps
+     * it while only its models have changed since it was verified.
+     */
+    address: z.string().nullable(),
+    /** The `owned_by` of its model, which identifies the engine; left out while unknown. */
+    ownedBy: z.string().exactOptional(),
+  })
+  .readonly();
+
+export type StoredVerification = z.infer<typeof verificationSchema>;
 
 /** The verification before the first run, and after a change that invalidates the last one. */
 export const UNVERIFIED: StoredVerification = {
@@ -47,6 +38,31 @@ export const UNVERIFIED: StoredVerification = {
   address: null,
 };
 
+/**
+ * A provider as stored. Times are wall-clock ms since the epoch. A record or verification that cannot be read is treated
+ * as missing: the next heartbeat and check restore it, while a lost enrolment would need a person.
+ */
+export const storedProviderSchema = z
+  .object({
+    id: z.string().min(1),
+    /** The 32 raw bytes of the ed25519 public key, base64url. */
+    publicKey: z.string().min(1),
+    /** Salt of the agent's bearer token, which is HMAC(gateway secret, id + salt): the database holds no secret. */
+    tokenSalt: z.string().min(1),
+    enrolledAt: wallMs,
+    /** The highest sequence accepted. */
+    sequence: count,
+    lastHeartbeatAt: wallMs.nullable(),
+    lastHeartbeatIp: z.string(),
+    heartbeatCount: count,
+    /** As last sent; null before the first heartbeat. */
+    record: agentRecordSchema.nullable().catch(null),
+    verification: verificationSchema.catch(UNVERIFIED),
+  })
+  .readonly();
+
+export type StoredProvider = z.infer<typeof storedProviderSchema>;
+
 /** An unused enrolment token; only its digest is stored. */
 export interface StoredEnrollment {
   /** Hex SHA-256 of the token. */
@@ -54,12 +70,16 @@ export interface StoredEnrollment {
   readonly expiresAt: number;
 }
 
-export interface StoredEvent {
-  readonly providerId: string;
-  readonly at: number;
-  readonly kind: ProviderEvent['kind'];
-  readonly text: string;
-}
+export const storedEventSchema = z
+  .object({
+    providerId: z.string(),
+    at: wallMs,
+    kind: providerEventSchema.shape.kind,
+    text: z.string(),
+  })
+  .readonly();
+
+export type StoredEvent = z.infer<typeof storedEventSchema>;
 
 /**
  * `changed`: a heartbeat after which the machine must be verified again. `own`: anything of the machine that the gateway

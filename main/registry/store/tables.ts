@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Log } from '../../platform/log.ts';
-import { eventsIn, PROVIDER_COLUMNS, providerOf, providerRow } from './rows.ts';
+import { eventsIn, PROVIDER_COLUMNS, providerOf, providerRow, type Row } from './rows.ts';
 import {
   EVENTS_KEPT,
   type OpenedStore,
@@ -48,13 +48,13 @@ export type RegistryOperations = ReturnType<typeof registryOperations>;
 
 export function registryOperations(db: Database) {
   const apply = createApply(db);
-  const providers = db.prepare('SELECT * FROM providers');
+  const providers = db.prepare<[], Row>('SELECT * FROM providers');
   const enrollments = db.prepare<[], StoredEnrollment>(
     'SELECT digest, expires_at AS expiresAt FROM enrollments',
   );
   const documents = db.prepare<[], [string, string]>('SELECT name, json FROM documents').raw();
   const events = db.prepare(
-    'SELECT provider_id, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
+    'SELECT provider_id AS providerId, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
   );
   return {
     reads: {

@@ -199,7 +199,7 @@ export async function readEvents(
   limit: number,
 ): Promise<readonly StoredEvent[]> {
   const { rows } = await database.query(
-    `SELECT provider_id, at::float8, kind, text FROM inglenook.events WHERE provider_id = $1
+    `SELECT provider_id AS "providerId", at::float8, kind, text FROM inglenook.events WHERE provider_id = $1
      ORDER BY id DESC LIMIT $2`,
     [providerId, Math.max(0, Math.min(limit, EVENTS_KEPT))],
   );
