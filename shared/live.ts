@@ -1,6 +1,7 @@
 import type { Judgement, Sightings } from './condition.ts';
 import type { UpstreamId } from './ids.ts';
 import { OUTRUN } from './reasons.ts';
+import type { VerificationState } from './provider.ts';
 import type { AttemptRow, RequestRow } from './request-row.ts';
 import type { StatusReport } from './status.ts';
 
@@ -49,13 +50,8 @@ export interface LoadRange {
 }
 
 /** Figures of the registry; `revision` changes whenever one of its records does. */
-export interface ProvidersSummary {
+export interface ProvidersSummary extends Readonly<Record<VerificationState | 'count', number>> {
   readonly revision: number;
-  readonly count: number;
-  readonly verified: number;
-  readonly pending: number;
-  readonly verifying: number;
-  readonly failed: number;
   /** Machines that routing may choose now. */
   readonly serving: number;
   /** Distinct models that these machines offer. */
@@ -64,34 +60,29 @@ export interface ProvidersSummary {
   readonly load: LoadRange | null;
 }
 
-export interface LiveSnapshot {
-  readonly kind: 'snapshot';
+interface LiveState {
   readonly status: StatusReport;
   /** Requests in progress per upstream. */
   readonly inFlight: Readonly<Record<UpstreamId, number>>;
   readonly sightings: Sightings;
   readonly judgement: Judgement;
-  /** Newest first. */
-  readonly requests: readonly RequestRow[];
   readonly app: AppInfo;
   readonly providers: ProvidersSummary;
   readonly outcomes: OutcomeCounts;
   readonly moves: readonly UnexplainedMove[];
 }
 
+export interface LiveSnapshot extends LiveState {
+  readonly kind: 'snapshot';
+  /** Newest first. */
+  readonly requests: readonly RequestRow[];
+}
+
 /** A change since the last event; fields that did not change are left out. */
-export interface LiveDelta {
+export interface LiveDelta extends Partial<LiveState> {
   readonly kind: 'delta';
-  readonly status?: StatusReport;
-  readonly inFlight?: Readonly<Record<UpstreamId, number>>;
-  readonly sightings?: Sightings;
-  readonly judgement?: Judgement;
   readonly upsert: readonly RequestRow[];
   readonly remove: readonly string[];
-  readonly app?: AppInfo;
-  readonly providers?: ProvidersSummary;
-  readonly outcomes?: OutcomeCounts;
-  readonly moves?: readonly UnexplainedMove[];
 }
 
 /** One event of `GET /api/v1/events`; at most four per second. */

@@ -48,52 +48,35 @@ export const HISTORY_RANGES = ['hour', 'day', 'week', 'month'] as const;
 export type HistoryRange = (typeof HISTORY_RANGES)[number];
 
 /** What is counted; times in milliseconds, money in billionths of the currency. */
-export interface UsageFigures {
-  /** Requests, or calls of one upstream. */
-  readonly calls: number;
-  readonly fallbacks: number;
-  readonly failures: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** The input tokens that were found in a cache; the others were read. */
-  readonly cachedTokens: number;
-  /** The tokens of input and output that no upstream reported. */
-  readonly estimatedTokens: number;
-  /** Sum over `firstTokens` calls, those whose answers were streamed. */
-  readonly firstTokenMs: number;
-  readonly firstTokens: number;
-  /** The time from first to last token, over the calls with a rate. */
-  readonly outputMs: number;
-  /** Output tokens of those calls after their first. */
-  readonly timedTokens: number;
-  readonly spentNano: number;
-  /** What the tokens of `local` would have cost. */
-  readonly savedNano: number;
-  /** Thousandths of a joule that the GPUs took for the tokens of `local`; nothing where it is unknown. */
-  readonly energyMj: number;
-  /** What that cost; to be taken off what was saved. */
-  readonly energyNano: number;
-}
-
-export type FigureName = keyof UsageFigures;
-
 export const FIGURE_NAMES = [
+  /** Requests, or calls of one upstream. */
   'calls',
   'fallbacks',
   'failures',
   'inputTokens',
   'outputTokens',
+  /** The input tokens that were found in a cache; the others were read. */
   'cachedTokens',
+  /** The tokens of input and output that no upstream reported. */
   'estimatedTokens',
+  /** Sum over `firstTokens` calls, those whose answers were streamed. */
   'firstTokenMs',
   'firstTokens',
+  /** The time from first to last token, over the calls with a rate. */
   'outputMs',
+  /** Output tokens of those calls after their first. */
   'timedTokens',
   'spentNano',
+  /** What the tokens of `local` would have cost. */
   'savedNano',
+  /** Thousandths of a joule that the GPUs took for the tokens of `local`; nothing where it is unknown. */
   'energyMj',
+  /** What that cost; to be taken off what was saved. */
   'energyNano',
-] as const satisfies readonly FigureName[];
+] as const;
+
+export type FigureName = (typeof FIGURE_NAMES)[number];
+export type UsageFigures = Readonly<Record<FigureName, number>>;
 
 /** Totals of an upstream's calls in the range. */
 export interface HistoryPart {
