@@ -29,11 +29,9 @@ import {
   judgeModels,
   MISSING,
   NOT_ASKED,
-  ownerOf,
   PASSED,
   type ProvedAddress,
   rankOf,
-  reportsNoModel,
   SPARED,
 } from './judgements.ts';
 
@@ -203,14 +201,11 @@ async function probeHealth(candidate: AddressCandidate, probing: Probing): Promi
     path: `/health?nonce=${nonce}`,
     token: null,
   });
-  const judgement = judgeHealth(answer, { id: subject.id, key, nonce });
+  const { isUnloaded = false, ...judgement } = judgeHealth(answer, { id: subject.id, key, nonce });
   const reached = { source, latencyMs, address: routingAddress(to) };
   return {
     finding: findingOf(CHECKS.health, judgement, { latencyMs, detail, reached }),
-    proved:
-      judgement.result === 'passed'
-        ? { origin, to, reached, isUnloaded: reportsNoModel(answer) }
-        : null,
+    proved: judgement.result === 'passed' ? { origin, to, reached, isUnloaded } : null,
   };
 }
 
@@ -265,9 +260,7 @@ async function probeModels(
     return findingOf(CHECKS.model, failure('the machine reports no current_model'));
   const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH, token });
   const detail = `GET ${origin}${MODELS_PATH}`;
-  const owner = ownerOf(answer, model);
-  const about = { latencyMs, detail, reached, ...(owner === null ? {} : { ownedBy: owner }) };
-  return findingOf(CHECKS.model, judgeModels(answer, model), about);
+  return findingOf(CHECKS.model, judgeModels(answer, model), { latencyMs, detail, reached });
 }
 
 interface Question {

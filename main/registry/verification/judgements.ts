@@ -7,7 +7,13 @@ import { parseJson } from '../../platform/json.ts';
 import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import { type CandidateSource, readable } from './candidates.ts';
 
-const healthSchema = z.object({ status: z.string(), id: z.string(), signature: z.string() });
+const healthSchema = z.object({
+  status: z.string(),
+  id: z.string(),
+  signature: z.string(),
+  /** Null: the engine has no model loaded. */
+  model: z.unknown().optional(),
+});
 const modelSchema = z.object({ id: z.string(), owned_by: z.string().optional().catch(undefined) });
 const modelsSchema = z.object({ data: z.array(modelSchema) });
 const completionSchema = z.object({ choices: z.array(z.looseObject({})).min(1) });
@@ -21,17 +27,14 @@ interface ExpectedIdentity {
   readonly nonce: string;
 }
 
-/** Whether `/health` reports that the engine has no model loaded; a missing field does not count. */
-export function reportsNoModel(answer: FetchResult): boolean {
-  if (answer.kind !== 'response') return false;
-  return z.object({ model: z.null() }).safeParse(parseJson(answer.body.toString('utf8'))).success;
-}
-
 /** Words by which engines report that they are not ready yet (llama.cpp, vLLM, SGLang, TGI). */
 const LOADING = /\b(loading|starting|warming)\b/i;
 
 /** Judges the answer to `GET /health?nonce=`, its signature before its content. */
-export function judgeHealth(answer: FetchResult, expected: ExpectedIdentity): CheckJudgement {
+export function judgeHealth(
+  answer: FetchResult,
+  expected: ExpectedIdentity,
+): CheckJudgement & { readonly isUnloaded?: boolean } {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));
   const health = healthSchema.safeParse(json).data;
@@ -43,7 +46,7 @@ export function judgeHealth(answer: FetchResult, expected: ExpectedIdentity): Ch
   if (LOADING.test(health.status)) return { result: 'loading', error: 'the engine is loading' };
   if (answer.status !== 200) return failure(statusWords(answer));
   if (health.status !== 'ok') return failure(`status is "${readable(health.status)}"`);
-  return PASSED;
+  return { ...PASSED, isUnloaded: health.model === null };
 }
 
 export function judgeInference(answer: FetchResult): CheckJudgement {
@@ -55,9 +58,11 @@ export function judgeInference(answer: FetchResult): CheckJudgement {
 
 export function judgeModels(answer: FetchResult, model: string): CheckJudgement {
   return judgeEngineAnswer(answer, (json) => {
-    const ids = modelsSchema.safeParse(json).data?.data.map(({ id }) => id);
-    if (ids === undefined) return failure('not a list of models');
-    if (ids.includes(model)) return PASSED;
+    const models = modelsSchema.safeParse(json).data?.data;
+    if (models === undefined) return failure('not a list of models');
+    const ids = models.map(({ id }) => id);
+    const owner = models.find(({ id }) => id === model)?.owned_by?.slice(0, MAX_OWNER_LENGTH);
+    if (ids.includes(model)) return { ...PASSED, ...(owner !== undefined && { ownedBy: owner }) };
     const error = `model "${readable(model)}" not listed (lists ${listed(ids)})`;
     return { result: 'model_mismatch', error };
   });
@@ -75,14 +80,6 @@ function judgeEngineAnswer(
 
 /** Engines send one word; anything longer is truncated. */
 const MAX_OWNER_LENGTH = 100;
-
-/** The `owned_by` of a listed model; null if the list has none. */
-export function ownerOf(answer: FetchResult, model: string): string | null {
-  if (answer.kind !== 'response') return null;
-  const models = modelsSchema.safeParse(parseJson(answer.body.toString('utf8'))).data?.data ?? [];
-  const owner = models.find(({ id }) => id === model)?.owned_by;
-  return owner === undefined ? null : owner.slice(0, MAX_OWNER_LENGTH);
-}
 
 /** Judges the engine by the last heartbeat. */
 export function judgeEngine({ status, code }: AgentRecord['engine_health']): CheckJudgement {
@@ -182,7 +179,6 @@ export interface Finding {
   readonly reached: ProvedAddress | null;
   /** Whether it was taken over from an earlier run. */
   readonly carried: boolean;
-  /** The `owned_by` of the model that was searched for. */
   readonly ownedBy?: string;
 }
 
@@ -190,19 +186,20 @@ export interface Finding {
 export interface CheckJudgement {
   readonly result: CheckResult;
   readonly error: string;
+  /** The `owned_by` of the model that was searched for, if the list has it. */
+  readonly ownedBy?: string;
 }
 
 interface Circumstances {
   readonly latencyMs?: number;
   readonly detail?: string;
   readonly reached?: ProvedAddress;
-  readonly ownedBy?: string;
 }
 
 export function findingOf(
   name: CheckName,
-  { result, error }: CheckJudgement,
-  { latencyMs, detail, reached, ownedBy }: Circumstances = {},
+  { result, error, ownedBy }: CheckJudgement,
+  { latencyMs, detail, reached }: Circumstances = {},
 ): Finding {
   const passed = result === 'passed';
   const check = {
