@@ -100,23 +100,18 @@ export function isOllamaPath(url: string): boolean {
   );
 }
 
-/** The body for an error; OpenAI's shape unless another is asked for. */
-export function errorBody(error: HttpError, shape?: 'openai'): ErrorBody;
-export function errorBody(error: HttpError, shape: ErrorShape, requestId?: string | null): object;
-export function errorBody(
-  error: HttpError,
-  shape: ErrorShape = 'openai',
-  requestId: string | null = null,
-): object {
+export function errorBody(error: HttpError, shape: ErrorShape, requestId: string | null): object {
   switch (shape) {
     case 'openai':
-      return errorBodyFrom(error, 'gateway');
+      return openaiError(error);
     case 'anthropic':
       return anthropicError(error, requestId);
     case 'ollama':
       return { error: error.message, src: 'gateway' };
   }
 }
+
+export const openaiError = (error: HttpError): ErrorBody => errorBodyFrom(error, 'gateway');
 
 /** Of Anthropic's API; in a stream, the event as well. */
 export function anthropicError(

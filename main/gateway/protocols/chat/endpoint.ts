@@ -1,6 +1,6 @@
 import { parseJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
-import { errorBody } from '../../http/errors.ts';
+import { openaiError } from '../../http/errors.ts';
 import { chunksOf, createAssembly } from '../assembly.ts';
 import { substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
@@ -104,5 +104,5 @@ function lastRole(body: JsonBody): string {
 
 /** An error object in place of a chunk, without a `[DONE]` after it. */
 function errorChunk(error: HttpError): string {
-  return `data: ${JSON.stringify(errorBody(error, 'openai'))}\n\n`;
+  return `data: ${JSON.stringify(openaiError(error))}\n\n`;
 }

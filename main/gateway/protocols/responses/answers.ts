@@ -11,7 +11,7 @@ import type {
   FunctionName,
   TranslatedExchange,
 } from '../translation/translation.ts';
-import { errorBody } from '../../http/errors.ts';
+import { openaiError } from '../../http/errors.ts';
 import { itemId, NOT_ENCRYPTED } from './history.ts';
 
 /** Settings of a request that its answer repeats, with their defaults. */
@@ -323,7 +323,7 @@ export class ResponseSteps implements AnswerSteps {
 
 /** Flat, and nested in `error`, on which OpenAI's clients throw: OpenAI sends either. */
 export function errorFields(given: HttpError) {
-  const { error, src } = errorBody(given);
+  const { error, src } = openaiError(given);
   const { message, code, param } = error;
   return { message, code, param, error, src };
 }
