@@ -90,7 +90,7 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
-  const { clock, memory, config, http, pickLocal, machines } = deps;
+  const { clock, memory, config, http, log, pickLocal, machines } = deps;
   const counters = createCounters();
   const moves = createMoves(clock, () => config().gateway.currency);
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
@@ -119,8 +119,22 @@ export function createMonitor(deps: MonitorDeps) {
     state.changed();
     feed.changed();
   });
-  const counting = createCounting(deps, () => feed.changed());
-  const { budgets, usage } = counting;
+  const { part, before, rows: earlier } = deps.usage;
+  const budgets = createBudgets(before.spent, {
+    clock,
+    config,
+    log,
+    changed: () => feed.changed(),
+  });
+  const limitsOf = (key: string) => deps.keys.limitsOf(key);
+  const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
+  const usage = createUsageRecorder(part, {
+    clock,
+    config,
+    budgets,
+    keyLimits,
+    joulesPerToken: (id, model) => joulesPerTokenIn(machines.energyOf(id), model),
+  });
   const saved = { counters, memory, warmup };
   const state = deps.keep(() => {
     circuits.saved();
@@ -151,7 +165,7 @@ export function createMonitor(deps: MonitorDeps) {
     });
   const logs = createRequestLogs({
     clock,
-    log: deps.log,
+    log,
     memory,
     routed: machines.routed,
     nameOf: machines.nameOf,
@@ -160,7 +174,7 @@ export function createMonitor(deps: MonitorDeps) {
     listener: feed,
     usage,
     unsaved: state.changed,
-    earlier: deps.usage.rows,
+    earlier,
   });
   return {
     logs,
@@ -169,7 +183,9 @@ export function createMonitor(deps: MonitorDeps) {
     counters,
     warmup,
     feed,
-    ...counting,
+    budgets,
+    keyLimits,
+    usage,
     /** Something that outlives a restart has changed. */
     unsaved: () => state.changed(),
     status,
@@ -179,23 +195,6 @@ export function createMonitor(deps: MonitorDeps) {
       await usage.close();
     },
   };
-}
-
-function createCounting(
-  { clock, config, log, keys, machines, usage: { part, before } }: MonitorDeps,
-  changed: () => void,
-) {
-  const budgets = createBudgets(before.spent, { clock, config, log, changed });
-  const limitsOf = (key: string) => keys.limitsOf(key);
-  const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
-  const usage = createUsageRecorder(part, {
-    clock,
-    config,
-    budgets,
-    keyLimits,
-    joulesPerToken: (id, model) => joulesPerTokenIn(machines.energyOf(id), model),
-  });
-  return { budgets, keyLimits, usage };
 }
 
 interface ChecksDeps {
