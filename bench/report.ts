@@ -46,9 +46,9 @@ export type Rows = readonly (readonly string[])[];
 
 /** What a part of the bench brought. */
 export interface Report {
-  /** Words before the tables. */
+  /** Words before the table. */
   readonly intro: string;
-  readonly tables: readonly Rows[];
+  readonly table: Rows;
   /** Words that are printed only. */
   readonly notes: readonly string[];
   readonly bounds: readonly Bound[];
@@ -66,11 +66,8 @@ const boundRows = (bounds: readonly Bound[]): Rows => [
 ];
 
 /** A report as it is printed. */
-export function reportText({ intro, tables, notes, bounds }: Report): string {
-  const boundsText = bounds.length === 0 ? '' : tableText(boundRows(bounds));
-  const all = [intro, ...tables.map(tableText), ...notes, boundsText];
-  return all.filter((text) => text !== '').join('\n\n');
-}
+export const reportText = ({ intro, table, notes, bounds }: Report): string =>
+  [intro, tableText(table), ...notes, tableText(boundRows(bounds))].join('\n\n');
 
 /** A table of Markdown, for docs/contributing/benchmarks.md. */
 function tableText([head = [], ...rows]: Rows): string {

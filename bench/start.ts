@@ -38,21 +38,13 @@ export async function start(
   const rows = Object.keys(later[0] ?? {}) as (keyof StartFigures)[];
   return {
     intro: 'Medians of the starts.',
-    tables: [
-      [
-        ['', 'first start', 'later starts'],
-        ...rows.map((row) => [row, ...[first, later].map((all) => middle(all, row).toFixed(1))]),
-      ],
+    table: [
+      ['', 'first start', 'later starts'],
+      ...rows.map((row) => [row, ...[first, later].map((all) => middle(all, row).toFixed(1))]),
     ],
     notes: [],
     bounds: [
-      bound(
-        'start to the sign-in link',
-        ' ms',
-        middle(later, 'to the sign-in link, ms'),
-        3000,
-        300,
-      ),
+      bound('start to sign-in link', ' ms', middle(later, 'to the sign-in link, ms'), 3000, 300),
       bound('first request after it', ' ms', middle(later, 'first request, ms'), 500, 15),
       bound('RSS at rest', ' MB', middle(later, 'RSS at rest, MB'), 150, 120),
     ],

@@ -70,13 +70,11 @@ async function runJob(job: Job): Promise<Outcome> {
 }
 
 async function within(ms: number, work: readonly Promise<void>[]): Promise<void> {
-  const over = new AbortController();
-  const late = pause(ms, null, { signal: over.signal }).then(() => {
+  const late = pause(ms, null, { ref: false }).then(() => {
     throw new Error(`no answer within ${ms} ms`);
   });
   late.catch(() => {});
   await Promise.race([Promise.all(work), late]);
-  over.abort();
 }
 
 process.on('message', (job: Job) => {

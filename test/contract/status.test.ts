@@ -162,35 +162,21 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
   },
 );
 
-test.each([
-  ['k'.repeat(5), '…'],
-  [`abc${'k'.repeat(12)}wxyz`, '…'],
-  [`abc${'k'.repeat(13)}wxyz`, 'abc…wxyz'],
-  [`sk-proj-${'k'.repeat(150)}wxyz`, 'sk-…wxyz'],
-])('the key %s is previewed as %s', async (key, preview) => {
-  const gateway = await startControlled({ HOSTED_A_BASE_URL: NOWHERE, HOSTED_A_API_KEY: key });
-  const [, hosted, other] = (await gateway.status()).upstreams;
-  expect([hosted?.hasKey, hosted?.apiKeyPreview]).toEqual([true, preview]);
-  expect([other?.hasKey, other?.apiKeyPreview]).toEqual([false, null]);
-});
-
-test('headers are listed by name with their values masked, and left out if there are none', async () => {
-  const gateway = await startControlled({ HOSTED_A_HEADERS: '{"X-Org":"blue","X-Api":"hunter2"}' });
-  const [, a, b] = (await gateway.status()).upstreams;
-  expect(a?.headers).toEqual({ 'X-Org': '…', 'X-Api': '…' });
-  expect(b).not.toHaveProperty('headers');
-});
-
-test.each([
-  ['https://user:pass@api.example.com/v1', 'https://…@api.example.com/v1'],
-  ['https://token@api.example.com/', 'https://…@api.example.com'],
-  ['https://api.example.com:8443/v1/?key=hunter2', 'https://api.example.com:8443/v1?…'],
-])('the address %s is shown as %s', async (baseUrl, shown) => {
+test('keys, headers and addresses are shown masked in the status report', async () => {
   const gateway = await startControlled({
-    LOCAL_ENGINE_URL: baseUrl.replace(/api\.example\.com(:\d+)?/, '127.0.0.1:9'),
-    HOSTED_A_BASE_URL: baseUrl,
+    LOCAL_ENGINE_URL: 'http://token@127.0.0.1:9/',
+    HOSTED_A_BASE_URL: 'https://user:pass@api.example.com:8443/v1/?key=hunter2',
+    HOSTED_A_API_KEY: `sk-proj-${'k'.repeat(150)}wxyz`,
+    HOSTED_A_HEADERS: '{"X-Org":"blue","X-Api":"hunter2"}',
   });
-  const [local, hosted] = (await gateway.status()).upstreams;
-  expect(hosted?.baseUrl).toBe(shown);
-  expect(local?.baseUrl).toBe(shown.replace(/api\.example\.com(:\d+)?/, '127.0.0.1:9'));
+  const [local, a, b] = (await gateway.status()).upstreams;
+  expect(local?.baseUrl).toBe('http://…@127.0.0.1:9');
+  expect(a).toMatchObject({
+    baseUrl: 'https://…@api.example.com:8443/v1?…',
+    hasKey: true,
+    apiKeyPreview: 'sk-…wxyz',
+    headers: { 'X-Org': '…', 'X-Api': '…' },
+  });
+  expect(b).toMatchObject({ hasKey: false, apiKeyPreview: null });
+  expect(b).not.toHaveProperty('headers');
 });

@@ -30,8 +30,8 @@ const STREAMS: readonly [name: string, text: string][] = [
   ['CRLF', withCrlf(ROLE + A + STOP + DONE)],
   ['CR', (A + STOP + DONE).replaceAll('\n', '\r')],
   [
-    'comments, names, ids and data over two lines',
-    `: hi\n\nevent: x\nid: 1\n${A.replace(',', ',\ndata: ')}${STOP}${DONE}`,
+    'comments, pings, names, ids and data over two lines',
+    `${ROLE}: hi\n\nevent: ping\ndata: {}\n\nretry: 7\n\nevent: x\nid: 1\n${A.replace(',', ',\ndata: ')}${STOP}${DONE}`,
   ],
   ['CRLF and no [DONE]', withCrlf(A + STOP)],
   ['an error among the events', `${A}data: {"error":{"message":"no"}}\n\n${A}`],

@@ -87,13 +87,19 @@ test('a caller that reads nothing loses its upstream call with its connection, w
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
 });
 
-test('a caller that does not read a translated answer stops the upstream too, and aborts it when it leaves', async () => {
+/** A response is under way that is translated from such a flood. */
+async function startTranslated() {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
   const { upstream, gateway } = await startChatOnly(script);
   const caller = await openWire(gateway.url, false);
   const before = liveBytes();
   caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
   const { gone } = await upstream.call(1);
+  return { sent, gateway, caller, before, gone };
+}
+
+test('a caller that does not read a translated answer stops the upstream too, and aborts it when it leaves', async () => {
+  const { sent, gateway, caller, before, gone } = await startTranslated();
   caller.pause();
   expect(await settled(gateway, () => sent.bytes)).toBeLessThan(TOTAL_BYTES);
   expect(liveBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
@@ -102,11 +108,7 @@ test('a caller that does not read a translated answer stops the upstream too, an
 });
 
 test('a translated answer without end is broken off before it fills the memory', async () => {
-  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
-  const { upstream, gateway } = await startChatOnly(script);
-  const caller = await openWire(gateway.url, false);
-  caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
-  const { gone } = await upstream.call(1);
+  const { sent, gateway, gone } = await startTranslated();
   await gone;
   expect(sent.bytes).toBeLessThan(TOTAL_BYTES);
   await turns(gateway);

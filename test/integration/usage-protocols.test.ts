@@ -1,20 +1,16 @@
 import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
 import { chatStream } from '../support/client.ts';
-import { send } from '../support/http.ts';
+import { postJson } from '../support/http.ts';
 import { STREAM_PROTOCOLS, settingsFor, eventsOf } from '../support/protocols.ts';
 import { chunk, DONE, json, ROLE, type Script, sse, STOP } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
+import { usageOf } from '../support/usage.ts';
 
 const TOLD: Tokens = { input: 11, output: 5, cached: 4, estimated: false };
 
-const CHAT_USAGE = {
-  prompt_tokens: 11,
-  completion_tokens: 5,
-  total_tokens: 16,
-  prompt_tokens_details: { cached_tokens: 4 },
-};
+const CHAT_USAGE = usageOf(11, 5, 4);
 const RESPONSE_USAGE = {
   input_tokens: 11,
   output_tokens: 5,
@@ -73,10 +69,8 @@ const WAYS = DIALECTS.flatMap((dialect) =>
 
 test.for(WAYS)('the usage of $title is counted once', async (way) => {
   const { gateway } = await startBefore({ a: speaks(way) }, way.settings);
-  const body = JSON.stringify({ ...way.body, stream: way.stream });
-  const headers = { 'content-type': 'application/json' };
-  const { status } = await send(`${gateway.url}${way.path}`, { method: 'POST', body, headers });
-  expect(status).toBe(200);
+  const body = { ...way.body, stream: way.stream };
+  expect((await postJson(gateway.url + way.path, body)).status).toBe(200);
   const [row] = gateway.host.snapshot().requests;
   expect(row?.tokens).toEqual(TOLD);
   expect(row?.attempts.map(({ tokens }) => tokens)).toEqual([TOLD]);
@@ -94,41 +88,18 @@ test('a stream whose upstream tells of its prompt alone counts its events as out
 
 const VECTORS = { model: 'm', data: [{ index: 0, embedding: [0.25] }] };
 const SCORES = { model: 'm', results: [{ index: 0, relevance_score: 0.5 }] };
+const INPUT = { prompt_tokens: 11, total_tokens: 11 };
 const INPUT_ONLY = { ...TOLD, output: 0, cached: 0 };
 
-test.for([
-  {
-    name: 'embeddings',
-    body: { model: 'm', input: 'a' },
-    whole: { ...VECTORS, usage: { prompt_tokens: 11, total_tokens: 11 } },
-    tokens: INPUT_ONLY,
-  },
-  {
-    name: 'rerank',
-    body: { model: 'm', query: 'q', documents: ['a'] },
-    whole: { ...SCORES, usage: { total_tokens: 11 } },
-    tokens: INPUT_ONLY,
-  },
-  {
-    name: 'embeddings',
-    body: { model: 'm', input: 'a' },
-    whole: VECTORS,
-    // The request in bytes by four.
-    tokens: { input: 7, output: 0, cached: 0, estimated: true },
-  },
-  {
-    name: 'messages/count_tokens',
-    body: { model: 'm', messages: HI },
-    whole: { input_tokens: 11 },
-    tokens: null,
-  },
-])('the usage of an answer of $name is $tokens', async ({ name, body, whole, tokens }) => {
+test.for<readonly [name: string, body: object, whole: object, tokens: Tokens | null]>([
+  ['embeddings', { input: 'a' }, { ...VECTORS, usage: INPUT }, INPUT_ONLY],
+  ['rerank', { query: 'q', documents: ['a'] }, { ...SCORES, usage: INPUT }, INPUT_ONLY],
+  // The request in bytes by four.
+  ['embeddings', { input: 'a' }, VECTORS, { ...INPUT_ONLY, input: 7, estimated: true }],
+  ['messages/count_tokens', { messages: HI }, { input_tokens: 11 }, null],
+])('the usage of an answer of %s to %j is counted from %j', async ([name, body, whole, tokens]) => {
   const { gateway } = await startBefore({ a: json(200, whole) });
-  await send(`${gateway.url}/v1/${name}`, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  });
+  await postJson(`${gateway.url}/v1/${name}`, { model: 'm', ...body });
   const [row] = gateway.host.snapshot().requests;
   expect([row?.status, row?.tokens]).toEqual([200, tokens]);
 });
