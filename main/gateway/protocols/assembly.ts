@@ -130,18 +130,13 @@ function addFields(message: Fields, delta: Readonly<Json>): void {
 /** Lists of parts, and LiteLLM's and OpenRouter's of thoughts. */
 const IN_PIECES: ReadonlySet<string> = new Set(['content', 'thinking_blocks', 'reasoning_details']);
 
-/** Said once, and repeated by some engines: the first that is not empty stays. */
-const SAID_ONCE: ReadonlySet<string> = new Set(['id', 'type', 'name']);
-
-/** Arguments arrive in pieces. Below a call's `function` the last value counts. */
+/** Arguments arrive in pieces; of all else the last value that is not empty counts. */
 function merge(known: Fields, piece: Readonly<Json>, depth = 0): void {
   for (const [key, value] of Object.entries(piece)) {
     if (value === null || value === undefined) continue;
     if (key === 'arguments') known.addText(key, argumentsText(value));
     else if (isObject(value) && depth === 0) merge(known.inner(key), value, 1);
-    else if (SAID_ONCE.has(key)) {
-      if (!known.holds(key)) known.setLast(key, value);
-    } else if (value !== '' || !known.has(key)) known.setLast(key, value);
+    else setLast(known, key, value);
   }
 }
 

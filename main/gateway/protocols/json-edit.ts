@@ -44,8 +44,6 @@ const MAX_MEMBERS = 10_000;
 const MAX_ENDS = 4096;
 /** Each level takes a few bytes of memory. */
 const MAX_DEPTH = 1024 * 1024;
-/** Of a value that is no list; one for all. */
-const NO_LIST: List = { last: null, ends: [] };
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
@@ -63,9 +61,10 @@ export class JsonScan {
   /** Where the present member or element begins, and its colon; 0 before the first. */
   #start = 0;
   #colon = -1;
-  /** Where the present element of the member's list begins. */
+  /** Where the present element of the member's list begins, and what is known of those before it. */
   #inner = 0;
-  #list: List = NO_LIST;
+  #last: Span | null = null;
+  #ends: number[] = [];
 
   /** Goes on to the end of `bytes`, which are all that have come; false once they cannot become JSON. */
   push(bytes: Buffer): boolean {
@@ -123,9 +122,8 @@ export class JsonScan {
     const span = trimmed(bytes, this.#inner, at);
     this.#inner = at + 1;
     if (this.#nest[1] !== OPEN_BRACKET || span.start === span.end) return;
-    if (this.#list === NO_LIST) this.#list = { last: span, ends: [] };
-    this.#list.last = span;
-    if (this.#list.ends.length < MAX_ENDS) this.#list.ends.push(span.end);
+    this.#last = span;
+    if (this.#ends.length < MAX_ENDS) this.#ends.push(span.end);
   }
 
   /** Nothing may stand where nothing has to. */
@@ -138,17 +136,12 @@ export class JsonScan {
     const isFit = typeof key === 'string' && value.start < value.end;
     if (nameStart === last) this.#isFaulty ||= mustBe;
     else if (!isFit || this.members.length === MAX_MEMBERS) this.#isFaulty = true;
-    else this.members.push({ key, nameStart, ...value, ...this.#list });
+    else this.members.push({ key, nameStart, ...value, last: this.#last, ends: this.#ends });
     this.#start = end + 1;
     this.#colon = -1;
-    this.#list = NO_LIST;
+    this.#last = null;
+    this.#ends = [];
   }
-}
-
-/** What is known of the elements of a list. */
-interface List {
-  last: Span | null;
-  readonly ends: number[];
 }
 
 /** The quote at the end of a text that began before `from`; -1 if it has not come. */

@@ -142,19 +142,16 @@ export function watched(
 ): WatchedFrames {
   const events = eventsOf(frames);
   const taken: Buffer[] = [];
-  let areSame = true;
-  let index = 0;
-  for (const event of events) {
+  let sight = GOING;
+  for (const [index, event] of events.entries()) {
     const seen = see(event, index);
-    index += 1;
-    areSame &&= seen.event === event;
     if (seen.event !== null) taken.push(seen.event);
-    if (seen.sight !== GOING) {
-      const isWhole = areSame && index === events.length;
-      return { frames: isWhole ? frames : framesOf(taken), sight: seen.sight };
-    }
+    ({ sight } = seen);
+    if (sight !== GOING) break;
   }
-  return { frames: areSame ? frames : framesOf(taken), sight: GOING };
+  const areSame =
+    taken.length === events.length && taken.every((event, at) => event === events[at]);
+  return { frames: areSame ? frames : framesOf(taken), sight };
 }
 
 export const passing = (event: Buffer): EventView => ({ event, sight: GOING });

@@ -35,30 +35,28 @@ export function createItemMemory(maxBytes: number): ItemMemories {
 
   const sizeOf = (json: string) => json.length * 2 + OVERHEAD_BYTES;
 
-  function forget(id: string, json: string): void {
-    kept.delete(id);
-    bytes -= sizeOf(json);
+  function forget(key: string): void {
+    const json = kept.get(key);
+    if (json !== undefined) bytes -= sizeOf(json);
+    kept.delete(key);
   }
 
-  function keepOne(key: string, item: KeptItem): void {
-    const json = JSON.stringify(item);
-    const size = sizeOf(json);
-    if (size > maxBytes) return;
-    const before = kept.get(key);
-    if (before !== undefined) forget(key, before);
-    for (const [id, oldest] of kept) {
-      if (bytes + size <= maxBytes) break;
-      forget(id, oldest);
-    }
+  function keepOne(key: string, json: string): void {
+    if (sizeOf(json) > maxBytes) return;
+    forget(key);
     kept.set(key, json);
-    bytes += size;
+    bytes += sizeOf(json);
+    for (const oldest of kept.keys()) {
+      if (bytes <= maxBytes) break;
+      forget(oldest);
+    }
   }
 
   function of(caller: string | null): ItemMemory {
     const keyOf = (id: string) => JSON.stringify([caller, id]);
     return {
       keep(items) {
-        for (const item of items) keepOne(keyOf(item.id), item);
+        for (const item of items) keepOne(keyOf(item.id), JSON.stringify(item));
       },
       find(id) {
         const json = kept.get(keyOf(id));
