@@ -253,7 +253,7 @@ class Relay implements FlowReader {
     const { socket } = this.#res;
     socket?.cork();
     if (this.#plan.splice === null) this.#res.flushHeaders();
-    this.#take(first.held, first.chunks);
+    this.#take(first.held);
     socket?.uncork();
   }
 
@@ -276,9 +276,9 @@ class Relay implements FlowReader {
     else this.#flow.finish({ kind: 'broken', code, detail, error: null });
   }
 
-  #take(all: Frames, chunks?: readonly unknown[]): void {
+  #take(all: Frames): void {
     const { splice } = this.#plan;
-    const { frames, sight } = this.#watch.take(this.#hasIds ? withoutIds(all) : all, chunks);
+    const { frames, sight } = this.#watch.take(this.#hasIds ? withoutIds(all) : all);
     if (splice === null) {
       this.#forward(frames, sight);
       return;

@@ -41,8 +41,7 @@ export interface WatchedFrames {
 
 /** Finds the end and errors of a relayed stream, and puts right what a client's parser would throw on. */
 export interface StreamWatch {
-  /** `chunks`: of the events at the beginning, what was parsed and judged already; undefined for each that was not. */
-  take(frames: Frames, chunks?: readonly unknown[]): WatchedFrames;
+  take(frames: Frames): WatchedFrames;
   /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
   readonly isFinished: boolean;
   /** Whether the events last taken, or later ones, may report the usage. */
@@ -72,12 +71,10 @@ export class ChunkWatch implements StreamWatch {
     this.#choices = choices;
   }
 
-  take(frames: Frames, chunks: readonly unknown[] = []): WatchedFrames {
-    if (this.#isUsual(frames)) return { frames, sight: GOING };
-    return watched(frames, (event, index) => {
-      const chunk = chunks[index];
-      return isObject(chunk) ? this.#repaired(event, chunk) : this.#see(event);
-    });
+  take(frames: Frames): WatchedFrames {
+    return this.#isUsual(frames)
+      ? { frames, sight: GOING }
+      : watched(frames, (event) => this.#see(event));
   }
 
   #isUsual({ bytes, ends }: Frames): boolean {
@@ -136,15 +133,12 @@ export interface EventView {
 }
 
 /** Each event as it is seen, up to the end. */
-export function watched(
-  frames: Frames,
-  see: (event: Buffer, index: number) => EventView,
-): WatchedFrames {
+export function watched(frames: Frames, see: (event: Buffer) => EventView): WatchedFrames {
   const events = eventsOf(frames);
   const taken: Buffer[] = [];
   let sight = GOING;
-  for (const [index, event] of events.entries()) {
-    const seen = see(event, index);
+  for (const event of events) {
+    const seen = see(event);
     if (seen.event !== null) taken.push(seen.event);
     ({ sight } = seen);
     if (sight !== GOING) break;

@@ -37,8 +37,6 @@ export interface CommittedStart {
   readonly kind: 'commit';
   /** Whole events; the first one with content is among them. */
   readonly held: Frames;
-  /** What the first of them are, parsed; undefined for each without JSON. */
-  readonly chunks: readonly unknown[];
   /** Continues where the held events end. */
   readonly framer: Framer;
 }
@@ -175,9 +173,6 @@ function judged(
   return { kind: 'chunk', chunk, piece: substance };
 }
 
-/** Parsed, an event can take twenty times its bytes; most streams have content in the second. */
-const MAX_KEPT_CHUNKS = 4;
-
 /**
  * Holds a stream's events until the first one with content. For the rest of an answer the finish reason is enough:
  * there may be no content left.
@@ -190,7 +185,6 @@ export function createStreamReader(
   const framer = createFramer();
   const held = new ByteBuffer();
   const ends: number[] = [];
-  const chunks: unknown[] = [];
   const meter = new UsageMeter(false);
   const empty = createEmptyAnswer();
   const isNotice = createNoticeFilter();
@@ -204,7 +198,7 @@ export function createStreamReader(
 
   function commit(events: readonly Buffer[]): Progress {
     hold(events);
-    return { kind: 'commit', held: { bytes: held.take(), ends }, chunks, framer };
+    return { kind: 'commit', held: { bytes: held.take(), ends }, framer };
   }
 
   function isStart(piece: AnswerPiece): boolean {
@@ -217,9 +211,6 @@ export function createStreamReader(
     let progress = MORE;
     for (const [index, event] of events.entries()) {
       const each = judged(event, format, isNotice);
-      const isKept = each.kind !== 'unreadable' && each.kind !== 'notice';
-      if (isKept && chunks.length < MAX_KEPT_CHUNKS)
-        chunks.push(each.kind === 'chunk' ? each.chunk : undefined);
       switch (each.kind) {
         case 'chunk':
           if (isStart(each.piece)) return commit(events.slice(index));
