@@ -3,6 +3,7 @@ import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider, ProviderTraffic } from '#shared/provider.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
+import { modelFacts } from '../engines/models.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { KnownMachines } from '../gateway/monitoring/monitor.ts';
 import type { LocalChoice } from '../gateway/upstream/call.ts';
@@ -142,15 +143,18 @@ function stillLoaded(news: readonly VerifierNews[], provider: Provider | null): 
 const REASONS = { none: 'not_configured', paused: 'paused', expected: 'no_provider' } as const;
 
 function localTarget(target: Target): LocalTarget {
-  const { id, address, gatewayToken, models, currentModel, facts, ownedBy } = target;
-  const others = models.filter((model) => model !== currentModel);
+  const { id, address, gatewayToken, currentModel, ownedBy } = target;
+  const others = target.models.filter((model) => model !== currentModel);
+  const models = currentModel === null ? others : [currentModel, ...others];
   return {
     provider: id,
     baseAddress: parseBaseAddress(address, 'local'),
-    models: currentModel === null ? others : [currentModel, ...others],
+    models,
+    listed: [],
+    // An agent may report only their names.
+    facts: target.facts ?? models.map((model) => modelFacts(model)),
     ownedBy,
     gatewayToken,
-    ...(facts === null ? {} : { facts }),
   };
 }
 

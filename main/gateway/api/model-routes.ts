@@ -202,10 +202,10 @@ function modelsOf(
 
 /** The models of a target, with the window that is served, which may be smaller than what the list says. */
 function modelsAt(target: LocalTarget, known: Knowledge): readonly ListedModel[] {
-  const { models, listed, facts } = target;
-  return (models ?? []).map((id) => {
-    const model = listed?.find((each) => each.id === id) ?? bare(id);
-    return facts === undefined ? model : { ...model, contextLength: windowAt(known, target, id) };
+  const { models, listed } = target;
+  return models.map((id) => {
+    const model = listed.find((each) => each.id === id) ?? bare(id);
+    return { ...model, contextLength: windowAt(known, target, id) };
   });
 }
 

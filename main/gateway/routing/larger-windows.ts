@@ -61,8 +61,9 @@ export function withoutCopy(pairs: readonly string[], { model, copy }: Copy): re
 export function preferringCopies(choice: LocalChoice, pairs: readonly string[]): LocalChoice {
   const copies = pairs.length === 0 ? [] : copiesIn(pairs);
   if (copies.length === 0) return choice;
-  const preferring = (target: LocalTarget): LocalTarget =>
-    target.facts === undefined ? target : { ...target, facts: inOrder(target.facts, copies) };
+  const preferring = (target: LocalTarget): LocalTarget => {
+    return { ...target, facts: inOrder(target.facts, copies) };
+  };
   switch (choice.kind) {
     case 'target':
       return { ...choice, target: preferring(choice.target) };
@@ -110,7 +111,7 @@ function smallAt(target: LocalTarget, { memory, engineAt }: WindowDeps): readonl
   const known = memory.of(circuitIdOf(target));
   const engine = engineAt(target.provider);
   return known.entries('too_long').flatMap(({ key }): readonly WindowReport[] => {
-    const facts = target.facts?.find(({ id }) => askedNames(id).includes(String(key)));
+    const facts = target.facts.find(({ id }) => askedNames(id).includes(String(key)));
     const tokens = facts === undefined ? null : windowAt(known, target, facts.id);
     if (facts === undefined || tokens === null || tokens >= LARGE_WINDOW) return [];
     const { id: model, max_context_length: most = LARGE_WINDOW } = facts;
@@ -155,7 +156,7 @@ export function copyFor(
 
 /** The Ollama within reach that has a model; null if there is none. */
 export function ollamaWith(model: string, choice: LocalChoice, engineAt: EngineAt) {
-  const having = targetsOf(choice).filter(({ models }) => models?.includes(model) === true);
+  const having = targetsOf(choice).filter(({ models }) => models.includes(model));
   const engines = having.map(({ provider }) => engineAt(provider));
   return engines.find((engine) => engine?.kind === 'ollama') ?? null;
 }

@@ -62,12 +62,11 @@ const RANKS = [0, 1, 2, 3] as const;
  * with which it answers to any other name; 3: it must.
  */
 function rankOf({ models, facts }: LocalTarget, model: string | null): (typeof RANKS)[number] {
-  const offered =
-    model === null ? [] : (models ?? []).filter((each) => askedNames(each).includes(model));
-  const isLoaded = (name: string) => facts?.find(({ id }) => id === name)?.loaded !== false;
+  const offered = model === null ? [] : models.filter((each) => askedNames(each).includes(model));
+  const isLoaded = (name: string) => facts.find(({ id }) => id === name)?.loaded !== false;
   if (offered.some(isLoaded)) return 0;
   if (offered.length > 0) return 1;
-  return facts?.find(isForChat)?.loaded === false ? 3 : 2;
+  return facts.find(isForChat)?.loaded === false ? 3 : 2;
 }
 
 export interface PoolMember {

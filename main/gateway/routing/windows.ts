@@ -151,7 +151,7 @@ function isMeasurable(request: ChatRequest): boolean {
   return isText && !needs().vision && !bytes.includes('"input_audio"');
 }
 
-function smallestWindow({ facts = [] }: LocalTarget): number | null {
+function smallestWindow({ facts }: LocalTarget): number | null {
   let smallest: number | null = null;
   for (const { context_length: length } of facts)
     if (length !== null && (smallest === null || length < smallest)) smallest = length;

@@ -50,7 +50,9 @@ function createLocalEngine(
   let known: LocalTarget = {
     provider: null,
     baseAddress,
-    models: null,
+    models: [],
+    listed: [],
+    facts: [],
     ownedBy: null,
     gatewayToken: null,
   };
@@ -151,12 +153,12 @@ function createLocalEngine(
     target: () => known,
     /** A model of it has answered. */
     used(name: string) {
-      const { facts = [], models, listed } = known;
-      const model = models === null ? name : (listedName(models, name) ?? name);
+      const { facts, models, listed } = known;
+      const model = listedName(models, name) ?? name;
       if (model === lastUsed) return;
       lastUsed = model;
       const before = facts.find(({ id }) => id === model);
-      if (listed !== undefined) known = { ...known, ...inOrder(listed, withLoaded(facts, model)) };
+      known = { ...known, ...inOrder(listed, withLoaded(facts, model)) };
       if (before?.loaded !== false) return;
       // The engine has loaded it, and may have thrown out another.
       isOutdated = true;

@@ -3,7 +3,7 @@ import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import { defaultLabel, prefixOf } from '#shared/services.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { Config } from '../../config/schema.ts';
-import { modelFacts, isForChat, standIn } from '../../engines/models.ts';
+import { isForChat, standIn } from '../../engines/models.ts';
 import { userinfoOf } from '../../platform/addresses.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
@@ -46,12 +46,12 @@ export interface LocalTarget {
   /** Null for a fixed engine. */
   readonly provider: string | null;
   readonly baseAddress: BaseAddress;
-  /** The models it lists, the loaded one first; null while unknown. */
-  readonly models: readonly string[] | null;
-  /** The same with what its list says of each; absent where it says nothing. */
-  readonly listed?: readonly ListedModel[];
-  /** What is known of each, in the order in which a name that it does not have goes to them; absent where nothing is. */
-  readonly facts?: readonly ModelFacts[];
+  /** The models it lists, the loaded one first; none while unknown. */
+  readonly models: readonly string[];
+  /** The same as its list has them; none of a machine, which has no list. */
+  readonly listed: readonly ListedModel[];
+  /** What is known of each, in the order in which a name that it does not have goes to them. */
+  readonly facts: readonly ModelFacts[];
   /** The `owned_by` of its models, which identifies some engines; null while unknown. */
   readonly ownedBy: string | null;
   /** Authenticates the gateway to the agent; null for a fixed engine. */
@@ -151,12 +151,11 @@ export function remoteModel(upstream: RemoteUpstream, requested: string | null):
 
 /** Whether an engine has a model, as far as it lists its models. */
 export function hasModel({ models }: LocalTarget, requested: string | null): boolean {
-  if (requested === null || models === null || models.length === 0) return true;
-  return nameAt(models, requested) !== null;
+  return requested === null || models.length === 0 || nameAt(models, requested) !== null;
 }
 
 export function listsModel({ models }: LocalTarget, requested: string): boolean {
-  return models !== null && nameAt(models, requested) !== null;
+  return nameAt(models, requested) !== null;
 }
 
 export interface ModelRequest {
@@ -166,11 +165,9 @@ export interface ModelRequest {
 
 /** The caller's model if the engine lists it or lists none, otherwise the one that stands in; null if none can chat. */
 export function localModel(target: LocalTarget, { model, needs }: ModelRequest): string | null {
-  const { models } = target;
-  if (models === null || models.length === 0) return model;
-  return (
-    (model === null ? null : nameAt(models, model)) ?? standIn(factsOf(target), needs)?.id ?? null
-  );
+  const { models, facts } = target;
+  if (models.length === 0) return model;
+  return (model === null ? null : nameAt(models, model)) ?? standIn(facts, needs)?.id ?? null;
 }
 
 /** The window of a model in tokens, as its engine says; null while unknown. */
@@ -184,22 +181,14 @@ export function isUnloaded(target: LocalTarget, model: string): boolean {
 }
 
 function factsAbout({ models, facts }: LocalTarget, model: string): ModelFacts | undefined {
-  if (facts === undefined) return undefined;
-  const name = listedName(models ?? [], model) ?? model;
+  const name = listedName(models, model) ?? model;
   return facts.find(({ id }) => id === name);
 }
 
 /** Whether the engine has a model for a chat that names `requested`; one that lists nothing is believed to. */
-export function canChat(target: LocalTarget, requested: string | null): boolean {
-  const { models } = target;
-  if (models === null || models.length === 0) return true;
-  if (requested !== null && nameAt(models, requested) !== null) return true;
-  return factsOf(target).some(isForChat);
-}
-
-/** The facts on a machine's models; an older agent reports only their names. */
-function factsOf({ facts, models }: LocalTarget): readonly ModelFacts[] {
-  return facts ?? (models ?? []).map((id) => modelFacts(id));
+export function canChat({ models, facts }: LocalTarget, requested: string | null): boolean {
+  if (models.length === 0) return true;
+  return (requested !== null && nameAt(models, requested) !== null) || facts.some(isForChat);
 }
 
 /** What an engine is to be sent for a name; null if it does not list it. */

@@ -6,13 +6,13 @@ import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
 import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import {
-  parseBaseAddress,
   remoteModel,
   remoteUpstreams,
   servesModel,
 } from '../../../main/gateway/upstream/upstreams.ts';
 import { asVariables, configOf } from '../../support/config.ts';
 import { chatCall } from '../../support/chat-call.ts';
+import { targetAt } from '../../support/targets.ts';
 import { at } from '../../support/words.ts';
 
 const NAMES = { a: 'hosted_a', b: 'hosted_b', c: 'hosted_c', d: 'ondemand' } as const;
@@ -21,10 +21,10 @@ const URLS = at(Object.fromEntries(Object.values(NAMES).map((id) => [id, `http:/
 /** All upstreams, `local` with the models given, and settings as the environment names them. */
 function world(models: readonly string[] | null, settings: Readonly<Record<string, string>>) {
   const config = configOf(asVariables({ ...URLS, ...settings }));
-  const baseAddress = parseBaseAddress('http://local.test', 'local');
-  const target = { provider: null, baseAddress, models, ownedBy: null, gatewayToken: null };
   const local: LocalChoice =
-    models === null ? { kind: 'none', reason: 'no_provider' } : { kind: 'target', target };
+    models === null
+      ? { kind: 'none', reason: 'no_provider' }
+      : { kind: 'target', target: targetAt('http://local.test', { models }) };
   const remotes = remoteUpstreams(config);
   const order = (model: string | null) => {
     const call = chatCall({ ...formRequest(Buffer.alloc(0), CHAT_COMPLETIONS, ''), model });

@@ -2,12 +2,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { isUp, createHealthCheck } from '../../../main/gateway/routing/health-check-routes.ts';
-import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type Answering, startByteServer } from '../../support/byte-server.ts';
 import { configOf } from '../../support/config.ts';
 import { UNWATCHED } from '../../support/circuits.ts';
+import { targetAt } from '../../support/targets.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
 
@@ -17,8 +17,7 @@ async function checking(answering: Answering) {
   onTestFinished(() => http.close());
   const server = await startByteServer('http', answering);
   const config = configOf({});
-  const baseAddress = parseBaseAddress(server.origin, 'local');
-  const target = { provider: null, baseAddress, models: null, ownedBy: null, gatewayToken: null };
+  const target = targetAt(server.origin);
   const checkHealth = createHealthCheck({
     http,
     clock: systemClock,

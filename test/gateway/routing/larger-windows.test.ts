@@ -8,7 +8,7 @@ import {
   withCopy,
   withoutCopy,
 } from '../../../main/gateway/routing/larger-windows.ts';
-import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
+import { targetAt } from '../../support/targets.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const MODEL = 'qwen3:8b';
@@ -28,14 +28,7 @@ function remedyAt(kind: EngineKind | null, memoryGb: number | null = null, facts
   memory.of('local').set('too_long', MODEL, true);
   const address = { origin: 'http://127.0.0.1:1', basePath: '', authorization: null };
   const memoryBytes = memoryGb === null ? null : memoryGb * GB;
-  const target = {
-    provider: null,
-    baseAddress: parseBaseAddress('http://127.0.0.1:1', 'local'),
-    models: [MODEL],
-    facts: [facts],
-    ownedBy: null,
-    gatewayToken: null,
-  };
+  const target = targetAt('http://127.0.0.1:1', { models: [MODEL], facts: [facts] });
   const engineAt = () => (kind === null ? null : { kind, address, memoryBytes });
   return windowReports({ kind: 'target', target }, { memory, engineAt, pairs: [] })[0]?.remedy;
 }

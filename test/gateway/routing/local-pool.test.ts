@@ -2,18 +2,17 @@ import { expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/models.ts';
 import { type BalancingDeps, localPool } from '../../../main/gateway/routing/local-pool.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
-import { parseBaseAddress, type LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
+import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
+import { targetAt } from '../../support/targets.ts';
 import { createManualClock } from '../../support/clock.ts';
 
 const fact = (id: string, loaded: boolean | null) => modelFacts(id, { loaded });
-const machine = (provider: string, loaded: Readonly<Record<string, boolean | null>>) => ({
-  provider,
-  baseAddress: parseBaseAddress('http://127.0.0.1:1', 'local'),
-  ownedBy: null,
-  gatewayToken: '',
-  models: Object.keys(loaded),
-  facts: Object.entries(loaded).map(([id, isLoaded]) => fact(id, isLoaded)),
-});
+const machine = (provider: string, loaded: Readonly<Record<string, boolean | null>>) =>
+  targetAt('http://127.0.0.1:1', {
+    provider,
+    models: Object.keys(loaded),
+    facts: Object.entries(loaded).map(([id, isLoaded]) => fact(id, isLoaded)),
+  });
 
 /** The machines that are called for a model, while those in `busy` run a request. */
 function called(

@@ -1,9 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cheapestFirst, type PoolMember } from '../../../main/gateway/routing/machine-choice.ts';
-import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
-
-const baseAddress = parseBaseAddress('http://127.0.0.1:1', 'local');
+import { targetAt } from '../../support/targets.ts';
 
 /** What a machine is like; what is left out is not known, and nobody waits there. */
 type Standing = Partial<Omit<PoolMember, 'target'>>;
@@ -11,7 +9,7 @@ type Standing = Partial<Omit<PoolMember, 'target'>>;
 const TOKENS = 1000;
 
 const memberOf = (known: Standing, id: number): PoolMember => ({
-  target: { provider: String(id), baseAddress, models: [], ownedBy: null, gatewayToken: '' },
+  target: targetAt('http://machine.test', { provider: String(id) }),
   tokensPerSecond: null,
   ewmaTtft: null,
   newTokens: TOKENS,

@@ -9,7 +9,8 @@ import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/prefixes.ts';
 import { exceedsWindow, noteLength, windowAt } from '../../../main/gateway/routing/windows.ts';
-import { type LocalTarget, parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
+import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
+import { targetAt } from '../../support/targets.ts';
 import { characters } from '../../support/characters.ts';
 import { createManualClock } from '../../support/clock.ts';
 
@@ -27,16 +28,8 @@ const saying = (content: unknown, more: object = {}) =>
 const words = (count: number) => 'bakery '.repeat(count);
 
 function targetOf(facts: Partial<ModelFacts> = {}): LocalTarget {
-  const baseAddress = parseBaseAddress('http://e.test', 'local');
   const model = modelFacts('m', { loaded: true, context_length: 2048, ...facts });
-  return {
-    provider: null,
-    baseAddress,
-    models: ['m'],
-    facts: [model],
-    ownedBy: null,
-    gatewayToken: null,
-  };
+  return targetAt('http://e.test', { models: ['m'], facts: [model] });
 }
 
 /** An engine that has reported the tokens of these prompts. */
