@@ -150,23 +150,10 @@ export function createAvailability(deps: AvailabilityDeps) {
   const file = createStateFile(join(deps.dataDirectory, FILE), kept, deps);
   const { choice, freed } = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
   let state: OwnerState = { ...INITIAL_STATE, choice, freed };
-  let cancelTimer = () => {};
   const stopping = new AbortController();
   /** The last readings of the host; those of the GPUs are read anyway. */
   let polled: Pick<Signals, keyof HostActivity> = { userIdleMs: undefined, isOnBattery: undefined };
   const reading = new Set<keyof HostActivity>();
-  watchTime();
-
-  /** The memory comes back at the second, not at the next observation. */
-  function watchTime(): void {
-    cancelTimer();
-    const untilMs = state.freed?.untilMs ?? null;
-    if (untilMs === null) return;
-    cancelTimer = clock.after(Math.max(0, untilMs - clock.now()), () => {
-      set(afterTime(state, clock.now()));
-      void save();
-    });
-  }
 
   /** Resolves once the state is on disk, or the write has failed and that is logged. */
   function save(): Promise<void> {
@@ -221,13 +208,11 @@ export function createAvailability(deps: AvailabilityDeps) {
     mode: () => modeOf(state, settings(), deps.inFlight()),
     setChoice(wanted: OwnerChoice) {
       set(afterChoice(state, wanted));
-      watchTime();
       return save();
     },
     /** Takes no requests and wants the models out of memory; resolves once that is on disk. */
     setFreed(release: MemoryRelease) {
       set({ ...state, freed: release });
-      watchTime();
       return save();
     },
     /** Reads every signal once, to find out which rules can be evaluated here. */
@@ -249,10 +234,7 @@ export function createAvailability(deps: AvailabilityDeps) {
       const now = signals();
       return OWNER_RULES.filter(({ senses }) => now[senses] === null).map(({ key }) => key);
     },
-    stop() {
-      cancelTimer();
-      stopping.abort();
-    },
+    stop: () => stopping.abort(),
   };
 }
 

@@ -99,6 +99,9 @@ test('an engine that cannot unload is named, and the machine takes no requests a
   expect(agent.view().problems).toContainEqual(expect.objectContaining({ tool: 'engine' }));
 });
 
+/** The rules and the time are looked at so often. */
+const OBSERVED_MS = 5000;
+
 test('memory that is freed for a time comes back when it is over, also after a restart', async () => {
   const first = await startWith('ollama', ['small', 'large']);
   const untilMs = first.clock.now() + 90 * 60_000;
@@ -115,7 +118,7 @@ test('memory that is freed for a time comes back when it is over, also after a r
   expect(mode()).toBe('paused');
   clock.advance(untilMs - clock.now() - 1);
   expect([mode(), [...first.engine.loaded]]).toEqual(['paused', []]);
-  clock.advance(1);
+  clock.advance(OBSERVED_MS);
   expect(agent.view().owner.freed).toBeNull();
   expect(mode()).toBe('paused');
   await settled(
