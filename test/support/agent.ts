@@ -126,7 +126,7 @@ export async function startAgent(given: Given = {}) {
     /** Where the agent answers. */
     url: `http://127.0.0.1:${port?.port ?? 0}`,
     /** Changes settings. */
-    set(part: Partial<Config['agent']>) {
+    set: (part: Partial<Config['agent']>) => {
       const before = config;
       config = { ...config, agent: { ...config.agent, ...part } };
       agent.configured(config, before);
