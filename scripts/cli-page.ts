@@ -56,6 +56,16 @@ const NOTES = `Most commands talk to the gateway that runs with the data directo
   an answer is JSON and nothing else. Colours are off if \`NO_COLOR\` is set or the output is not a terminal.
 `;
 
+/** Of what a command prints, one line of each kind; `keys`: of its list. */
+const PRINTED: Readonly<Record<string, string>> = {
+  status: '  OpenAI     hosted_a  next in line  gpt-4o-mini  https://api.openai.com/v1',
+  models: 'openai/gpt-4o-mini  hosted_a',
+  keys: 'anna  created 2026-11-29T20:42:16.600Z  last used 2026-11-29T20:42:17.677Z  2 of 500 requests per day',
+  machines: 'prv_78cd3662a1146df5c93de7b0cc60c7a5  tower  idle  tested  qwen3:8b',
+  doctor:
+    '  ok   test inference returns choices (17 ms): http://127.0.0.1:3001/v1/chat/completions',
+};
+
 function sectionOf(command: Command): string {
   const words = command.registeredArguments.map((each) =>
     each.required ? `<${each.name()}>` : `[${each.name()}]`,
@@ -66,7 +76,15 @@ function sectionOf(command: Command): string {
   const heading = `### \`${[command.name(), ...words].join(' ')}\``;
   const example = EXAMPLES[command.name()];
   if (example === undefined) throw new Error(`no example of ${command.name()}`);
-  return [heading, command.description(), options.join('\n'), `\`\`\`sh\n${example}\n\`\`\``]
+  const block = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\``;
+  const printed = PRINTED[command.name()];
+  return [
+    heading,
+    command.description(),
+    options.join('\n'),
+    block('sh', example),
+    printed === undefined ? '' : block('text', printed),
+  ]
     .filter((part) => part !== '')
     .join('\n\n');
 }

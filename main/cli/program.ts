@@ -24,7 +24,7 @@ type Execute = (run: Run, given: Pick<Input, 'words' | 'options'>) => Promise<vo
  */
 export function createProgram(execute: Execute): Command {
   const program = new Command('inglenook')
-    .description("Use your own GPU in every AI app. When it can't answer, an API you chose does.")
+    .description("Use your own GPU in your AI apps. When it can't answer, an API you chose does.")
     .usage('<command> [options]; without a command it starts the gateway')
     .version(VERSION, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Explain this command.')
@@ -40,7 +40,7 @@ export function createProgram(execute: Execute): Command {
     return command
       .description(`${summary} ${details}`.trim())
       .helpOption('-h, --help', 'Explain this command.')
-      .addHelpText('after', `\nExample:\n  ${EXAMPLES[command.name()]}`)
+      .addHelpText('after', `\nExample:\n${indented(EXAMPLES[command.name()] ?? '')}`)
       .showHelpAfterError(`"inglenook ${command.name()} --help" explains it.`)
       .action(() => execute(run, { words: command.args, options: command.opts() }));
   };
@@ -169,17 +169,23 @@ export function createProgram(execute: Execute): Command {
   return program;
 }
 
-/** A use of each command, for its help and docs/reference/cli.md. */
+/** Uses of each command, one a line, for its help and docs/reference/cli.md. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   start: 'inglenook start',
-  status: 'inglenook status --json',
+  status: 'inglenook status',
   open: 'inglenook open --print',
   models: 'inglenook models',
   logs: 'inglenook logs --follow --lines 200',
   get: 'inglenook get circuit',
   set: 'inglenook set agent.onlyWhenIdle true',
-  keys: 'inglenook keys add anna --requests-day 500',
-  machines: 'inglenook machines verify prv_…',
+  keys: `inglenook keys list
+inglenook keys add anna --requests-day 500
+inglenook keys limit anna --tokens-day none
+inglenook keys revoke anna`,
+  machines: `inglenook machines
+inglenook machines add
+inglenook machines verify prv_…
+inglenook machines remove prv_…`,
   reset: 'inglenook reset hosted_a',
   join: 'inglenook join http://192.168.1.10:47900 <token>',
   leave: 'inglenook leave',
@@ -197,6 +203,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 
 /** The arguments do not include the paths of Node and of the script. */
 export const FROM_USER = { from: 'user' } as const;
+
+const indented = (lines: string) => lines.replaceAll(/^/gm, '  ');
 
 const choice = (words: readonly string[]) => new Argument(`<${words.join('|')}>`).choices(words);
 

@@ -19,7 +19,7 @@ function sidebar() {
 
 export default {
   title: 'Inglenook',
-  description: "Use your own GPU in every AI app. When it can't answer, an API you chose does.",
+  description: "Use your own GPU in your AI apps. When it can't answer, an API you chose does.",
   srcDir: DOCS,
   srcExclude: ['site/**'],
   outDir: join(DOCS, '../dist/site'),
