@@ -73,14 +73,18 @@ test('no page or text of the program sends anybody to the npm package that only 
   expect(files.filter((file) => fetching.test(read(file)))).toEqual([]);
 });
 
-test('each promise of docs/understand/security.md names an existing test', () => {
-  const promises = read('docs/understand/security.md').split('\n## ')[3] ?? '';
-  const paths = [...promises.matchAll(/`(test\/[^`]+)` +\|$/gm)].map(([, path = '']) => path);
-  expect(paths.length).toBeGreaterThan(10);
-  expect(paths.filter((path) => globSync(path, { cwd: ROOT }).length === 0)).toEqual([]);
+test('each promise of docs/understand/security.md has its test in docs/contributing/promises.md', () => {
+  const [, section = ''] = read('docs/understand/security.md').split('\n## Promises\n');
+  const promises = [...(section.split('\n## ')[0] ?? '').matchAll(/^- (.+)$/gm)];
+  // That the files exist is another test's matter.
+  const rows = [
+    ...read('docs/contributing/promises.md').matchAll(/^\| (.+?) +\| `test\/.+` +\|$/gm),
+  ];
+  expect(promises.length).toBeGreaterThan(10);
+  expect(rows.map(([, promise]) => promise)).toEqual(promises.map(([, promise]) => promise));
 });
 
-test('docs/reference/http-api.md lists every route, with who may use it', () => {
+test('docs/reference/http-api.md and internal-routes.md list every route, with who may use it', () => {
   const tables = globSync('main/{gateway/api,registry}/*.ts', { cwd: ROOT }).map(read).join('');
   const isRoute = /oute\(\s*'(\w+)',\s*(\[[^\]]+\]|'[^']+'),\s*'(\w+)'/g;
   const rows = [...tables.matchAll(isRoute)].flatMap(([, method = '', list = '', access = '']) =>
@@ -93,13 +97,14 @@ test('docs/reference/http-api.md lists every route, with who may use it', () => 
   expect(rows.length).toBeGreaterThan(20);
   for (const path of ENDPOINTS.flatMap(({ paths: all }) => all))
     rows.push({ method: 'POST', path, access: 'callers' });
-  const page = read('docs/reference/http-api.md').split('\n');
+  const pages = ['docs/reference/http-api.md', 'docs/contributing/internal-routes.md'];
+  const lines = pages.flatMap((page) => read(page).split('\n'));
   const isListed = ({ method, path, access }: (typeof rows)[number]) =>
-    page.some((line) => line.includes(`\`${method} ${path}\``) && line.includes(` (${access}): `));
+    lines.some((line) => line.includes(`\`${method} ${path}\``) && line.includes(` (${access}): `));
   const paths = new Set(rows.map(({ path }) => path));
   const isTwin = ({ path }: (typeof rows)[number]) =>
     path.startsWith('/api/v1/') && paths.has(path.replace('/api', ''));
-  expect(page.join('\n')).toContain('also answer under `/api/v1/`');
+  expect(lines.join('\n')).toContain('also answer under `/api/v1/`');
   expect(rows.filter((row) => !isListed(row) && !isTwin(row))).toEqual([]);
 });
 
