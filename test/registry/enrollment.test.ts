@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../main/platform/dates.ts';
 import { createManualClock } from '../support/clock.ts';
-import { createAgent, ENROLL, startRegistry, type TestAgent } from './world.ts';
+import { createAgent, ENROLL, startRegistry, startVerified, type TestAgent } from './world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -28,10 +28,8 @@ test('an enrolment token lets one machine in, once', async () => {
     body: { id: first.id, gateway_token: expect.stringMatching(/^[0-9a-f]{64}$/) },
   });
   for (const agent of [first, second]) {
-    expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({
-      status: 401,
-      code: 'invalid_token',
-    });
+    const again = await registry.handleEnroll(agent.enroll(token));
+    expect(again).toMatchObject({ status: 401, code: 'invalid_token' });
   }
   expect(store.state().enrollments).toEqual([]);
 });
@@ -72,10 +70,8 @@ test('an enrolment that could not be written has not happened, and its token can
   const token = await newToken();
   const agent = createAgent(clock);
   store.fail('the disk is full');
-  expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({
-    status: 503,
-    code: 'registry_unwritten',
-  });
+  const unwritten = await registry.handleEnroll(agent.enroll(token));
+  expect(unwritten).toMatchObject({ status: 503, code: 'registry_unwritten' });
   expect(registry.servingState()).toBe('none');
   store.fail(null);
   expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
@@ -96,11 +92,7 @@ test('an enrolment is answered only when it is on disk', async () => {
 });
 
 test('an enrolment of the same key again, with a new token, replaces the gateway token', async () => {
-  const { registry, join, newToken, beat, verify, clock, news } = startRegistry();
-  const agent = createAgent(clock);
-  await join(agent);
-  await beat(agent);
-  await verify(agent.id);
+  const { registry, agent, newToken, news } = await startVerified();
   const [before] = registry.targets();
   const answer = await registry.handleEnroll(agent.enroll(await newToken()));
   if (answer.kind === 'refused') throw new Error(answer.message);
@@ -146,13 +138,12 @@ const send = async (make: (agent: TestAgent, token: string) => ReturnType<TestAg
   const answer = await world.registry.handleEnroll(make(agent, token));
   // Whatever was wrong, the token is still good.
   expect(world.store.state().enrollments).toHaveLength(1);
-  expect(await world.registry.handleEnroll(agent.enroll(token))).toMatchObject({
-    kind: 'answered',
-  });
+  const after = await world.registry.handleEnroll(agent.enroll(token));
+  expect(after.kind).toBe('answered');
   return answer;
 };
-const signedBody = (agent: TestAgent, value: unknown) =>
-  agent.message(ENROLL, Buffer.from(JSON.stringify(value)));
+const signedBody = (agent: TestAgent, value: unknown, { privateKey } = agent) =>
+  agent.message(ENROLL, Buffer.from(JSON.stringify(value)), { privateKey });
 
 test.each<[what: string, body: (agent: TestAgent, token: string) => unknown, param: string]>([
   ['no token', ({ publicKey }) => ({ public_key: publicKey }), 'token'],
@@ -167,9 +158,7 @@ test.each<[what: string, body: (agent: TestAgent, token: string) => unknown, par
 test('an enrolment message that is signed by another key than its own is refused', async () => {
   const stranger = createAgent(createManualClock());
   const answer = await send((agent, token) =>
-    agent.message(ENROLL, Buffer.from(JSON.stringify({ token, public_key: agent.publicKey })), {
-      privateKey: stranger.privateKey,
-    }),
+    signedBody(agent, { token, public_key: agent.publicKey }, stranger),
   );
   expect(answer).toMatchObject({ status: 401, code: 'invalid_signature' });
 });

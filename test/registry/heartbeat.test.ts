@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
 import { createManualClock } from '../support/clock.ts';
-import { createAgent, device, HEARTBEAT, recordOf, startRegistry } from './world.ts';
+import { createAgent, device, HEARTBEAT, recordOf, startRegistry, startVerified } from './world.ts';
 
 test('a heartbeat is answered only when it is on disk', async () => {
   const { join, beat, store } = startRegistry();
@@ -17,18 +17,12 @@ test('a heartbeat is answered only when it is on disk', async () => {
 });
 
 test('a heartbeat that cannot be written is not acknowledged, but the machine counts as present', async () => {
-  const { join, beat, store, registry, clock, verify } = startRegistry();
-  const agent = await join();
-  await beat(agent);
-  await verify(agent.id);
+  const { agent, beat, store, registry, clock } = await startVerified();
   store.fail('the disk is full');
+  const unwritten = { status: 503, code: 'registry_unwritten', message: 'the disk is full' };
   for (let count = 0; count < 4; count += 1) {
     clock.advance(15_000);
-    expect(await beat(agent)).toMatchObject({
-      status: 503,
-      code: 'registry_unwritten',
-      message: 'the disk is full',
-    });
+    expect(await beat(agent)).toMatchObject(unwritten);
   }
   expect(registry.targets()).toHaveLength(1);
   store.fail(null);
@@ -54,21 +48,17 @@ test('the sequence is kept over a restart', async () => {
   const message = agent.heartbeat(recordOf());
   await before.registry.handleHeartbeat(message);
   const after = startRegistry({ store: before.store, clock: before.clock });
-  expect(await after.registry.handleHeartbeat(message)).toMatchObject({
-    code: 'sequence_reused',
-  });
+  expect(await after.registry.handleHeartbeat(message)).toMatchObject({ code: 'sequence_reused' });
   expect(await after.beat(agent)).toMatchObject({ kind: 'answered' });
 });
 
 test('a record that was refused does not use up its sequence', async () => {
-  const { join, registry } = startRegistry();
+  const { join, beat, registry } = startRegistry();
   const agent = await join();
   const { sequence } = agent;
   await registry.handleHeartbeat(agent.heartbeat({ ...recordOf(), chip: 7 }));
   agent.sequence = sequence;
-  expect(await registry.handleHeartbeat(agent.heartbeat(recordOf()))).toMatchObject({
-    kind: 'answered',
-  });
+  expect(await beat(agent)).toMatchObject({ kind: 'answered' });
 });
 
 test('each gateway counts the sequence for itself', async () => {
@@ -168,11 +158,9 @@ test('the agent of this process is enrolled by itself, once, and comes from 127.
 test('the agent of this process is meant to serve an engine that refuses it, and is named with the cause', async () => {
   const { registry, clock } = startRegistry();
   const { id } = await registry.adoptOwn(createAgent(clock).publicKey);
+  const degraded = recordOf({ status: 'degraded', models: [], current_model: null });
   const beat = (engine_health: AgentRecord['engine_health']) =>
-    registry.ownHeartbeat(
-      id,
-      recordOf({ status: 'degraded', models: [], current_model: null, engine_health }),
-    );
+    registry.ownHeartbeat(id, { ...degraded, engine_health });
   await beat({ status: 'no engine found', code: 0 });
   expect([registry.servingState(), registry.causes()]).toEqual(['none', '']);
   await beat({ status: 'unauthorized', code: 401 });

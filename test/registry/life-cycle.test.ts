@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ProviderStatus } from '#shared/provider.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
-import { startRegistry, type World } from './world.ts';
+import { startRegistry, startVerified, type World } from './world.ts';
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 24 * 3_600_000];
 
@@ -20,13 +20,9 @@ function createJumpingClock() {
   };
 }
 
-/** A world with one verified machine that was just heard. */
 async function withMachine(clock: ManualClock = createManualClock()) {
-  const world = startRegistry({ clock });
-  const agent = await world.join();
-  await world.beat(agent);
-  await world.verify(agent.id);
-  return { ...world, agent, status: () => world.registry.get(agent.id)?.status };
+  const world = await startVerified({ clock });
+  return { ...world, status: () => world.registry.get(world.id)?.status };
 }
 
 const listed = ({ registry }: World, query: Record<string, string> = {}) => {

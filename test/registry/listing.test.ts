@@ -9,7 +9,7 @@ import {
 } from '#shared/provider.ts';
 import type { Registry } from '../../main/registry/registry.ts';
 import { type StoredProvider, UNVERIFIED } from '../../main/registry/store/store.ts';
-import { createAgent, createTestStore, recordOf, startRegistry } from './world.ts';
+import { createAgent, createTestStore, recordOf, startRegistry, startVerified } from './world.ts';
 
 function listed(registry: Registry, query: Record<string, unknown> = {}): ProviderList {
   const list = registry.list(query);
@@ -54,23 +54,17 @@ test.each([
   const { registry } = await withProviders([provider]);
   const [listedOne] = listed(registry).data;
   const excerpt = registry.excerpt(provider.id);
-  expect([listedOne?.agent_url, listedOne?.raw.agent_url, excerpt?.agent_url]).toEqual([
-    shown,
-    shown,
-    shown,
-  ]);
+  const urls = [listedOne?.agent_url, listedOne?.raw.agent_url, excerpt?.agent_url];
+  expect(urls).toEqual([shown, shown, shown]);
   expect(JSON.stringify([listedOne, excerpt])).not.toContain('pw');
 });
 
 async function withProviders(providers: readonly StoredProvider[]) {
   const store = createTestStore();
+  const json = JSON.stringify({ aliveAt: Date.UTC(2026, 0, 1) });
   await store.write([
     ...providers.map((provider) => ({ kind: 'provider', part: 'enrolled', provider }) as const),
-    {
-      kind: 'document',
-      name: 'registry',
-      json: JSON.stringify({ aliveAt: Date.UTC(2026, 0, 1) }),
-    },
+    { kind: 'document', name: 'registry', json },
   ]);
   return startRegistry({ store });
 }
@@ -116,11 +110,9 @@ test('the counts by state sum up to the total, whatever is filtered, and the pag
 });
 
 test('the machines for routing leave out one at the moment that it is stale, not at the next sweep', async () => {
-  const { registry, join, beat, verify, clock } = startRegistry();
-  const [early, late] = [await join(), await join()];
-  await beat(early);
-  await verify(early.id);
+  const { registry, join, beat, verify, clock } = await startVerified();
   clock.advance(1500);
+  const late = await join();
   await beat(late);
   await verify(late.id);
   clock.advance(43_500);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
 import { modelFacts } from '../../main/engines/models.ts';
 import { newsOf } from '../../main/registry/change-detection.ts';
-import { device, recordOf, startRegistry } from './world.ts';
+import { device, recordOf, startRegistry, startVerified } from './world.ts';
 
 const { gpu, host } = recordOf();
 const heard = (overrides: Partial<AgentRecord> = {}, ip = '192.168.1.20') => ({
@@ -62,10 +62,7 @@ test.each<[what: string, change: Partial<AgentRecord>]>([
 );
 
 test('another model leaves a machine in routing until the next check, and another engine elsewhere does not', async () => {
-  const { registry, join, beat, verify } = startRegistry();
-  const agent = await join();
-  await beat(agent);
-  await verify(agent.id);
+  const { registry, agent, beat } = await startVerified();
   await beat(agent, { models: ['another'], current_model: 'another' });
   expect(registry.get(agent.id)?.verification.status).toBe('pending');
   expect(registry.targets()).toMatchObject([{ models: ['another'], currentModel: 'another' }]);
@@ -86,10 +83,7 @@ test('a new machine takes no requests before it was verified, whatever its model
 });
 
 test('a material change makes a verified machine pending in the same write, and takes it out of routing', async () => {
-  const { registry, join, beat, verify, news, store } = startRegistry();
-  const agent = await join();
-  await beat(agent);
-  await verify(agent.id);
+  const { registry, agent, beat, news, store } = await startVerified();
   news.length = 0;
   await beat(agent, { requests_served: 18 });
   expect([news, registry.targets().length]).toEqual([[], 1]);
@@ -100,8 +94,6 @@ test('a material change makes a verified machine pending in the same write, and 
     trust_level: 'none',
     verification: { status: 'pending', routable: false, failure_reason: '' },
   });
-  expect(store.state().providers[0]?.verification).toMatchObject({
-    state: 'pending',
-    address: null,
-  });
+  const [kept] = store.state().providers;
+  expect(kept?.verification).toMatchObject({ state: 'pending', address: null });
 });

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestStore, startRegistry } from './world.ts';
 
-const NOTE = {
-  name: 'Tower in the attic',
-  note: 'Fan replaced in May.\nAsk Kim before a restart.',
-};
+const NOTE = { name: 'Tower in the attic', note: 'Fan replaced in May.\nAsk Kim first.' };
 
 test('the owner’s name and note of a machine are there after a restart, until it is removed', async () => {
   const store = createTestStore();

@@ -44,9 +44,8 @@ test('a running verification shows as verifying, until its result is there', asy
 
 test('a verification result is on disk before it is acknowledged, and in the history', async () => {
   const { id, host, subject, store } = await withMachine();
-  expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({
-    kind: 'recorded',
-  });
+  const done = await host.verificationDone(id, subject().materialChanges, FAILED);
+  expect(done).toEqual({ kind: 'recorded' });
   expect(store.state().providers[0]?.verification).toEqual(FAILED);
   const [event] = await store.events(id, 1);
   expect(event).toMatchObject({
@@ -61,10 +60,8 @@ test('a verification result is on disk before it is acknowledged, and in the his
 test('a verification result that cannot be written takes effect all the same, and is reported as unwritten', async () => {
   const { id, host, subject, store, verification } = await withMachine();
   store.fail('the disk is full');
-  expect(await host.verificationDone(id, subject().materialChanges, FAILED)).toEqual({
-    kind: 'unwritten',
-    message: 'the disk is full',
-  });
+  const done = await host.verificationDone(id, subject().materialChanges, FAILED);
+  expect(done).toEqual({ kind: 'unwritten', message: 'the disk is full' });
   expect(verification().status).toBe('failed');
 });
 
@@ -74,9 +71,7 @@ test('a verification result is outdated when the machine has changed meanwhile',
   host.verifying(id, true);
   await beat(agent, { models: ['another'], current_model: 'another' });
   const verified = { ...FAILED, state: 'verified' } as const;
-  expect(await host.verificationDone(id, materialChanges, verified)).toEqual({
-    kind: 'outdated',
-  });
+  expect(await host.verificationDone(id, materialChanges, verified)).toEqual({ kind: 'outdated' });
   expect(verification().status).toBe('pending');
 });
 
@@ -97,10 +92,8 @@ test('the owner may have any machine verified that was heard', async () => {
     body: { id, verification: { status: 'pending' } },
   });
   expect(news.at(-1)).toEqual([id, ['requested']]);
-  expect(registry.requestVerification(createAgent(clock).id)).toMatchObject({
-    status: 404,
-    code: 'provider_not_found',
-  });
+  const unknown = registry.requestVerification(createAgent(clock).id);
+  expect(unknown).toMatchObject({ status: 404, code: 'provider_not_found' });
 });
 
 test('a removal that cannot be written has not happened', async () => {

@@ -170,6 +170,15 @@ export function startRegistry(
   };
 }
 
+/** A registry with one verified machine that was just heard. */
+export async function startVerified(given: Parameters<typeof startRegistry>[0] = {}) {
+  const world = startRegistry(given);
+  const agent = await world.join();
+  await world.beat(agent);
+  await world.verify(agent.id);
+  return { ...world, agent, id: agent.id };
+}
+
 export const NO_TRAFFIC = {
   ewmaTtft: null,
   ewmaLatency: null,

@@ -154,6 +154,8 @@ test.each(CANDIDATE_HOSTS)('a machine that answers only at %s is verified', asyn
   expect(chats.map(({ host }) => host)).toEqual([alive]);
 });
 
+const UNSIGNED = "not signed by this provider's key";
+
 test.each<[says: string, answer: Answer, error: string]>([
   [
     '401 of an agent',
@@ -162,19 +164,11 @@ test.each<[says: string, answer: Answer, error: string]>([
   ],
   ['401 of somebody', json(401, {}), 'HTTP 401'],
   ['a page', ({ res }) => void res.end('<html>'), 'not JSON'],
-  ['no signature', json(200, { status: 'ok' }), "not signed by this provider's key"],
-  ['a list', json(200, []), "not signed by this provider's key"],
-  [
-    '__proto__',
-    ({ res }) => void res.end('{"__proto__":{"status":"ok"}}'),
-    "not signed by this provider's key",
-  ],
+  ['no signature', json(200, { status: 'ok' }), UNSIGNED],
+  ['a list', json(200, []), UNSIGNED],
+  ['__proto__', ({ res }) => void res.end('{"__proto__":{"status":"ok"}}'), UNSIGNED],
   ['an unsigned loading', json(503, { status: 'loading' }), 'HTTP 503'],
-  [
-    'another id',
-    json(200, { status: 'ok', id: 'prv_other', signature: 'x' }),
-    "not signed by this provider's key",
-  ],
+  ['another id', json(200, { status: 'ok', id: 'prv_other', signature: 'x' }), UNSIGNED],
 ])(
   'a /health with %s fails its check, and is never shown the token',
   async (_says, answer, error) => {
@@ -206,13 +200,10 @@ test('a replayed answer is a mismatch of identity', async () => {
   expect(verdictOf(await run(provider), true)).toEqual({ kind: 'identity_mismatch' });
 });
 
+const LOADING = { code: 503, message: 'Loading model', type: 'unavailable_error' };
+
 test.each([
-  [
-    'llama.cpp is loading',
-    503,
-    { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },
-    'loading',
-  ],
+  ['llama.cpp is loading', 503, { error: LOADING }, 'loading'],
   ['it is full', 503, { error: { code: 'busy', message: 'full' } }, 'busy'],
   ['it is draining', 503, { error: { code: 'draining', message: 'x' } }, 'busy'],
   ['it limits rates', 429, { error: { message: 'x' } }, 'busy'],
@@ -225,13 +216,21 @@ test.each([
   expect(reasonOf(findings)).not.toContain('out of memory');
 });
 
-test('a light run asks for no completion and keeps the last inference result', async () => {
+/** A run of a machine that has passed one, with the POSTs that the second made. */
+async function runAgain(inference: InferencePlan, said: Readonly<Record<string, unknown>> = {}) {
   const provider = await startFakeProvider();
   const checks = (await run(provider)).map(({ check }) => check);
   const before = provider.calls.length;
+  provider.says(said);
   const verification = { ...UNVERIFIED, state: 'verified', checks } as const;
-  const findings = await run(provider, { verification }, 'carry');
-  expect(provider.calls.slice(before).every(({ method }) => method === 'GET')).toBe(true);
+  const findings = await run(provider, { verification }, inference);
+  const posts = provider.calls.slice(before).filter(({ method }) => method === 'POST').length;
+  return { checks, findings, posts };
+}
+
+test('a light run asks for no completion and keeps the last inference result', async () => {
+  const { checks, findings, posts } = await runAgain('carry');
+  expect(posts).toBe(0);
   const kept = ({ name }: { name: string }) => name === INFERENCE || name === LATENCY;
   const shown = findings.map(({ check }) => check).filter(kept);
   expect(shown).toHaveLength(8);
@@ -246,15 +245,8 @@ test.each([
 ])(
   'a machine whose engine %s gets a due test inference only if a model may be loaded',
   async (_says, said, posts) => {
-    const provider = await startFakeProvider();
-    const checks = (await run(provider)).map(({ check }) => check);
-    const before = provider.calls.length;
-    provider.says(said);
-    const verification = { ...UNVERIFIED, state: 'verified', checks } as const;
-    const findings = await run(provider, { verification }, 'if_loaded');
-    expect(provider.calls.slice(before).filter(({ method }) => method === 'POST')).toHaveLength(
-      posts,
-    );
+    const { findings, ...made } = await runAgain('if_loaded', said);
+    expect(made.posts).toBe(posts);
     expect(verdictOf(findings, false).kind).toBe('verified');
   },
 );

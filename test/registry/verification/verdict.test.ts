@@ -20,11 +20,10 @@ const FAR: ProvedAddress = { source: 'tailnet', latencyMs: 50, address: 'http://
 const finding = (name: CheckName, result: CheckResult, reached?: ProvedAddress): Finding =>
   findingOf(name, { result, error: result }, reached === undefined ? {} : { reached });
 
+type Otherwise = Partial<Record<CheckName, CheckResult>>;
+
 /** Everything passes at the places given, but for what is said otherwise. */
-function findings(
-  places: readonly ProvedAddress[],
-  otherwise: Partial<Record<CheckName, CheckResult>> = {},
-): readonly Finding[] {
+function findings(places: readonly ProvedAddress[], otherwise: Otherwise = {}): readonly Finding[] {
   return CHECK_NAMES.flatMap((name) =>
     name === ENGINE || name === GPU
       ? [finding(name, otherwise[name] ?? 'passed')]
@@ -41,73 +40,43 @@ test.each([
   expect(verdictOf(findings(places), true)).toEqual({ kind: 'verified', address });
 });
 
-test.each<
-  [
-    says: string,
-    otherwise: Partial<Record<CheckName, CheckResult>>,
-    first: boolean,
-    kind: RunOutcome['kind'],
-  ]
->([
-  [
-    'a stranger at the address',
-    { [HEALTH]: 'identity_mismatch', [MODEL]: 'missing' },
-    true,
-    'identity_mismatch',
-  ],
-  [
-    'a stranger while it loads',
-    { [HEALTH]: 'identity_mismatch', [ENGINE]: 'loading' },
-    true,
-    'identity_mismatch',
-  ],
-  ['another model', { [MODEL]: 'model_mismatch' }, true, 'model_mismatch'],
-  [
-    'another model and no GPU',
-    { [MODEL]: 'model_mismatch', [GPU]: 'failed' },
-    true,
-    'model_mismatch',
-  ],
+const STRANGER = { [HEALTH]: 'identity_mismatch' } as const;
+const LOADS = { [ENGINE]: 'loading' } as const;
+const OTHER_MODEL = { [MODEL]: 'model_mismatch' } as const;
+const NO_GPU = { [GPU]: 'failed' } as const;
+const HANGS = { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' } as const;
+const NO_ANSWER = { [INFERENCE]: 'missing', [LATENCY]: 'missing' } as const;
+const LATER = false;
+
+test.each<[says: string, kind: RunOutcome['kind'], otherwise: Otherwise, isFirst?: boolean]>([
+  ['a stranger at the address', 'identity_mismatch', { ...STRANGER, [MODEL]: 'missing' }],
+  ['a stranger while it loads', 'identity_mismatch', { ...STRANGER, ...LOADS }],
+  ['another model', 'model_mismatch', OTHER_MODEL],
+  ['another model and no GPU', 'model_mismatch', { ...OTHER_MODEL, ...NO_GPU }],
   [
     'an engine that loads',
-    { [ENGINE]: 'loading', [INFERENCE]: 'loading', [LATENCY]: 'missing' },
-    false,
     'loading',
+    { ...LOADS, [INFERENCE]: 'loading', [LATENCY]: 'missing' },
+    LATER,
   ],
-  [
-    'a list without the model while it loads',
-    { [ENGINE]: 'loading', [MODEL]: 'model_mismatch' },
-    false,
-    'loading',
-  ],
+  ['a list without the model while it loads', 'loading', { ...LOADS, ...OTHER_MODEL }, LATER],
   [
     'a health that loads',
-    { [HEALTH]: 'loading', [INFERENCE]: 'missing', [LATENCY]: 'missing', [MODEL]: 'missing' },
-    false,
     'loading',
+    { ...NO_ANSWER, [HEALTH]: 'loading', [MODEL]: 'missing' },
+    LATER,
   ],
-  ['an engine that loads without a GPU', { [ENGINE]: 'loading', [GPU]: 'failed' }, true, 'failed'],
-  ['a full machine', { [INFERENCE]: 'busy', [LATENCY]: 'missing' }, false, 'busy'],
-  [
-    'a first inference that hangs',
-    { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' },
-    true,
-    'loading',
-  ],
-  [
-    'a later inference that hangs',
-    { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' },
-    false,
-    'failed',
-  ],
+  ['an engine that loads without a GPU', 'failed', { ...LOADS, ...NO_GPU }],
+  ['a full machine', 'busy', { [INFERENCE]: 'busy', [LATENCY]: 'missing' }, LATER],
+  ['a first inference that hangs', 'loading', HANGS],
+  ['a later inference that hangs', 'failed', HANGS, LATER],
   [
     'a first inference that hangs while the engine is down',
-    { [ENGINE]: 'failed', [INFERENCE]: 'timeout', [LATENCY]: 'timeout' },
-    true,
     'failed',
+    { ...HANGS, [ENGINE]: 'failed' },
   ],
-  ['no inference that ran', { [INFERENCE]: 'missing' }, true, 'failed'],
-  ['no GPU', { [GPU]: 'failed' }, true, 'failed'],
-])('a run with %s is %s', (_says, otherwise, first, kind) => {
-  expect(verdictOf(findings([AGENT_URL], otherwise), first)).toMatchObject({ kind });
+  ['no inference that ran', 'failed', { [INFERENCE]: 'missing' }],
+  ['no GPU', 'failed', NO_GPU],
+])('a run with %s is %s', (_says, kind, otherwise, isFirst = true) => {
+  expect(verdictOf(findings([AGENT_URL], otherwise), isFirst)).toMatchObject({ kind });
 });

@@ -14,6 +14,7 @@ import {
   edgesFor,
   type FakeProvider,
   json,
+  recordAt,
   silence,
   startFakeProvider,
 } from '../fake-provider.ts';
@@ -92,13 +93,23 @@ const posts = ({ calls }: FakeProvider) => calls.filter(({ method }) => method =
 /** Resolves once everything that is ready to go on has gone on. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-async function startProviders(count: number): Promise<readonly FakeProvider[]> {
-  return Promise.all(Array.from({ length: count }, () => startFakeProvider()));
+/** Several that never answer, and a registry that has begun to verify the first four. */
+async function startSilent(count: number) {
+  const providers = await Promise.all(Array.from({ length: count }, () => startFakeProvider()));
+  for (const provider of providers) provider.on('/health', silence);
+  const world = startWorld(providers);
+  world.start();
+  world.clock.advance(0);
+  await Promise.all(providers.slice(0, 4).map((provider) => provider.call('/health')));
+  return { providers, world };
 }
 
-async function startOne() {
+async function startOne(
+  prepare: (world: ReturnType<typeof startWorld>, provider: FakeProvider) => void = () => {},
+) {
   const provider = await startFakeProvider();
   const world = startWorld([provider]);
+  prepare(world, provider);
   world.start();
   world.clock.advance(0);
   return { world, provider };
@@ -140,12 +151,7 @@ test('the engine that a list of models shows is kept, until another list shows a
 });
 
 test('at most four verifications run at once, each machine alone, and all have their turn', async () => {
-  const providers = await startProviders(7);
-  for (const provider of providers) provider.on('/health', silence);
-  const world = startWorld(providers);
-  world.start();
-  world.clock.advance(0);
-  await Promise.all(providers.slice(0, 4).map((provider) => provider.call('/health')));
+  const { providers, world } = await startSilent(7);
   expect(world.running().size).toBe(4);
   expect(providers.slice(4).every(({ calls }) => calls.length === 0)).toBe(true);
   for (const { id } of providers) world.providerChanged(id, ['requested']);
@@ -174,10 +180,9 @@ test('the owner may ask for a run at any time, and one that runs already counts'
 });
 
 test('a silent or paused machine is not verified, and has its turn when it is back', async () => {
-  const provider = await startFakeProvider();
-  const world = startWorld([provider]);
-  world.change(provider.id, { isReachable: false });
-  world.start();
+  const { world, provider } = await startOne((made, { id }) =>
+    made.change(id, { isReachable: false }),
+  );
   world.clock.advance(29_000);
   expect(world.running().size).toBe(0);
   world.change(provider.id, { isReachable: true });
@@ -239,18 +244,12 @@ test('a machine that fails is tried again after 30 s, 1 and 2 min, and loses its
 });
 
 test('an engine that starts after its machine was found without one is verified within a second', async () => {
-  const provider = await startFakeProvider();
-  const world = startWorld([provider]);
+  const engine_health = { status: 'no engine found', code: 0 };
+  const without = { engine_health, models: [], current_model: null };
+  const { world, provider } = await startOne((made, one) =>
+    made.change(one.id, { record: recordAt(one.port, without) }),
+  );
   const { record } = aloneAt(provider);
-  const without = {
-    ...record,
-    engine_health: { status: 'no engine found', code: 0 },
-    models: [],
-    current_model: null,
-  };
-  world.change(provider.id, { record: without });
-  world.start();
-  world.clock.advance(0);
   expect(await world.result(provider.id)).toMatchObject({ state: 'failed', failedRuns: 1 });
   expect(posts(provider)).toBe(0);
   world.change(provider.id, { record, materialChanges: 2, verification: UNVERIFIED });
@@ -326,12 +325,7 @@ test('a removed machine has no result and no further turn', async () => {
 });
 
 test('a stop ends all verifications at once and leaves no timer', async () => {
-  const providers = await startProviders(6);
-  for (const provider of providers) provider.on('/health', silence);
-  const world = startWorld(providers);
-  world.start();
-  world.clock.advance(0);
-  await Promise.all(providers.slice(0, 4).map((provider) => provider.call('/health')));
+  const { providers, world } = await startSilent(6);
   await world.stop();
   expect(world.running().size).toBe(0);
   expect(world.clock.pending()).toBe(0);
@@ -342,18 +336,9 @@ test('a stop ends all verifications at once and leaves no timer', async () => {
 
 test.each<[says: string, record: () => RecordResult]>([
   ['cannot be written', () => ({ kind: 'unwritten', message: 'disk full' })],
-  [
-    'meets a fault',
-    () => {
-      throw new Error('fault');
-    },
-  ],
+  ['meets a fault', () => expect.unreachable('a fault')],
 ])('a verification result that %s is tried again later', async (_says, record) => {
-  const provider = await startFakeProvider();
-  const world = startWorld([provider]);
-  world.record = record;
-  world.start();
-  world.clock.advance(0);
+  const { world, provider } = await startOne((made) => void (made.record = record));
   await provider.call('/v1/models');
   while (world.running().size > 0) await turn();
   await turn();

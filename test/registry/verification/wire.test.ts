@@ -45,25 +45,21 @@ const named = (findings: readonly Finding[] | null, name: string) =>
 const INFERENCE = 'test inference returns choices';
 const LATENCY = 'latency <10s';
 
+const OK = 'HTTP/1.1 200 OK\r\n';
+const TOO_LONG = 'the answer is over 65536 bytes';
+const CLOSED = 'the connection was closed';
+
 test.each<[says: string, answer: Answer, error: string]>([
-  [
-    'sends a body over 64 KiB',
-    ({ res }) => void res.end('x'.repeat(65_537)),
-    'the answer is over 65536 bytes',
-  ],
-  ['sends a body without end', ({ res }) => endless(res), 'the answer is over 65536 bytes'],
+  ['sends a body over 64 KiB', ({ res }) => void res.end('x'.repeat(65_537)), TOO_LONG],
+  ['sends a body without end', ({ res }) => endless(res), TOO_LONG],
   [
     'sends a head over 32 KiB',
-    bytes(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(40_000)}`),
+    bytes(`${OK}x: ${'x'.repeat(40_000)}`),
     'the response head is too large',
   ],
   ['speaks no HTTP', bytes('hello\r\n\r\n'), 'the response is not HTTP'],
-  ['hangs up', hangUp, 'the connection was closed'],
-  [
-    'breaks off',
-    ({ socket }) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab'),
-    'the connection was closed',
-  ],
+  ['hangs up', hangUp, CLOSED],
+  ['breaks off', ({ socket }) => void socket.end(`${OK}content-length: 9\r\n\r\nab`), CLOSED],
   [
     'switches protocols',
     bytes('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
@@ -74,11 +70,7 @@ test.each<[says: string, answer: Answer, error: string]>([
     bytes('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101)),
     'too many interim heads came before the response',
   ],
-  [
-    'redirects',
-    json(307, {}, { location: 'http://169.254.169.254/' }),
-    'redirect refused (HTTP 307)',
-  ],
+  ['redirects', json(307, {}, { location: 'http://x.test/' }), 'redirect refused (HTTP 307)'],
 ])('a hostile machine that %s fails its check', async (_says, answer, error) => {
   const provider = await startFakeProvider();
   provider.on('/health', answer);
@@ -88,10 +80,7 @@ test.each<[says: string, answer: Answer, error: string]>([
 test.each<[says: string, answer: Answer]>([
   ['never answers', silence],
   ['sends its head a byte at a time', ({ socket }) => void socket.write('HTTP/1.1 200 O')],
-  [
-    'sends half a body',
-    ({ res }) => void res.writeHead(200, { 'content-length': '9' }).write('ab'),
-  ],
+  ['sends half a body', ({ res }) => void res.writeHead(200, { 'content-length': 9 }).write('ab')],
 ])('a hostile machine that %s has 5 s', async (_says, answer) => {
   const clock = createManualClock();
   const provider = await startFakeProvider();
@@ -160,15 +149,12 @@ test('a verification run is over after 60 s, whatever it meets', async () => {
   expect(clock.pending()).toBe(0);
 });
 
+const METADATA = '169.254.169.254';
+
 test.each([
   ['its own', '192.168.1.20', ['127.0.0.1'], 'loopback'],
   ['a mapped form of its own', '127.0.0.1', ['::ffff:127.0.0.1'], 'IPv4 written as IPv6'],
-  [
-    'a forbidden one beside a good one',
-    '127.0.0.1',
-    ['127.0.0.1', '169.254.169.254'],
-    'metadata service',
-  ],
+  ['forbidden beside a good one', '127.0.0.1', ['127.0.0.1', METADATA], 'metadata service'],
 ])(
   'an address that is %s is never connected to',
   async (_says, lastHeartbeatIp, addresses, why) => {
@@ -186,15 +172,11 @@ test('an address is resolved once, so a name that changes its answer leads nowhe
   let asked = 0;
   const lookup = () => {
     asked += 1;
-    return Promise.resolve([asked === 1 ? '127.0.0.1' : '169.254.169.254']);
+    return Promise.resolve([asked === 1 ? '127.0.0.1' : METADATA]);
   };
   const findings = await run(provider, { edges: { lookup } });
   expect(asked).toBe(1);
-  expect(provider.calls.map(({ host }) => host)).toEqual([
-    'agent.test',
-    'agent.test',
-    'agent.test',
-  ]);
+  expect(provider.calls.map(({ host }) => host)).toEqual(Array(3).fill('agent.test'));
   expect(verdictOf(findings ?? [], false)).toEqual({
     kind: 'verified',
     address: `http://127.0.0.1:${provider.port}`,
