@@ -39,10 +39,13 @@ function poolSighting(members: Iterable<MachineFacts>, memory: Memory): Sighting
 
 function machineSighting({ health, proof }: MachineFacts, checked: CheckFacts): Sighting {
   const failedAt = health.lastFailAt ?? 0;
-  // A machine that routing may choose has passed a verification, whenever that was.
-  const verified: CheckOutcome = { at: 0, failure: null, isTest: true };
-  const seen = [verified, ...(proof === null ? [] : provedBy(proof))];
-  const last = [...seen, ...(checked.last ? [checked.last] : [])]
+  const { checkedAt, hasFailed, completedAt } = proof ?? UNKNOWN_PROOF;
+  const last = [
+    // A machine that routing may choose has passed a verification, whenever that was.
+    { at: completedAt ?? 0, failure: null, isTest: true },
+    { at: checkedAt, failure: hasFailed ? 'verification' : null, isTest: false },
+    ...(checked.last ? [checked.last] : []),
+  ]
     .toSorted((a, b) => a.at - b.at || Number(a.isTest) - Number(b.isTest))
     // A passed check after a completion takes nothing away from it.
     .reduce((so, next) => {
@@ -52,14 +55,7 @@ function machineSighting({ health, proof }: MachineFacts, checked: CheckFacts): 
   return sightingOf(health, { ...checked, last });
 }
 
-function provedBy({
-  checkedAt,
-  hasFailed,
-  completedAt,
-}: VerificationProof): readonly CheckOutcome[] {
-  const completed = { at: completedAt ?? 0, failure: null, isTest: true };
-  return [completed, { at: checkedAt, failure: hasFailed ? 'verification' : null, isTest: false }];
-}
+const UNKNOWN_PROOF: VerificationProof = { checkedAt: 0, hasFailed: false, completedAt: null };
 
 function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
   const { since, last } = seen;
