@@ -69,17 +69,12 @@ export interface CircuitsDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => { readonly circuit: Limits };
-  /** Windows; they are notified of each change while any is open. */
-  readonly watchers: Watchers;
+  /** Called with each change. */
+  readonly changed: () => void;
   /** Called at the first change, and at the first one after each `saved`. */
   readonly unsaved: () => void;
   /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
-}
-
-export interface Watchers {
-  readonly isWatched: boolean;
-  changed(): void;
 }
 
 function excludedFor(reason: Rejection['reason'], waitMs: number, { ticks }: DualTime): Rejection {
@@ -109,7 +104,7 @@ const NEW: Circuit = { breaker: NEW_BREAKER, epoch: 0 };
 export type Circuits = ReturnType<typeof createCircuits>;
 
 export function createCircuits(deps: CircuitsDeps) {
-  const { memory, clock, config, random, watchers, unsaved, opened } = deps;
+  const { memory, clock, config, random, changed, unsaved, opened } = deps;
   let epoch = 0;
   let isSaved = true;
   const at = (id: string): Circuit => memory.of(id).get('circuit') ?? NEW;
@@ -119,7 +114,7 @@ export function createCircuits(deps: CircuitsDeps) {
   };
 
   function noteChange(): void {
-    if (watchers.isWatched) watchers.changed();
+    changed();
     if (!isSaved) return;
     isSaved = false;
     unsaved();

@@ -54,25 +54,18 @@ export function createLiveFeed({ clock, current, rows, watched }: LiveSources) {
     cancelWait = clock.after(Math.min(waitMs, LONGEST_WAIT_MS), schedule);
   }
 
-  function setWatched(isWatched: boolean): void {
-    feed.isWatched = isWatched;
-    watched(isWatched);
-  }
-
-  const feed = {
+  return {
     snapshot: (): LiveSnapshot => ({ kind: 'snapshot', ...current(), requests: rows() }),
-    /** False without subscribers: then changes need not be reported. */
-    isWatched: false,
     subscribe(listener: (event: LiveEvent) => void): () => void {
       listeners.add(listener);
       if (listeners.size === 1) {
-        setWatched(true);
+        watched(true);
         waitFrom(current().judgement);
       }
       return () => {
         if (!listeners.delete(listener) || listeners.size > 0) return;
         cancelWait();
-        setWatched(false);
+        watched(false);
       };
     },
     requestChanged(id: string) {
@@ -88,5 +81,4 @@ export function createLiveFeed({ clock, current, rows, watched }: LiveSources) {
     /** For changes other than those of requests, such as a warm-up or a setting. */
     changed: schedule,
   };
-  return feed;
 }

@@ -94,7 +94,11 @@ export function createMonitor(deps: MonitorDeps) {
   const counters = createCounters();
   const moves = createMoves(clock, () => config().gateway.currency);
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
-  const circuits = createCircuits({ ...deps, watchers: feed, unsaved: () => state.changed() });
+  const circuits = createCircuits({
+    ...deps,
+    changed: feed.changed,
+    unsaved: () => state.changed(),
+  });
   function sightings() {
     const choice = pickLocal();
     const pool = choice.kind === 'tier' ? machinesIn(choice.targets, circuits, machines) : null;

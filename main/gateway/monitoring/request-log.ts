@@ -27,7 +27,7 @@ interface RequestLogDeps {
   readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
-  readonly listener: Pick<LiveFeed, 'isWatched' | 'requestChanged' | 'requestRemoved'>;
+  readonly listener: Pick<LiveFeed, 'requestChanged' | 'requestRemoved'>;
   readonly usage: UsageRecorder;
   readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
@@ -89,7 +89,7 @@ export function createRequestLogs(deps: RequestLogDeps) {
       rows.set(id, row);
       deps.usage.requested(key);
       counters.accepted();
-      if (listener.isWatched) listener.requestChanged(id);
+      listener.requestChanged(id);
       return new OpenRequest(row, begun.ticks, deps, onEnd);
     },
     rows: () => [...rows.values()].toReversed(),
@@ -139,8 +139,7 @@ class OpenRequest implements RequestObserver {
   }
 
   changed(): void {
-    const { listener } = this.deps;
-    if (listener.isWatched) listener.requestChanged(this.row.id);
+    this.deps.listener.requestChanged(this.row.id);
   }
 }
 
