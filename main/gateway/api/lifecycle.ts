@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import type { Config } from '../../config/schema.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
@@ -6,6 +5,7 @@ import {
   isLoopbackHost,
   isWildcardHost,
   listen,
+  type ListenFailure,
   literalHost,
   outsideHost,
   urlHost,
@@ -54,8 +54,8 @@ export function createLifecycle(
   { clock, log, onPortTaken }: LifecycleDeps,
 ) {
   const streams = new Set<ServerResponse>();
-  /** Servers of closed addresses, on which requests still run. */
-  const retired = new Set<Server>();
+  /** Servers of closed addresses, on which requests still run, and when they are through. */
+  const retired = new Map<Server, Promise<void>>();
   let listening: Listening | null = null;
   let isShared = false;
   let stopping = false;
@@ -70,28 +70,27 @@ export function createLifecycle(
   function retire(server: Server): void {
     // Otherwise a caller could send requests over an open connection for as long as it likes.
     server.prependListener('request', (_req, res) => void res.setHeader('connection', 'close'));
-    retired.add(server);
-    void closed(server).then(() => retired.delete(server));
+    retired.set(
+      server,
+      closed(server).then(() => void retired.delete(server)),
+    );
   }
 
   /** Refuses new connections; resolves when all are closed, by force after `graceMs`. */
   async function close(graceMs: number): Promise<void> {
     const bound = listening?.listeners.map(({ server }) => server) ?? [];
     const cancelGrace = clock.after(graceMs, () => {
-      for (const server of [...bound, ...retired]) server.closeAllConnections();
+      for (const server of [...bound, ...retired.keys()]) server.closeAllConnections();
     });
-    const draining = [...retired].map((server) => once(server, 'close'));
-    await Promise.all([...bound.map(closed), ...draining]);
+    await Promise.all([...bound.map(closed), ...retired.values()]);
     cancelGrace();
   }
 
   return {
     async start({ gateway }: Config): Promise<StartResult> {
-      const tryBind = () => bind(gateway.host, gateway.port, makeServer);
-      const bound = await bindWithRetries(tryBind, clock, onPortTaken);
-      if (bound.kind === 'failed') {
-        return { ok: false, isPortTaken: bound.isPortTaken, message: bound.message };
-      }
+      const bound = await bindWithRetries(gateway, makeServer, { clock, onPortTaken });
+      if (bound.kind === 'failed')
+        return { ok: false, isPortTaken: bound.cause === 'taken', message: bound.message };
       listenAt(bound.listening);
       log('info', 'started', { url: urlsOf(bound.listening).url });
       return { ok: true };
@@ -162,19 +161,27 @@ export function createLifecycle(
 /** The default port is in the range that Linux uses for outgoing connections, so it may be taken for a moment. */
 const MAX_WAIT_MS = 5000;
 const RETRY_MS = 250;
+/** With port 0 the second address needs the first one's port, which may be in use there. */
+const FREE_PORT_TRIES = 5;
 
+/** Binds all addresses of a host, or none. */
 async function bindWithRetries(
-  tryBind: () => Promise<BindResult>,
-  clock: Clock,
-  onPortTaken: OnPortTaken,
+  { host: hostAsSet, port }: Config['gateway'],
+  makeServer: () => Server,
+  { clock, onPortTaken }: Pick<LifecycleDeps, 'clock' | 'onPortTaken'>,
 ): Promise<BindResult> {
+  const host = literalHost(hostAsSet);
   const untilTicks = clock.ticks() + MAX_WAIT_MS;
   const never = new AbortController().signal;
+  let hasSaid = false;
   for (let tries = 1; ; tries += 1) {
-    const bound = await tryBind();
-    if (bound.kind === 'bound' || onPortTaken === null || !bound.isTransient) return bound;
+    const bound = await bindOnce(host, port, makeServer);
+    if (bound.kind === 'bound') return bound;
+    if (port === 0 && bound.isAdditional && tries < FREE_PORT_TRIES) continue;
+    if (onPortTaken === null || bound.cause === 'other') return bound;
     if (clock.ticks() >= untilTicks) return bound;
-    if (tries === 1) onPortTaken(`${bound.message} Waiting up to ${MAX_WAIT_MS / 1000} s for it.`);
+    if (!hasSaid) onPortTaken(`${bound.message} Waiting up to ${MAX_WAIT_MS / 1000} s for it.`);
+    hasSaid = true;
     await sleep(clock, RETRY_MS, never);
   }
 }
@@ -199,18 +206,14 @@ interface Listening {
 
 type BindResult =
   | { readonly kind: 'bound'; readonly listening: Listening }
-  /** `isTransient`: the port or the address may become available later. */
   | {
       readonly kind: 'failed';
-      readonly isTransient: boolean;
-      readonly isPortTaken: boolean;
+      /** Unless it is `other`, the port or the address may become available later. */
+      readonly cause: ListenFailure;
       /** An address other than the one that was asked for is the cause. */
       readonly isAdditional: boolean;
       readonly message: string;
     };
-
-/** With port 0 the second address needs the first one's port, which may be in use there. */
-const FREE_PORT_TRIES = 5;
 
 const LOOPBACK = ['127.0.0.1', '::1'] as const;
 
@@ -224,22 +227,8 @@ function addressesFor(host: string): readonly string[] {
 }
 
 /** Whether the gateway can run without an additional address: one that is missing, or loopback beside an outside host. */
-const isOptional = (host: string, isAbsent: boolean): boolean => isAbsent || !isLoopbackHost(host);
-
-/** Binds all addresses of `host`, or none. */
-async function bind(
-  hostAsSet: string,
-  port: number,
-  makeServer: () => Server,
-): Promise<BindResult> {
-  const host = literalHost(hostAsSet);
-  for (let tries = 1; ; tries += 1) {
-    const bound = await bindOnce(host, port, makeServer);
-    if (bound.kind === 'bound' || !bound.isAdditional || port !== 0 || tries === FREE_PORT_TRIES) {
-      return bound;
-    }
-  }
-}
+const isOptional = (host: string, cause: ListenFailure): boolean =>
+  cause === 'absent' || !isLoopbackHost(host);
 
 /** Takes what is bound already from `before`. */
 async function bindOnce(
@@ -259,11 +248,9 @@ async function bindOnce(
     if (bound.kind === 'listening') {
       boundPort = bound.port;
       listeners.push({ address, server });
-    } else if (address === host || !isOptional(host, bound.absent)) {
+    } else if (address === host || !isOptional(host, bound.cause)) {
       for (const each of listeners) each.server.close();
-      const { taken: isPortTaken, absent, message } = bound;
-      const isTransient = isPortTaken || absent;
-      return { kind: 'failed', isTransient, isPortTaken, message, isAdditional: address !== host };
+      return { ...bound, isAdditional: address !== host };
     }
   }
   return {

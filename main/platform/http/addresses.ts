@@ -5,21 +5,23 @@ import { bareHost } from '../network-guard.ts';
 
 type ListenResult =
   | { readonly kind: 'listening'; readonly port: number }
-  /** `absent`: this machine has no such address. `taken`: another program has the port, perhaps for a moment. */
-  | {
-      readonly kind: 'failed';
-      readonly absent: boolean;
-      readonly taken: boolean;
-      readonly message: string;
-    };
+  | { readonly kind: 'failed'; readonly cause: ListenFailure; readonly message: string };
+
+/** `absent`: this machine has no such address. `taken`: another program has the port, perhaps for a moment. */
+export type ListenFailure = 'absent' | 'taken' | 'other';
+
+const CAUSES: Readonly<Record<string, ListenFailure>> = {
+  EADDRINUSE: 'taken',
+  EADDRNOTAVAIL: 'absent',
+  EAFNOSUPPORT: 'absent',
+};
 
 /** Binds a server. A port in use and a missing address are results; it does not reject. */
 export function listen(server: Server, host: string, port: number): Promise<ListenResult> {
   return new Promise((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
-      const taken = error.code === 'EADDRINUSE';
-      resolve({ kind: 'failed', absent, taken, message: describe(error, host, port) });
+      const cause = CAUSES[error.code ?? ''] ?? 'other';
+      resolve({ kind: 'failed', cause, message: describe(error, host, port) });
     });
     server.listen({ host, port }, () => {
       server.removeAllListeners('error');
