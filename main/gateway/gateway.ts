@@ -37,13 +37,9 @@ import { createAdmission } from './chat/admission.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
 import { providerTraffic } from './monitoring/counters.ts';
-import {
-  createChecks,
-  createMonitor,
-  type Monitor,
-  type MonitorDeps,
-} from './monitoring/monitor.ts';
-import type { Checker } from './routing/checker.ts';
+import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/monitor.ts';
+import { type Checker, createChecker, createHungEngines } from './routing/checker.ts';
+import { createHealthCheck } from './routing/health-check-routes.ts';
 import { preferringCopies } from './routing/larger-windows.ts';
 import { createHedgeBudget } from './routing/hedge.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
@@ -86,6 +82,9 @@ export interface GatewayDeps
 
 export type Gateway = ReturnType<typeof createGateway>;
 
+/** A hung engine is left within 20 s, because two unanswered checks follow this. */
+const MAX_UNCHECKED_MS = 10_000;
+
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
 
@@ -122,8 +121,24 @@ export function createGateway(deps: GatewayDeps) {
   const { logs, counters, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
   const catalogue = createModelCatalogue({ memory, http, clock, config });
-  const checksDeps = { memory, http, clock, config, pickLocal };
-  const { checker, hung } = createChecks(checksDeps, monitor, remotes);
+  const checks = {
+    memory,
+    http,
+    clock,
+    config,
+    pickLocal,
+    isOn: () => config().routing.healthChecks,
+    inFlightAt: counters.inFlightAt,
+  };
+  const checker = createChecker({
+    ...checks,
+    circuits,
+    checkHealth: createHealthCheck({ ...checks, circuits, remotes }),
+    isPooled: () => pickLocal().kind === 'tier',
+    onChange: feed.changed,
+  });
+  const checkAfterMs = () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);
+  const hung = createHungEngines({ ...checks, checkAfterMs, check: checker.check });
   const access = accessOf(deps, lifecycle);
   const { identify, controlLink } = access;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.

@@ -17,18 +17,11 @@ import {
   createCircuits,
   type Rejection,
 } from '../circuits/circuits.ts';
-import { createChecker, createHungEngines } from '../routing/checker.ts';
-import { createHealthCheck } from '../routing/health-check-routes.ts';
 import type { EngineAt } from '../routing/larger-windows.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import {
-  circuitIdOf,
-  type LocalTarget,
-  type RemoteUpstream,
-  localModel,
-} from '../upstream/upstreams.ts';
+import { circuitIdOf, type LocalTarget, localModel } from '../upstream/upstreams.ts';
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
 import {
@@ -199,40 +192,6 @@ export function createMonitor(deps: MonitorDeps) {
       await usage.close();
     },
   };
-}
-
-interface ChecksDeps {
-  readonly memory: Memory;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly config: () => Config;
-  readonly pickLocal: () => LocalChoice;
-}
-
-/** A hung engine is left within 20 s, because two unanswered checks follow this. */
-const MAX_UNCHECKED_MS = 10_000;
-
-/** The checker, and what asks it about engines that are silent. */
-export function createChecks(
-  deps: ChecksDeps,
-  { circuits, counters, feed }: Pick<Monitor, 'circuits' | 'counters' | 'feed'>,
-  remotes: () => readonly RemoteUpstream[],
-) {
-  const { config, pickLocal } = deps;
-  const common = {
-    ...deps,
-    isOn: () => config().routing.healthChecks,
-    inFlightAt: counters.inFlightAt,
-  };
-  const checker = createChecker({
-    ...common,
-    circuits,
-    checkHealth: createHealthCheck({ ...deps, circuits, remotes }),
-    isPooled: () => pickLocal().kind === 'tier',
-    onChange: () => feed.changed(),
-  });
-  const checkAfterMs = () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);
-  return { checker, hung: createHungEngines({ ...common, checkAfterMs, check: checker.check }) };
 }
 
 /** Reads the stored requests, which are more than the live feed shows. */
