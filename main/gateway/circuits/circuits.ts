@@ -29,7 +29,7 @@ export type Circuit = Values['circuit'];
 export type AdmissionResult =
   | {
       readonly kind: 'admitted';
-      readonly permit: Permit;
+      readonly permit: CircuitPermit;
       /** In clock ticks. */
       readonly at: number;
     }
@@ -45,9 +45,8 @@ export interface Rejection {
   readonly backAtTicks: number;
 }
 
-export interface CircuitPermit {
+export interface CircuitPermit extends Permit {
   readonly id: string;
-  readonly permit: Permit;
 }
 
 export interface AdmissionRequest {
@@ -61,7 +60,7 @@ export interface AdmissionRequest {
  * For a request that began before the last reset and may use a former address or key: it is admitted, and its
  * permit matches no breaker state, so that its result is counted but changes nothing.
  */
-const STALE: Permit = { serial: -1 };
+const STALE_SERIAL = -1;
 
 export interface CircuitsDeps {
   readonly memory: Memory;
@@ -143,14 +142,15 @@ export function createCircuits(deps: CircuitsDeps) {
     ): AdmissionResult {
       const circuit = at(id);
       const time = now();
-      if (requestEpoch < circuit.epoch) return { kind: 'admitted', permit: STALE, at: time.ticks };
+      if (requestEpoch < circuit.epoch)
+        return { kind: 'admitted', permit: { id, serial: STALE_SERIAL }, at: time.ticks };
       const isHeeded = mode === 'in_turn' || mode === 'hedge';
       const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
       if (excluded !== null) return excluded;
       const admission = admit(circuit.breaker, time, mode, timeoutMs);
       if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
       change(id, () => admission.breaker);
-      return { kind: 'admitted', permit: admission.permit, at: time.ticks };
+      return { kind: 'admitted', permit: { id, ...admission.permit }, at: time.ticks };
     },
     /** What excludes a request for `model` now, without admitting one; null: nothing. */
     exclusionOf(id: string, model: string): Rejection | null {
@@ -158,12 +158,12 @@ export function createCircuits(deps: CircuitsDeps) {
       return exclusionAt(memory.of(id), circuit, model, time) ?? openAt(circuit, time);
     },
     sent: (id: string) => change(id, sent),
-    firstContent(id: string, permit: Permit, took: Silence) {
-      change(id, (before) => firstContent(before, permit, took, conditionsAt(now())));
+    firstContent(permit: CircuitPermit, took: Silence) {
+      change(permit.id, (before) => firstContent(before, permit, took, conditionsAt(now())));
     },
     /** `endedAt`: when the call ended; left out: now. */
-    record(id: string, permit: Permit, result: Result, endedAt = now()) {
-      change(id, (before) => record(before, permit, result, conditionsAt(endedAt)));
+    record(permit: CircuitPermit, result: Result, endedAt = now()) {
+      change(permit.id, (before) => record(before, permit, result, conditionsAt(endedAt)));
     },
     excludeAfter(
       id: string,

@@ -111,10 +111,9 @@ export class Attempt {
     const silentMs = contentAt - this.#sentAt;
     const { own, pool } = this.#permits;
     this.#ttftMs = silentMs;
-    this.#own?.firstContent(own.id, own.permit, { silentMs, slowMs: this.#slowMs(silentMs) });
+    this.#own?.firstContent(own, { silentMs, slowMs: this.#slowMs(silentMs) });
     // A slow machine counts in its own circuit only, as another may be fast.
-    if (pool !== null)
-      this.#deps.circuits.firstContent(pool.id, pool.permit, { silentMs, slowMs: 0 });
+    if (pool !== null) this.#deps.circuits.firstContent(pool, { silentMs, slowMs: 0 });
   }
 
   /** Call it before the end. Returns whether the engine has read only a part of the prompt, as far as it tells. */
@@ -147,10 +146,10 @@ export class Attempt {
     const turn = { id: own.id, call, tokens, ttftMs: this.#ttftMs, readAt: clock.ticks() };
     const reading = learnReading(memory, this.#known, turn);
     const { result, ...words } = judge(end, { ms, slowMs: this.#slowMs(ms), mode: call.mode });
-    this.#own?.record(own.id, own.permit, result, endedAt);
+    this.#own?.record(own, result, endedAt);
     // After a failure another machine of the pool may be called.
     if (pool !== null && end.kind !== 'failed' && end.kind !== 'outrun')
-      circuits.record(pool.id, pool.permit, result, endedAt);
+      circuits.record(pool, result, endedAt);
     this.observer.ended({
       ...words,
       isRecalled,

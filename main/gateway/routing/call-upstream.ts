@@ -73,7 +73,7 @@ export async function callUpstream(
   const { signal = request.signal, call = turn.call } = options;
   const { own } = turn.permits;
   if (turn.waitMs > 0 && !(await sleep(clock, turn.waitMs, signal))) {
-    circuits.record(own.id, own.permit, NEUTRAL);
+    circuits.record(own, NEUTRAL);
     return CANCELLED;
   }
   const deadline = turn.at + turn.call.timeoutMs;
@@ -162,7 +162,7 @@ function admitted(next: Try, { deps, request }: CallPlan): Try | null {
   const { id } = permits.own;
   const admission = deps.circuits.admit(id, call, request.epoch, 'again');
   if (admission.kind === 'excluded') return null;
-  return { ...next, permits: { ...permits, own: { id, permit: admission.permit } } };
+  return { ...next, permits: { ...permits, own: admission.permit } };
 }
 
 /** The upstream is excluded if its failure calls for that. An attempt without an end was still starting. */

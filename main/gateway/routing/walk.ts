@@ -139,7 +139,7 @@ export class Walk {
   close(result: Result = NEUTRAL): void {
     const permit = this.#pool?.permit;
     this.#pool = null;
-    if (permit !== undefined) this.#deps.circuits.record(permit.id, permit.permit, result);
+    if (permit !== undefined) this.#deps.circuits.record(permit, result);
   }
 
   /** The outcomes, in routing order, before the call that answers; with null, of all whose turn came. */
@@ -184,10 +184,9 @@ export class Walk {
     const admission = circuits.admit(id, call, this.#request.epoch, mode);
     if (admission.kind === 'excluded')
       return mode === 'hedge' ? null : this.#passOver(step, skipped(upstream, admission));
-    const { permit, at } = admission;
-    const permits = { own: { id, permit }, pool };
+    const { permit: own, at } = admission;
     const waitMs = excluded?.reason === 'rate_limited' ? excluded.waitMs : 0;
-    const turn: Turn = { call, mode, at, permits, waitMs, attempt: null };
+    const turn: Turn = { call, mode, at, permits: { own, pool }, waitMs, attempt: null };
     this.#leave(step, { ...step, state: 'running', turn, outcome: null });
     return turn;
   }
@@ -199,7 +198,7 @@ export class Walk {
     const request = { model: '', timeoutMs: pool.timeoutMs };
     const admission = this.#deps.circuits.admit('local', request, this.#request.epoch, mode);
     if (admission.kind === 'excluded') return this.#passOver(step, skipped('local', admission));
-    const permit = { id: 'local', permit: admission.permit };
+    const { permit } = admission;
     this.#pool = { pool, permit };
     const steps = machines.map((candidate): Step => ({ ...step, candidate, pool: permit }));
     const entered = { ...step, state: 'over' } as const;

@@ -32,7 +32,7 @@ test.each([
       const entry = admit();
       if (entry.kind === 'excluded') throw new Error(entry.reason);
       const costMs = Number.POSITIVE_INFINITY;
-      circuits.record('x', entry.permit, { kind: 'failure', error: '', silentMs: 0, costMs });
+      circuits.record(entry.permit, { kind: 'failure', error: '', silentMs: 0, costMs });
       const next = admit();
       return next.kind === 'excluded' ? next.waitMs : 0;
     };
