@@ -9,9 +9,10 @@ import { agentUrl, interfaceAddresses, isSamePlace, namesOf } from './addresses.
 import { createAvailability, type OwnerMode } from './availability/availability.ts';
 import type { HostActivity } from './availability/host-activity.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
+import { ENGINE_PORTS } from '../engines/detect.ts';
 import { createChangeMonitor } from './change-monitor.ts';
 import { holds, type ModelAction } from './engines/tell-engine.ts';
-import { createEngineWatch, enginePlace, type EnginePlace } from './engines/watch.ts';
+import { createEngineWatch, pinnedEngine } from './engines/watch.ts';
 import { engineAdvice, problemsOf, type WindowCut } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
 import { createRegistration } from './registration/registration.ts';
@@ -56,7 +57,6 @@ export interface AgentDeps {
 
 interface AgentRuntimeState {
   ports: readonly AgentListener[];
-  engine: EnginePlace;
   isLeaving: boolean;
 }
 
@@ -83,7 +83,8 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: 
     http,
     clock,
     ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
-    ...runtime.engine,
+    pinned: pinnedEngine(config().agent),
+    ports: deps.enginePorts ?? ENGINE_PORTS,
     changed() {
       if (engines.isStuck()) inference.endUnanswered();
       changed();
@@ -185,7 +186,7 @@ function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
 
 function viewOf(
   parts: AgentComponents,
-  { ports, engine: place, isLeaving }: AgentRuntimeState,
+  { ports, isLeaving }: AgentRuntimeState,
   deps: Pick<AgentDeps, 'version' | 'telemetry' | 'isFixed' | 'config' | 'cuts'>,
 ): AgentView {
   const { engines, availability, warnings, memory } = parts;
@@ -195,7 +196,7 @@ function viewOf(
   const reading = deps.telemetry.read();
   const { agent: settings, gateway } = deps.config();
   const { host } = settings;
-  const own = problemsOf({ host, ports, registry, warnings, engineUrlFault: place.fault });
+  const own = problemsOf({ host, ports, registry, warnings });
   const isServing = engine?.health.status === 'ok';
   const isCpuOnly = reading.gpus.state === 'absent' && isServing;
   // Without a GPU, all models run on the processor.
@@ -246,11 +247,7 @@ export type Agent = ReturnType<typeof createAgent>;
 /** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps) {
   const { telemetry } = deps;
-  const runtime: AgentRuntimeState = {
-    ports: [],
-    engine: enginePlace(deps.config().agent, deps.enginePorts),
-    isLeaving: false,
-  };
+  const runtime: AgentRuntimeState = { ports: [], isLeaving: false };
   const parts = createComponents(deps, runtime, changed);
   const { availability, engines, inference, registration, memory } = parts;
   const changeMonitor = createChangeMonitor({ ...deps, ...parts });
@@ -344,8 +341,7 @@ export function createAgent(deps: AgentDeps) {
       availability.look();
       if (isChanged('host', 'ports')) void listen();
       if (isChanged('engineUrl', 'engineApiKey')) {
-        runtime.engine = enginePlace(now, deps.enginePorts);
-        engines.seek(runtime.engine);
+        engines.seek(pinnedEngine(now));
         changed();
       }
       if (isChanged('registryUrl', 'otherRegistryUrls', 'enrollToken'))

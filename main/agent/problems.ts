@@ -11,7 +11,6 @@ interface Circumstances {
   readonly registry: AgentMembership;
   /** Warnings about files that were damaged or could not be written. */
   readonly warnings: readonly FileWarning[];
-  readonly engineUrlFault: string | null;
 }
 
 /** A smaller difference between the clocks is not reported. */
@@ -19,20 +18,12 @@ const MAX_CLOCK_OFFSET_MS = 60_000;
 
 /** All problems except those of engines, and of drivers and their tools. */
 export function problemsOf(seen: Circumstances): readonly AgentProblem[] {
-  const { registry, ports, warnings, engineUrlFault } = seen;
+  const { registry, ports, warnings } = seen;
   const problems: AgentProblem[] = warnings.map((warning) => ({
     tool: 'files of the agent',
     tried: 'reading saved files',
     ...warning,
   }));
-  if (engineUrlFault !== null) {
-    problems.push({
-      tool: 'engine',
-      tried: 'INGLENOOK_ENGINE_URL',
-      happened: 'the address cannot be used, so no engine is served',
-      remedy: engineUrlFault,
-    });
-  }
   problems.push(...portProblems(ports, seen.host));
   if (registry.kind === 'joined' && isLoopbackHost(seen.host) && !isHere(registry.url)) {
     problems.push({

@@ -224,7 +224,7 @@ export const SETTINGS = {
       AT_START,
     ),
     engineUrl: optional(
-      kinds.httpUrl,
+      kinds.engineUrl,
       'Address of the engine to share, such as http://127.0.0.1:8080. Leave empty to detect it.',
     ),
     engineApiKey: optional(
@@ -242,7 +242,7 @@ export const SETTINGS = {
       'Ports to listen on for gateways, separated by commas. Gateways look for machines at 3001 and 47901 only.',
     ),
     registryUrl: optional(
-      kinds.httpUrl,
+      kinds.gateway,
       'Gateway to report to, such as http://192.168.1.10:47900. Leave empty for this one, or the one that the machine has joined.',
     ),
     otherRegistryUrls: setting(

@@ -154,6 +154,13 @@ export const httpUrl: Kind<string> = {
   allowed: 'an http:// or https:// address, such as http://127.0.0.1:11434',
 };
 
+/** Of an engine of this machine, to which the agent adds paths. */
+export const engineUrl: Kind<string> = {
+  ...httpUrl,
+  schema: httpUrl.schema.refine((value) => !value.includes('?')),
+  allowed: 'an http:// or https:// address without a query, such as http://127.0.0.1:8080',
+};
+
 function isHttpUrl(value: string): boolean {
   // The window shows addresses masked with "…"; such a text must not be saved.
   if (!/^https?:\/\//i.test(value) || value.includes('…') || !URL.canParse(value)) return false;
@@ -165,9 +172,15 @@ function list(of: z.ZodType<string>, max: number, allowed: string): Kind<readonl
   return { name: 'list', schema: z.array(of).max(max), fromText: asList, allowed };
 }
 
-/** Addresses of gateways as agents report to them. */
+/** The address of a gateway as agents report to it. */
+export const gateway: Kind<string> = {
+  ...httpUrl,
+  schema: z.string().refine((value) => registryOrigin(value) !== null),
+  allowed: 'an http:// or https:// address without a path, such as http://192.168.1.10:47900',
+};
+
 export const gateways = list(
-  z.string().refine((value) => registryOrigin(value) !== null),
+  gateway.schema,
   16,
   'addresses such as http://192.168.1.10:47900, without a path, separated by commas',
 );

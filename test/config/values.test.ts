@@ -125,7 +125,7 @@ const KINDS: {
     allowed: /at least 16 visible ASCII characters, separated by commas/,
   },
   {
-    names: ['LOCAL_ENGINE_URL', ...each('BASE_URL'), 'ENGINE_URL', 'REGISTRY_URL'],
+    names: ['LOCAL_ENGINE_URL', ...each('BASE_URL')],
     good: {
       'http://127.0.0.1:11434': 'http://127.0.0.1:11434',
       'https://user:p%40ss@api.example.com/v1/?v=2': 'https://user:p%40ss@api.example.com/v1/?v=2',
@@ -147,6 +147,18 @@ const KINDS: {
       'see http://h/',
     ],
     allowed: /http:\/\/ or https:\/\/ address/,
+  },
+  {
+    names: ['ENGINE_URL'],
+    good: { 'http://user:pw@127.0.0.1:8080/v1': 'http://user:pw@127.0.0.1:8080/v1' },
+    bad: ['127.0.0.1:8080', 'http://127.0.0.1:8080/?key=1', 'http://us%zz:pw@h/'],
+    allowed: /address without a query/,
+  },
+  {
+    names: ['REGISTRY_URL'],
+    good: { 'https://gw.lan/': 'https://gw.lan/' },
+    bad: ['gw.lan', 'http://gw.lan/path', 'http://me@gw.lan', 'http://gw.lan/?a=1'],
+    allowed: /address without a path/,
   },
   {
     names: ['POOL_SECRET'],
@@ -317,7 +329,7 @@ test.each(KINDS.flatMap(({ names, ...kind }) => names.map((name) => [name, kind]
     for (const text of bad) {
       const found = problems({ [name]: text });
       // What is left of a value that may hold a secret has tests of its own below.
-      const shown = SECRETS.has(name) || text.includes('@') ? '' : `"${text}" `;
+      const shown = SECRETS.has(name) || /[@?]/.test(text) ? '' : `"${text}" `;
       expect([text, ...found]).toEqual([
         text,
         expect.stringMatching(new RegExp(`^INGLENOOK_${name} is ".*" but must be `, 's')),

@@ -116,9 +116,8 @@ test('every problem that the agent reports of its parts is shown', () => {
       clockOffsetMs: 120_000,
     }),
     warnings: [{ happened: 'The file was damaged.', remedy: 'Join again.' }],
-    engineUrlFault: 'Write it as in http://127.0.0.1:8000.',
   });
-  expect(problems).toHaveLength(6);
+  expect(problems).toHaveLength(5);
   expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
 });
 

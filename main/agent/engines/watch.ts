@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import type { AskEdges, EngineAddress, EngineMemory } from '../../engines/adapters/probe.ts';
-import { ENGINE_PORTS, lookAt, type LookResult } from '../../engines/detect.ts';
+import { lookAt, type LookResult } from '../../engines/detect.ts';
 import { createEngineTable } from './engine-table.ts';
 import { userinfoOf } from '../../platform/addresses.ts';
 import { createRounds } from '../../platform/async.ts';
@@ -10,6 +10,7 @@ export type EngineWatch = ReturnType<typeof createEngineWatch>;
 interface EngineWatchOptions extends AskEdges {
   /** This program's ports, which are never tried. */
   readonly ownPorts: () => readonly number[];
+  /** Set by the owner; then no other is searched for. */
   readonly pinned: EngineAddress | null;
   readonly changed: () => void;
   /** Searched while none is pinned. */
@@ -25,8 +26,8 @@ const MAX_READ_PAUSE_MS = 15_000;
 const MIN_GAP_MS = 1000;
 
 export function createEngineWatch(options: EngineWatchOptions) {
-  const { clock, changed } = options;
-  let { pinned, ports } = options;
+  const { clock, changed, ports } = options;
+  let { pinned } = options;
   /** Aborts the rounds that were started for the previous place. */
   let seeking = new AbortController();
   const stopping = new AbortController();
@@ -138,8 +139,8 @@ export function createEngineWatch(options: EngineWatchOptions) {
       await readKnown(stopping.signal);
     },
     /** Forgets what was found and searches elsewhere from now on. */
-    seek(place: Pick<EnginePlace, 'pinned' | 'ports'>) {
-      ({ pinned, ports } = place);
+    seek(next: EngineAddress | null) {
+      pinned = next;
       seeking.abort();
       seeking = new AbortController();
       table.clear();
@@ -176,35 +177,19 @@ function localAddresses(
     );
 }
 
-/** Where the agent searches for its engine. */
-export interface EnginePlace {
-  /** Set by the owner; then no other is searched for. */
-  readonly pinned: EngineAddress | null;
-  /** Ports to search if no engine is set. */
-  readonly ports: readonly number[];
-  /** Why the address in the settings cannot be used, and the fix, without the URL, which may contain a key; null if it can. */
-  readonly fault: string | null;
-}
-
 /**
- * The address may have `/v1` at its end. Without one in the settings, the default ports are searched. The key is sent
- * only to that address: any program may listen on a port that was found by searching.
+ * The engine that the owner has set; null if one is searched for. Its address may have `/v1` at its end. The key is sent only
+ * to that address: any program may listen on a port that was found by searching.
  */
-export function enginePlace(
-  { engineUrl: url, engineApiKey: apiKey }: Pick<Config['agent'], 'engineUrl' | 'engineApiKey'>,
-  ports = ENGINE_PORTS,
-): EnginePlace {
-  if (url === null) return { pinned: null, ports, fault: null };
-  const parsed = new URL(url);
-  const { origin, pathname, search } = parsed;
-  if (search !== '') {
-    const fault = 'The engine URL may have no query. Write it like http://127.0.0.1:8000.';
-    // A wrong address must not make the agent serve another engine.
-    return { pinned: null, ports: [], fault };
-  }
-  const userinfo = userinfoOf(parsed);
+export function pinnedEngine({
+  engineUrl,
+  engineApiKey: apiKey,
+}: Pick<Config['agent'], 'engineUrl' | 'engineApiKey'>): EngineAddress | null {
+  if (engineUrl === null) return null;
+  const url = new URL(engineUrl);
+  const userinfo = userinfoOf(url);
   const basic = userinfo.kind === 'credentials' ? userinfo.authorization : null;
   const authorization = apiKey === null ? basic : `Bearer ${apiKey}`;
-  const basePath = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
-  return { pinned: { origin, basePath, authorization }, ports, fault: null };
+  const basePath = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+  return { origin: url.origin, basePath, authorization };
 }

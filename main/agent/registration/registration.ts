@@ -155,8 +155,7 @@ export function createRegistration(deps: RegistrationDeps) {
       if (ours !== null) return connectTo(ours);
       return show({ ...NOWHERE, url: saved.registryUrl, problem: NEW_KEY });
     }
-    const origin = registryOrigin(registryUrl);
-    if (origin === null) return show({ ...NOWHERE, problem: BAD_SETTING });
+    const { origin } = new URL(registryUrl);
     const former = ours?.registryUrl === origin ? ours : null;
     // A token works only once, but stays in the environment after its use.
     const isUsed = enrollToken === null || former?.tokenDigest === digestOf(enrollToken);
@@ -234,8 +233,8 @@ function homeOf(origins: readonly (string | null)[], fixed: string | null): stri
   const [first] = origins;
   if (first === undefined || first === null) return BAD_URL;
   if (fixed === null) return first;
-  const named = registryOrigin(fixed);
-  return named !== null && origins.includes(named) ? named : FIXED_URL;
+  const { origin } = new URL(fixed);
+  return origins.includes(origin) ? origin : FIXED_URL;
 }
 
 const BAD_URL: LinkProblem = {
@@ -264,9 +263,4 @@ const NOT_JOINED: LinkProblem = {
 const NEW_KEY: LinkProblem = {
   happened: 'This machine has a new key, so the gateway it had joined no longer knows it.',
   remedy: 'Join it again with a new join command from that gateway.',
-};
-
-const BAD_SETTING: LinkProblem = {
-  happened: 'Heartbeats cannot be sent to the address in INGLENOOK_REGISTRY_URL.',
-  remedy: 'Write it like http://192.168.1.10:47900, without a path, a user or a query.',
 };

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { EngineAddress } from '../../../main/engines/adapters/probe.ts';
-import { createEngineWatch, enginePlace } from '../../../main/agent/engines/watch.ts';
+import { createEngineWatch, pinnedEngine } from '../../../main/agent/engines/watch.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
 import { createManualClock } from '../../support/clock.ts';
@@ -88,8 +88,8 @@ function countingHttp() {
 }
 
 function addressOf(url: string, apiKey: string | null = null): EngineAddress {
-  const { pinned, fault } = enginePlace({ engineUrl: url, engineApiKey: apiKey });
-  if (pinned === null) throw new Error(fault ?? 'not pinned');
+  const pinned = pinnedEngine({ engineUrl: url, engineApiKey: apiKey });
+  if (pinned === null) throw new Error('it is not set');
   return pinned;
 }
 
@@ -214,7 +214,7 @@ test('a new engine address makes the watch forget what it found, and ignore runn
   clock.advance(5000);
   // Its answer is on the way.
   while (former.asked.length === before) await turn();
-  watch.seek({ pinned: addressOf(next.url), ports: [] });
+  watch.seek(addressOf(next.url));
   expect(watch.engines()).toEqual([]);
   await rested();
   for (let rounds = 0; rounds < 4; rounds += 1) {
