@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ENTRIES } from '../../main/config/schema.ts';
 import { VERSION } from '../../main/platform/process.ts';
 import { openerOf } from '../../main/cli/open.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -24,9 +25,18 @@ test.each<[args: readonly string[], message: string]>([
   expect(existsSync(directory)).toBe(false);
 });
 
-test.each(['--version', '-v'])('the option "%s" prints the version', async (option) => {
-  const { code, stdout } = await sayHere({ DATA_DIR: temporaryDirectory() }, option);
-  expect([code, stdout]).toEqual([0, `${VERSION}\n`]);
+test('the command "help settings" prints every setting, and starts nothing', async () => {
+  const directory = join(temporaryDirectory(), 'data');
+  const { code, stdout } = await sayHere({ DATA_DIR: directory }, 'help', 'settings');
+  expect([code, existsSync(directory)]).toEqual([0, false]);
+  for (const { variable } of ENTRIES) expect(stdout).toContain(`${variable} `);
+});
+
+test.each(['--version', '-v'])('the option "%s" prints the version alone', async (option) => {
+  const directory = join(temporaryDirectory(), 'data');
+  const said = await sayHere({ DATA_DIR: directory }, option);
+  expect(said).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  expect(existsSync(directory)).toBe(false);
 });
 
 test.each([

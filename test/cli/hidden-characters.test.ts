@@ -41,12 +41,8 @@ test('join shows the hidden characters of a refusal as their codes', async () =>
     ),
   );
   const settings = { DATA_DIR: temporaryDirectory(), AGENT: 'true' };
-  const { code, stderr } = await sayHere(
-    settings,
-    'join',
-    `http://127.0.0.1:${port}`,
-    '0f'.repeat(32),
-  );
+  const line = ['join', `http://127.0.0.1:${port}`, '0f'.repeat(32)];
+  const { code, stderr } = await sayHere(settings, ...line);
   expect(code).toBe(1);
   expect(stderr).toContain(SEEN_IN_LINE);
   expect(stderr).not.toMatch(HIDDEN);

@@ -18,16 +18,12 @@ test.each<[StderrReader, to: string, format: string]>([
 });
 
 test('the log settings apply wherever the gateway runs', () => {
-  for (const reader of ['journal', 'container', 'other'] as const) {
-    expect(logTarget({ logTo: 'stdout', logFormat: 'json' }, reader)).toEqual({
-      to: 'stdout',
-      format: 'json',
-    });
-    expect(logTarget({ logTo: 'file', logFormat: 'auto' }, reader)).toEqual({
-      to: 'file',
-      format: 'json',
-    });
-  }
+  for (const reader of ['journal', 'container', 'other'] as const)
+    for (const [to, logFormat] of [
+      ['stdout', 'json'],
+      ['file', 'auto'],
+    ] as const)
+      expect(logTarget({ logTo: to, logFormat }, reader)).toEqual({ to, format: 'json' });
 });
 
 test('the log in a container is what process 1 writes, even if that is an init', () => {
@@ -50,8 +46,7 @@ test('the journal counts only if it reads our own standard error', () => {
 });
 
 test('the log on standard output is JSON in every line, and has no sign-in link', async () => {
-  const directory = temporaryDirectory();
-  const DATA_DIR = directory;
+  const DATA_DIR = temporaryDirectory();
   const cli = startCli({ DATA_DIR, PORT: '0', LOG_TO: 'stdout', LOG_FORMAT: 'json', AGNT: '1' });
   const url = await cli.printed(/"event":"started","url":"([^"]+)"/);
   await soon(async () => expect((await sayHere({ DATA_DIR }, 'models')).code).toBe(0));
@@ -65,8 +60,8 @@ test('the log on standard output is JSON in every line, and has no sign-in link'
   expect(events).toContain('INGLENOOK_AGNT is not a setting of this version and is ignored');
   expect(events.at(0)).toBe('starting');
   expect(stdout).not.toContain('#code=');
-  expect(existsSync(join(directory, 'logs'))).toBe(false);
-  expect(readdirSync(directory)).toContain('control-token');
+  expect(existsSync(join(DATA_DIR, 'logs'))).toBe(false);
+  expect(readdirSync(DATA_DIR)).toContain('control-token');
 });
 
 test('the log on standard error has nothing else around it, and the terminal still gets its sentences', async () => {

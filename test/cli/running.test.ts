@@ -27,15 +27,23 @@ import { answers, error, startUpstream } from '../support/upstream.ts';
 /** A gateway in this process, with its commands and its log. */
 async function startRunning(settings: Readonly<Record<string, string>> = {}) {
   const DATA_DIR = temporaryDirectory();
-  const log = createLog({
-    level: 'info',
-    format: 'json',
-    write: fileSink(logDirectory(DATA_DIR)),
-  });
+  const write = fileSink(logDirectory(DATA_DIR));
+  const log = createLog({ level: 'info', format: 'json', write });
   const { host, url } = await startOwned(settings, systemClock, log, DATA_DIR);
   const run = (...args: readonly string[]) => sayHere({ DATA_DIR }, ...args);
   return { DATA_DIR, host, url, run };
 }
+
+/** The program, as a shell would start it. */
+const spawnHere = (DATA_DIR: string, line: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+  const [command = '', ...args] = line;
+  const child = spawn(command, args, {
+    cwd: join(import.meta.dirname, '../..'),
+    env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR, ...env },
+  });
+  onTestFinished(() => void child.kill());
+  return child;
+};
 
 /** Writes the log of an earlier run; gives its path. */
 function writeLog(dataDirectory: string): string {
@@ -62,11 +70,8 @@ test('status says what can serve, and its exit code whether anything can', async
   const json = JSON.parse((await run('status', '--json')).stdout) as { status: StatusReport };
   expect(json).toMatchObject({ status: { ok: true }, agent: null });
 
-  const { run: runEmpty } = await startRunning();
-  expect(await runEmpty('status')).toMatchObject({
-    code: 1,
-    stdout: expect.stringContaining('Nothing is configured'),
-  });
+  const empty = await (await startRunning()).run('status');
+  expect([empty.code, empty.stdout]).toEqual([1, expect.stringContaining('Nothing is configured')]);
 });
 
 test('keys add prints a key once; it works until it is revoked, also after a restart', async () => {
@@ -86,10 +91,8 @@ test('keys add prints a key once; it works until it is revoked, also after a res
   const open = 'any app on this machine can use the gateway';
   expect((await run('keys', 'list')).stdout).toContain(open);
   const revoked = await add();
-  expect(await run('keys', 'add', 'laptop')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('already'),
-  });
+  const twice = await run('keys', 'add', 'laptop');
+  expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining('already')]);
   expect(await run('keys', 'revoke', 'laptop')).toMatchObject({ code: 0 });
   expect(await models(url, 'none')).toBe(200);
   const key = await add();
@@ -109,28 +112,22 @@ test('models lists what apps can ask for', async () => {
     HOSTED_A_MODEL: 'big-one',
     HOSTED_A_LABEL: 'mine',
   });
-  expect(await run('models')).toMatchObject({
-    code: 0,
-    stdout: 'auto          inglenook\nmine/big-one  hosted_a\n',
-  });
+  const { code, stdout } = await run('models');
+  expect([code, stdout]).toEqual([0, 'auto          inglenook\nmine/big-one  hosted_a\n']);
   const { data } = JSON.parse((await run('models', '--json')).stdout) as { data: object[] };
   expect(data).toMatchObject([{ id: 'auto' }, { id: 'mine/big-one', owned_by: 'hosted_a' }]);
 });
 
 test('reset closes a circuit, and an unknown id is refused', async () => {
   const upstream = await startUpstream(error(500));
-  const { run, url } = await startRunning({
-    HOSTED_A_BASE_URL: upstream.url,
-    FAIL_THRESHOLD: '1',
-  });
+  const settings = { HOSTED_A_BASE_URL: upstream.url, FAIL_THRESHOLD: '1' };
+  const { run, url } = await startRunning(settings);
   await say(url);
   expect((await run('status')).stdout).toMatch(
     /hosted_a +keeps failing, skipped for \d+ (s|min) \(http_500: /,
   );
-  expect(await run('reset', 'hosted_a')).toMatchObject({
-    code: 0,
-    stdout: 'hosted_a is called again.\n',
-  });
+  const reset = await run('reset', 'hosted_a');
+  expect([reset.code, reset.stdout]).toEqual([0, 'hosted_a is called again.\n']);
   expect((await run('status')).stdout).toMatch(/hosted_a +untested/);
   const { code, stderr } = await run('reset', 'hosted_aa');
   expect([code, stderr]).toEqual([1, expect.stringContaining('hosted_aa')]);
@@ -150,21 +147,16 @@ test('a setting of another section is answered with its path, and an unknown one
   for (const [path, code, nearest] of expected) {
     const set = await run('set', path, 'true');
     const hint = nearest === null ? '.' : `. Did you mean "${nearest}"?`;
-    expect([path, set.code, set.stderr]).toEqual([
-      path,
-      code,
-      expect.stringContaining(`${hint} "inglenook get" lists them all.`),
-    ]);
+    const said = expect.stringContaining(`${hint} "inglenook get" lists them all.`) as unknown;
+    expect([path, set.code, set.stderr]).toEqual([path, code, said]);
   }
 });
 
 test('a secret is set from standard input, so that it stands on no command line', async () => {
   const { DATA_DIR, run } = await startRunning();
-  const child = spawn(process.execPath, [PROGRAM, 'set', 'hosted_a.apiKey', '-'], {
-    cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR },
-    stdio: ['pipe', 'ignore', 'inherit'],
-  });
+  const child = spawnHere(DATA_DIR, [process.execPath, PROGRAM, 'set', 'hosted_a.apiKey', '-']);
+  child.stdout.resume();
+  child.stderr.resume();
   child.stdin.end(`sk-${'0123456789abcdef'.repeat(3)}\n`);
   expect(await once(child, 'close')).toEqual([0, null]);
   expect((await run('get', 'hosted_a.apiKey')).stdout).toMatch(/ = s\S+f \(set\)\n$/);
@@ -184,10 +176,8 @@ test('machines are added by a line, listed, verified again and removed', async (
   await expect.poll(listed).toMatch(/^prv_[0-9a-f]{32} {2}/);
   const [id = ''] = (await listed()).split(' ');
   expect(await run('machines', 'verify', id)).toMatchObject({ code: 0 });
-  expect(await run('machines', 'remove', id)).toMatchObject({
-    code: 0,
-    stdout: `${id} is removed.\n`,
-  });
+  const removed = await run('machines', 'remove', id);
+  expect([removed.code, removed.stdout]).toEqual([0, `${id} is removed.\n`]);
   expect(await listed()).toContain('No machine has joined yet.');
   expect(await run('machines', 'remove', id)).toMatchObject({ code: 1 });
 });
@@ -233,6 +223,15 @@ test('doctor prints how the gateway here has verified this machine, and what its
   expect(json).toMatchObject({ ok: false, gateway: null, problems });
 });
 
+/** What the agent says of itself: its engine is well, and it reports there. */
+const viewOf = (registry: object) => ({
+  id: 'prv_1',
+  registry: { state: 'connected', ...registry },
+  engine: { baseUrl: 'http://127.0.0.1:1', health: { status: 'ok', code: 200 } },
+  useEngineDirectly: null,
+  problems: [],
+});
+
 test('doctor does not call an address failed if another one works, nor a check that was not run', async () => {
   const DATA_DIR = temporaryDirectory();
   const checks = [
@@ -241,9 +240,7 @@ test('doctor does not call an address failed if another one works, nor a check t
     { name: 'GPU count >0', passed: false, error: 'none' },
     { name: 'latency <10s', passed: false, error: 'check missing' },
   ];
-  const registry = { kind: 'own', url: null, state: 'connected', standing: null };
-  const engine = { baseUrl: 'http://127.0.0.1:1', health: { status: 'ok', code: 200 } };
-  const view = { id: 'prv_1', registry, engine, useEngineDirectly: null, problems: [] };
+  const view = viewOf({ kind: 'own', url: null, standing: null });
   const machine = { verification: { status: 'failed', checks } };
   await startStandIn(DATA_DIR, (req, res) => {
     res.end(JSON.stringify(req.url === '/api/v1/agent' ? view : machine));
@@ -260,9 +257,7 @@ test('doctor tells what the gateway that was joined last said, check by check', 
   const DATA_DIR = temporaryDirectory();
   const failure_reason = 'engine_health ok: error; GPU count >0: none';
   const standing = { status: 'idle', verification: { status: 'failed', failure_reason } };
-  const registry = { kind: 'joined', url: 'http://tower', state: 'connected', standing };
-  const engine = { baseUrl: 'http://127.0.0.1:1', health: { status: 'ok', code: 200 } };
-  const view = { id: 'prv_1', registry, engine, useEngineDirectly: null, problems: [] };
+  const view = viewOf({ kind: 'joined', url: 'http://tower', standing });
   const asked: (string | undefined)[] = [];
   await startStandIn(DATA_DIR, (req, res) => {
     asked.push(req.url);
@@ -334,12 +329,7 @@ test('the command logs says where the running gateway logs if its file holds onl
 
 test('a command ends quietly when nobody reads its output any more', async () => {
   const { DATA_DIR } = await startRunning();
-  const child = spawn(process.execPath, [PROGRAM, 'get', '--json'], {
-    cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env['PATH'], INGLENOOK_DATA_DIR: DATA_DIR },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  onTestFinished(() => void child.kill());
+  const child = spawnHere(DATA_DIR, [process.execPath, PROGRAM, 'get', '--json']);
   child.stdout.destroy();
   const said = text(child.stderr);
   const [code] = (await once(child, 'close')) as [number];
@@ -389,11 +379,9 @@ test.runIf(HAS_TERMINAL)(
     const { DATA_DIR, url } = await startRunning();
     const seen = async (command: string, env: Record<string, string> = {}) => {
       const line = `${process.execPath} ${PROGRAM} ${command}`;
-      const child = spawn('script', ['-qec', line, '/dev/null'], {
-        cwd: join(import.meta.dirname, '../..'),
-        env: { PATH: process.env['PATH'], TERM: 'xterm', INGLENOOK_DATA_DIR: DATA_DIR, ...env },
-        stdio: ['ignore', 'pipe', 'ignore'],
-      });
+      const typed = ['script', '-qec', line, '/dev/null'];
+      const child = spawnHere(DATA_DIR, typed, { TERM: 'xterm', ...env });
+      child.stdin.end();
       return text(child.stdout);
     };
     const red = '\u001B[31m';
@@ -407,14 +395,10 @@ test.runIf(HAS_TERMINAL)(
 test.runIf(process.platform === 'linux')(
   'a gateway whose log goes to a full disk keeps running, and stops with success',
   async () => {
-    const settings = {
-      DATA_DIR: temporaryDirectory(),
-      PORT: '0',
-      LOG_TO: 'stderr',
-      AGENT: 'false',
-    };
+    const DATA_DIR = temporaryDirectory();
+    const settings = asVariables({ DATA_DIR, PORT: '0', LOG_TO: 'stderr', AGENT: 'false' });
     const line = ['sh', '-c', 'exec "$@" 2>/dev/full', 'sh', process.execPath, PROGRAM];
-    const cli = spawnProgram(line, { PATH: process.env['PATH'], ...asVariables(settings) });
+    const cli = spawnProgram(line, { PATH: process.env['PATH'], ...settings });
     const url = await cli.printed(/Dashboard: (\S+?)\/#/);
     // Each of these is a line of the log.
     for (let each = 0; each < 3; each += 1) await postJson(`${url}/v1/chat/completions`, {});

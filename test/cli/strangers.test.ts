@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type ListenOptions, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
-import { own, runHere, sayHere, startStandIn } from '../support/owned-gateway.ts';
+import { own, runHere, sayHere, startStandIn, writeOwner } from '../support/owned-gateway.ts';
 
 const TOKEN = 'c'.repeat(64);
 /** Too long to stand in a nonce by chance. */
@@ -16,15 +16,16 @@ const PART_OF_TOKEN = TOKEN.slice(0, 16);
 const SECRET = 'set hosted_a.apiKey sk-the-key-of-the-owner';
 
 /** A program on the port of a gateway; `heard` is all that came to it. */
-async function startStranger(talk: (socket: Socket) => void) {
+async function startStranger(talk: (socket: Socket) => void, at?: ListenOptions) {
   let heard = '';
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.on('data', (part: Buffer) => (heard += part.toString('latin1')));
     talk(socket);
   });
-  const port = await listening(server);
-  return { url: `http://127.0.0.1:${port}`, port, heard: () => heard };
+  const { host = '127.0.0.1' } = at ?? {};
+  const port = await listening(server, host, at?.port);
+  return { url: `http://${host}:${port}`, heard: () => heard };
 }
 
 /** Answers everything, as a program that is no Inglenook. */
@@ -48,8 +49,7 @@ function abandoned(url: string): string {
   writeFileSync(join(DATA_DIR, 'control-token'), TOKEN);
   writeFileSync(join(DATA_DIR, 'lock'), '');
   // The process of that id lives, but is no gateway: ids are given again, in containers at once.
-  const owner = { url, pid: process.pid, startedAt: '2026-01-01T00:00:00.000Z' };
-  writeFileSync(join(DATA_DIR, 'running.json'), JSON.stringify(owner));
+  writeOwner(DATA_DIR, { url });
   return DATA_DIR;
 }
 
@@ -75,9 +75,7 @@ test.each([SECRET, 'leave'])(
     const { url, heard } = await startStranger(says('{"proof":"","ok":true}'));
     expect(await runHere(held(url), line)).toMatchObject({
       kind: 'failed',
-      message: expect.stringMatching(
-        /^Could not verify that the program at \S+ is your gateway.+$/,
-      ),
+      message: expect.stringMatching(/^Could not verify that the program at \S+ is your gateway./),
       exitCode: 1,
     });
     expect(heard()).toContain('GET /api/v1/proof?nonce=');
@@ -110,8 +108,7 @@ test.each(['SSH-2.0-OpenSSH_9.2p1\r\n', ''])(
   'a program that speaks no HTTP, or closes at once, is said not to answer (%j)',
   async (answer) => {
     const { url, heard } = await startStranger((socket) => socket.end(answer));
-    const DATA_DIR = held(url);
-    const { code, stdout, stderr } = await sayHere({ DATA_DIR }, 'status');
+    const { code, stdout, stderr } = await sayHere({ DATA_DIR: held(url) }, 'status');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^The \S+ .*did not answer.*\n$/);
     expect(heard()).not.toContain(PART_OF_TOKEN);
@@ -126,36 +123,21 @@ const relayTo = (host: string, port: number) => (socket: Socket) => {
   socket.pipe(onward).pipe(socket);
 };
 
-test('a program that relays to the gateway at another port does not get the token', async () => {
-  const gateway = await startGateway({});
-  const { url, heard } = await startStranger(
-    relayTo('127.0.0.1', Number(new URL(gateway.url).port)),
-  );
-  own(gateway.dataDirectory, url);
-  const { code, stderr } = await sayHere({ DATA_DIR: gateway.dataDirectory }, 'status');
-  expect([code, stderr]).toEqual([1, expect.stringContaining('no token was sent')]);
-  expect(heard()).toContain('GET /api/v1/proof?nonce=');
-  expect(heard()).not.toContain(readControlToken(gateway.dataDirectory));
-});
+// Only Linux has all of loopback without being asked.
+const PLACES = process.platform === 'linux' ? ['127.0.0.1', '127.0.0.99'] : ['127.0.0.1'];
 
-test.runIf(process.platform === 'linux')(
-  'a program that relays from the same port of another address does not get the token',
-  async () => {
-    const gateway = await startGateway({});
-    const port = Number(new URL(gateway.url).port);
-    let heard = '';
-    const server = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.on('data', (part: Buffer) => (heard += part.toString('latin1')));
-      relayTo('127.0.0.1', port)(socket);
-    });
-    await new Promise<void>((resolve) => server.listen(port, '127.0.0.99', resolve));
-    onTestFinished(() => void server.close());
-    own(gateway.dataDirectory, `http://127.0.0.99:${port}`);
-    const { code, stderr } = await sayHere({ DATA_DIR: gateway.dataDirectory }, 'status');
+test.each(PLACES)(
+  'a program that relays to the gateway from another port, or the same one of another address, does not get the token (%s)',
+  async (host) => {
+    const { url: gateway, dataDirectory } = await startGateway({});
+    const port = Number(new URL(gateway).port);
+    const at = { host, port: host === '127.0.0.1' ? 0 : port };
+    const { url, heard } = await startStranger(relayTo('127.0.0.1', port), at);
+    own(dataDirectory, url);
+    const { code, stderr } = await sayHere({ DATA_DIR: dataDirectory }, 'status');
     expect([code, stderr]).toEqual([1, expect.stringContaining('no token was sent')]);
-    expect(heard).toContain('GET /api/v1/proof?nonce=');
-    expect(heard).not.toContain(readControlToken(gateway.dataDirectory));
+    expect(heard()).toContain('GET /api/v1/proof?nonce=');
+    expect(heard()).not.toContain(readControlToken(dataDirectory));
   },
 );
 
@@ -181,9 +163,8 @@ test.each([SECRET, 'leave'])(
       asked.push(req.url);
       res.end('{}');
     });
-    const owner = { url, pid: process.pid, startedAt: '2026-01-01T00:00:00.000Z' };
     for (const version of [{}, { version: '0.0.9' }]) {
-      writeFileSync(join(DATA_DIR, 'running.json'), JSON.stringify({ ...owner, ...version }));
+      writeOwner(DATA_DIR, { url, ...version });
       expect(await runHere(DATA_DIR, line)).toMatchObject({
         kind: 'failed',
         message: expect.stringMatching(/ version\b.+: restart it, so that both are the same\.$/),
@@ -197,18 +178,15 @@ test('the command "open" opens the page of a gateway of another version', async 
   const DATA_DIR = temporaryDirectory();
   const link = 'http://127.0.0.1:1/#code=1';
   const { url } = await startStandIn(DATA_DIR, (_req, res) => res.end(JSON.stringify({ link })));
-  const owner = { url, pid: process.pid, startedAt: '2026-01-01T00:00:00.000Z', version: '0.0.9' };
-  writeFileSync(join(DATA_DIR, 'running.json'), JSON.stringify(owner));
+  writeOwner(DATA_DIR, { url, version: '0.0.9' });
   expect(await runHere(DATA_DIR, 'open --print')).toMatchObject({ text: link });
 });
 
 test('the process id shows whether a gateway runs if its directory cannot be locked', async () => {
-  const gateway = await startGateway({});
-  mkdirSync(join(gateway.dataDirectory, 'lock'));
-  own(gateway.dataDirectory, gateway.url);
-  const settings = { DATA_DIR: gateway.dataDirectory };
-  expect((await sayHere(settings, 'status')).stdout).toContain('Nothing is configured');
-  const owner = { url: gateway.url, pid: 2 ** 22 + 1, startedAt: '2026-01-01T00:00:00.000Z' };
-  writeFileSync(join(gateway.dataDirectory, 'running.json'), JSON.stringify(owner));
-  expect(await sayHere(settings, 'status')).toMatchObject({ code: 3 });
+  const { url, dataDirectory: DATA_DIR } = await startGateway({});
+  mkdirSync(join(DATA_DIR, 'lock'));
+  own(DATA_DIR, url);
+  expect((await sayHere({ DATA_DIR }, 'status')).stdout).toContain('Nothing is configured');
+  writeOwner(DATA_DIR, { url, pid: 2 ** 22 + 1 });
+  expect(await sayHere({ DATA_DIR }, 'status')).toMatchObject({ code: 3 });
 });

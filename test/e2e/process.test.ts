@@ -2,8 +2,6 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { VERSION } from '../../main/platform/process.ts';
-import { ENTRIES } from '../../main/config/schema.ts';
 import { HELLO, startChat } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { bearer, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
@@ -190,14 +188,4 @@ test('a port that is taken on the second loopback address ends the start with co
   // launchd and Windows keep no standard error of a service.
   const { stdout: logged } = await sayHere({ DATA_DIR: directory }, 'logs');
   expect(logged).toMatch(new RegExp(`error not_started why=.*Port ${port} `));
-});
-
-test('the option --version prints the version and "help settings" every setting, and neither starts anything', async () => {
-  const directory = join(temporaryDirectory(), 'data');
-  const version = await sayHere({ DATA_DIR: directory }, '--version');
-  expect(version).toMatchObject({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
-  const help = await sayHere({ DATA_DIR: directory }, 'help', 'settings');
-  expect(help).toMatchObject({ code: 0, stderr: '' });
-  for (const { variable } of ENTRIES) expect(help.stdout).toContain(`${variable} `);
-  expect(existsSync(directory)).toBe(false);
 });

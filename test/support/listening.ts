@@ -3,16 +3,16 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { onTestFinished } from 'vitest';
 
 /**
- * Lets a server listen on a free port of loopback, and gives the port. With the test it is closed, and
+ * Lets a server listen on a free port of loopback, or on a given one, and gives the port. With the test it is closed, and
  * so is each connection to it.
  */
-export async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
+export async function listening(server: Server, host = '127.0.0.1', port = 0): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.listen(0, host);
+  server.listen(port, host);
   await once(server, 'listening');
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();

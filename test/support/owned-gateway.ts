@@ -19,6 +19,15 @@ export function own(dataDirectory: string, url: string): void {
   onTestFinished(() => claim.lock.release());
 }
 
+/** Writes what a gateway leaves in its directory about itself: by default of this process, and without a version. */
+export function writeOwner(
+  dataDirectory: string,
+  owner: { readonly url: string; readonly pid?: number; readonly version?: string },
+): void {
+  const whole = { pid: process.pid, startedAt: '2026-01-01T00:00:00.000Z', ...owner };
+  writeFileSync(join(dataDirectory, 'running.json'), JSON.stringify(whole));
+}
+
 /**
  * Starts a gateway in this process that commands find, as `inglenook start` lets them: it costs a tenth of the
  * processor time of a program of its own.

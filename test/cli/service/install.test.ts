@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, join, relative, resolve } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { sayHere, startStandIn } from '../../support/owned-gateway.ts';
+import { sayHere, startStandIn, writeOwner } from '../../support/owned-gateway.ts';
 import { startProgram } from '../../support/process.ts';
 
 /** A home, and a systemctl that writes down its calls and ends a call with the code that a file names for it. */
@@ -144,8 +144,7 @@ test.runIf(isLinux)('service install is refused while a gateway runs in a termin
 test.runIf(isLinux)('the files of a gateway that died do not count as a running one', async () => {
   const { run, dataDirectory, unit } = home();
   mkdirSync(dataDirectory);
-  const owner = { url: 'http://127.0.0.1:1', pid: process.pid, startedAt: '2026-01-01T00:00:00Z' };
-  writeFileSync(join(dataDirectory, 'running.json'), JSON.stringify(owner));
+  writeOwner(dataDirectory, { url: 'http://127.0.0.1:1' });
   writeFileSync(join(dataDirectory, 'control-token'), 'c'.repeat(64));
   expect(await run('install')).toMatchObject({ code: 0, stderr: '' });
   expect(existsSync(unit)).toBe(true);
