@@ -43,25 +43,34 @@ export function argumentsText(value: unknown): string {
 /** OpenAI takes up to 40 characters (vercel/ai#5171). */
 export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '')}`;
 
-/** `repeated`: what is known already. `mixed up`: the arguments of two calls, and nothing that tells whose they are. */
-type CallPlace = Place | 'repeated' | 'mixed up';
-
-interface Place {
+/** What is new of a call. */
+export interface PlacedPiece {
   readonly place: number;
   /** The call's own: what the upstream calls it, or a new one where that is empty or was used before. */
   readonly id: string;
+  readonly isFirst: boolean;
+  /** Of the arguments. */
+  readonly text: string;
 }
 
 export type CallOrder = ReturnType<typeof createCallOrder>;
 
-interface KnownCall extends Place {
+interface KnownCall extends Pick<PlacedPiece, 'place' | 'id'> {
   /** As the upstream names it. */
   given: string;
   name: string;
+  /** Whether a piece of it was told, and arguments. */
+  isTold: boolean;
+  hasArguments: boolean;
+  /** Arguments that came before the name. */
+  early: string;
   /** The arguments so far; null where they are too long to be kept. */
   text: string | null;
   readonly progress: JsonProgress;
 }
+
+/** Requests ask for a few; each takes memory. */
+const MAX_CALLS = 10_000;
 
 /** Of all calls of an answer together: an answer may have any length, and is not kept otherwise. */
 const MAX_KEPT_CHARS = 256 * 1024;
@@ -98,8 +107,9 @@ export function createCallOrder() {
 
   function begun({ id: given, name }: CallPiece): KnownCall {
     const id = given === '' || byId.has(given) ? newCallId() : given;
+    const untold = { isTold: false, hasArguments: false, early: '', text: '' };
     const progress = createJsonProgress();
-    const call: KnownCall = { place: all.length, given, name, id, text: '', progress };
+    const call: KnownCall = { place: all.length, given, name, id, ...untold, progress };
     all.push(call);
     return call;
   }
@@ -121,11 +131,15 @@ export function createCallOrder() {
   }
 
   return {
-    placeOf(piece: CallPiece): CallPlace {
-      if (isRepeated(piece)) return 'repeated';
+    /** Null if nothing is new, or without a name as yet; a text if the answer is broken. */
+    take(piece: CallPiece): PlacedPiece | string | null {
+      if (isRepeated(piece)) return null;
       const { id, index } = piece;
       const before = known(piece);
-      if (before?.progress.isWhole() === true && piece.arguments.trim() !== '') return 'mixed up';
+      // Nothing tells whose arguments they are.
+      if (before?.progress.isWhole() === true && piece.arguments.trim() !== '')
+        return 'tool calls that cannot be told apart';
+      if (before === null && all.length === MAX_CALLS) return 'too many tool calls';
       const call = before ?? begun(piece);
       if (call.name === '') call.name = piece.name;
       if (call.given === '') call.given = id;
@@ -134,8 +148,20 @@ export function createCallOrder() {
       latest = call;
       keep(call, piece.arguments);
       call.progress.add(piece.arguments);
-      return call;
+      call.early += piece.arguments;
+      if (call.name === '') return null;
+      const placed = { place: call.place, id: call.id, isFirst: !call.isTold, text: call.early };
+      call.isTold = true;
+      call.early = '';
+      call.hasArguments ||= placed.text !== '';
+      return placed;
     },
+    /** At the end of the answer the places of calls without arguments; a text if it is broken. */
+    end() {
+      if (all.some(({ name }) => name === '')) return 'a tool call without a name';
+      return all.filter(({ hasArguments }) => !hasArguments).map(({ place }) => place);
+    },
+    isEmpty: () => all.length === 0,
     /** Whether the arguments of a call end in the middle. */
     isCut: () => all.some(({ progress }) => progress.isCut()),
   };

@@ -1,28 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, listOf } from '../../../platform/json.ts';
-import { type CallOrder, callPieceOf, callsIn, createCallOrder } from './calls.ts';
-import { endOf } from './content.ts';
+import {
+  type CallOrder,
+  callPieceOf,
+  callsIn,
+  createCallOrder,
+  type PlacedPiece,
+} from './calls.ts';
+import { brokenOff, endOf } from './content.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const MIXED_UP = 'tool calls that cannot be told apart';
-const TOO_MANY = 'too many tool calls or choices';
-
 /** Requests ask for a few; each takes memory. */
-const MAX_CALLS = 10_000;
 const MAX_CHOICES = 10_000;
 
-interface Call {
-  hasName: boolean;
-  hasArguments: boolean;
-  /** Arguments that came before the name. */
-  early: string;
-}
-
 interface Choice {
-  /** Null before its first call. */
-  order: CallOrder | null;
-  readonly calls: Call[];
+  readonly order: CallOrder;
   isFinished: boolean;
 }
 
@@ -40,7 +33,7 @@ export class ChunkRepair {
   /** The chunk itself where nothing was wrong; null if nothing is left of it; a text if the answer is broken. */
   take(chunk: Json): Json | string | null {
     const before = listOf(chunk['choices']);
-    if (this.#choices.size + before.length > MAX_CHOICES) return TOO_MANY;
+    if (this.#choices.size + before.length > MAX_CHOICES) return 'too many choices';
     // Written only from the first change on.
     let after: unknown[] | null = null;
     for (let index = 0; index < before.length; index += 1) {
@@ -58,7 +51,7 @@ export class ChunkRepair {
     const index = given['index'] ?? 0;
     let choice = this.#choices.get(index);
     if (choice === undefined) {
-      choice = { order: null, calls: [], isFinished: false };
+      choice = { order: createCallOrder(), isFinished: false };
       this.#choices.set(index, choice);
     }
     const wasFinished = choice.isFinished;
@@ -72,12 +65,12 @@ export class ChunkRepair {
 function repairedChoice(given: Json, choice: Choice): Json | string | null {
   const { message, finish_reason: reason } = given;
   // Some put a whole message into their only chunk.
-  const delta = isObject(given['delta']) ? given['delta'] : message;
+  const delta = [given['delta'], message].find(isObject);
   const end = endOf(reason);
-  if (end === 'broken') return `the upstream broke off its answer: ${String(reason)}`;
+  if (end === 'broken') return brokenOff(given);
   const isRepeated = end !== null && choice.isFinished;
   const isLast = end !== null && !isRepeated;
-  const said = isObject(delta) ? repairedDelta(delta, choice, isLast) : delta;
+  const said = delta && repairedDelta(delta, choice.order, isLast);
   if (typeof said === 'string') return said;
   choice.isFinished ||= isLast;
   if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
@@ -100,28 +93,22 @@ function withFinish(choice: Json, finish: string | null): Json {
  * that it is complete, after which agents would run it or ask the same again (vllm-project/vllm#53269). Who gave up keeps
  * its own word for it.
  */
-function finishAfter(reason: unknown, order: CallOrder | null): string | null {
+function finishAfter(reason: unknown, order: CallOrder): string | null {
   const end = endOf(reason);
   if (end === 'broken') return String(reason);
-  if (end !== null && order?.isCut() === true) return 'length';
+  if (end !== null && order.isCut()) return 'length';
   return reason === 'function_call' ? reason : end;
 }
 
 const isBlank = (value: unknown): boolean =>
   isObject(value) ? Object.values(value).every(isBlank) : isAbsent(value) || value === '';
 
-function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | string {
+function repairedDelta(delta: Json, order: CallOrder, isLast: boolean): Json | string {
   const { role, content, tool_calls: toolCalls } = delta;
-  if (choice.order === null && isTextAlone(delta)) return delta;
+  if (order.isEmpty() && isTextAlone(delta)) return delta;
   const given = callsIn(toolCalls);
-  const calls: unknown[] = [];
-  for (const call of given) {
-    const fixed = repairedCall(call, choice);
-    if (typeof fixed === 'string') return fixed;
-    if (fixed !== null) calls.push(fixed);
-  }
-  if (isLast && choice.calls.some(({ hasName }) => !hasName)) return 'a tool call without a name';
-  if (isLast) calls.push(...withoutArguments(choice));
+  const calls = repairedCalls(given, order, isLast);
+  if (typeof calls === 'string') return calls;
   const isUsual =
     calls.length === listOf(toolCalls).length && calls.every((call, n) => call === given[n]);
   if (isUsual && hasUsualText(delta)) return delta;
@@ -140,36 +127,19 @@ const hasUsualText = ({ role, content }: Json): boolean =>
 /** As most deltas are. */
 const isTextAlone = (delta: Json): boolean => hasUsualText(delta) && isAbsent(delta['tool_calls']);
 
-/** As `take`, for a call. */
-function repairedCall(call: Json, choice: Choice): Json | string | null {
-  const { calls } = choice;
-  const piece = callPieceOf(call);
-  choice.order ??= createCallOrder();
-  const at = choice.order.placeOf(piece);
-  if (at === 'mixed up') return MIXED_UP;
-  if (at === 'repeated') return null;
-  if (at.place >= MAX_CALLS) return TOO_MANY;
-  const known = (calls[at.place] ??= { hasName: false, hasArguments: false, early: '' });
-  const isFirst = !known.hasName;
-  if (isFirst && piece.name === '') {
-    known.early += piece.arguments;
-    return null;
+/** A text if the answer is broken. */
+function repairedCalls(given: readonly Json[], order: CallOrder, isLast: boolean): Json[] | string {
+  const calls: Json[] = [];
+  for (const call of given) {
+    const piece = order.take(callPieceOf(call));
+    if (typeof piece === 'string') return piece;
+    if (piece !== null) calls.push(rightPiece(call, piece));
   }
-  known.hasName = true;
-  const text = known.early + piece.arguments;
-  known.early = '';
-  known.hasArguments ||= text !== '';
-  return rightPiece(call, { place: at.place, id: at.id, isFirst, text });
+  const missing = isLast ? order.end() : [];
+  return typeof missing === 'string' ? missing : [...calls, ...missing.map(emptyArguments)];
 }
 
-interface Piece {
-  readonly place: number;
-  readonly id: string;
-  readonly isFirst: boolean;
-  readonly text: string;
-}
-
-function rightPiece(call: Json, { place, id, isFirst, text }: Piece): Json {
+function rightPiece(call: Json, { place, id, isFirst, text }: PlacedPiece): Json {
   const inner = isObject(call['function']) ? call['function'] : {};
   // Id and name come once, with the first piece; arguments as text.
   const isNamed = isFirst ? call['id'] === id : isAbsent(call['id']) && isAbsent(inner['name']);
@@ -187,11 +157,7 @@ function rightPiece(call: Json, { place, id, isFirst, text }: Piece): Json {
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 /** Clients parse the arguments of a call, which `""` is not (vercel/ai#14968). */
-function withoutArguments({ calls }: Choice): readonly Json[] {
-  return [...calls.entries()]
-    .filter(([, { hasName, hasArguments }]) => hasName && !hasArguments)
-    .map(([index]) => ({ index, function: { arguments: '{}' } }));
-}
+const emptyArguments = (index: number): Json => ({ index, function: { arguments: '{}' } });
 
 /** As `ChunkRepair`, for a whole answer; the same object if nothing was wrong with it. */
 export function repairedAnswer(answer: Json): Json {
@@ -220,11 +186,11 @@ function repairedMessage(message: Json, order: CallOrder): Json {
   };
 }
 
-/** None for one that is told again, or that has neither a name nor an id of its own. */
+/** None for one that is told again. */
 function repairedWholeCall(call: Json, index: number, order: CallOrder): readonly Json[] {
   const piece = { ...callPieceOf(call), index };
-  const at = order.placeOf(piece);
-  if (typeof at === 'string') return [];
+  const at = order.take(piece);
+  if (typeof at === 'string' || at === null) return piece.name === '' ? [call] : [];
   const inner = isObject(call['function']) ? call['function'] : {};
   const args = piece.arguments.trim() === '' ? '{}' : piece.arguments;
   return [{ ...call, id: at.id, function: { ...inner, arguments: args } }];
