@@ -160,10 +160,11 @@ async function formOf(
   share: BodyShare,
   facts: ExchangeFacts,
 ): Promise<ChatCall['chatForm'] | 'no_room'> {
-  const { bytes, endpoint } = request;
-  if (endpoint.translation === undefined) return null;
-  if (bytes.length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, facts);
-  return share.takeCopy(bytes.length) ? chatFormInTurns(request, facts) : 'no_room';
+  const { length } = request.bytes;
+  const { translation } = request.endpoint;
+  if (translation === undefined) return null;
+  if (length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, translation, facts);
+  return share.takeCopy(length) ? chatFormInTurns(request, translation, facts) : 'no_room';
 }
 
 function callOf(

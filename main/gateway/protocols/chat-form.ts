@@ -24,32 +24,29 @@ export interface ExchangeFacts {
   readonly nowMs: number;
 }
 
-/**
- * A request to another endpoint as a chat completion, made when it is first asked for; null if chat completions
- * cannot stand in.
- */
+/** A request to another endpoint as a chat completion. */
+export type ChatFormSource = () => ChatRequest | Untranslatable;
+
+/** The form is made when it is first asked for. */
 export function chatFormOf(
   request: ChatRequest,
+  translation: ProtocolTranslation,
   facts: ExchangeFacts,
-): (() => ChatRequest | Untranslatable) | null {
-  const { translation } = request.endpoint;
-  if (translation === undefined) return null;
-  let made: ChatRequest | Untranslatable | null = null;
-  return () => {
-    if (made !== null) return made;
+): ChatFormSource {
+  let made: ReturnType<ChatFormSource> | null = null;
+  function make(): ReturnType<ChatFormSource> {
     const asked = translated(parsedOf(request), translation, facts);
-    made = 'kind' in asked ? asked : formOf(asked, parseChatRequest(written(asked)));
-    return made;
-  };
+    return 'kind' in asked ? asked : formOf(asked, parseChatRequest(written(asked)));
+  }
+  return () => (made ??= make());
 }
 
 /** As `chatFormOf`, for a body so large that doing it in one go would block the event loop. */
 export async function chatFormInTurns(
   request: ChatRequest,
+  translation: ProtocolTranslation,
   facts: ExchangeFacts,
-): Promise<ReturnType<typeof chatFormOf>> {
-  const { translation } = request.endpoint;
-  if (translation === undefined) return null;
+): Promise<ChatFormSource> {
   const body = parsedOf(request);
   await setImmediate();
   const asked = translated(body, translation, facts);

@@ -6,7 +6,7 @@ import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/translation/translation.ts';
 import type { AnswerMode } from './body-readers.ts';
-import type { chatFormOf } from '../protocols/chat-form.ts';
+import type { ChatFormSource } from '../protocols/chat-form.ts';
 import { askingFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { memberAt } from '../protocols/json-edit.ts';
@@ -56,7 +56,7 @@ export interface ChatCall {
   /** Whether only `local` may be called, by the setting or this request's header (docs/guides/budgets.md#spend-nothing). */
   readonly zeroSpend: boolean;
   /** The request for upstreams that speak only chat completions; null if those cannot stand in. */
-  readonly chatForm: ReturnType<typeof chatFormOf>;
+  readonly chatForm: ChatFormSource | null;
   /** The request for upstreams that speak its protocol, without what translation put into earlier answers. */
   readonly native: NativeForm;
   /** The parts of the system prompt whose values most upstreams get as a constant. */

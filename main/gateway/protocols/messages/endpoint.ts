@@ -35,9 +35,6 @@ export const MESSAGES_TRANSLATION: ProtocolTranslation = {
 
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 
-const ENDS_TURN = /"stop_reason"\s*:\s*"end_turn"/;
-const CALLS_TOOL = /"type"\s*:\s*"tool_use"/;
-
 const COMMON = {
   checkBody: requires({ messages: 'list' }),
   support: 'translatable',
@@ -52,10 +49,7 @@ export const MESSAGES = endpointAt('/messages', {
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: 'any list' }),
-    repaired: repairedBy(
-      (text) => ENDS_TURN.test(text) && CALLS_TOOL.test(text),
-      messageWithReason,
-    ),
+    repaired: repairedBy((text) => text.includes('"tool_use"'), messageWithReason),
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       createWatch: () => createTypedWatch(ENDS, createMessageRepair()),
