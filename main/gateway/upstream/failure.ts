@@ -68,7 +68,7 @@ export interface CallFacts {
 /** How a failure counts in the circuit, and what its caller is told if no upstream answers; `as_is`: its own response. */
 type Effect = Pick<Failure, 'mark' | 'surfaced'>;
 
-const effect = (mark: Failure['mark'], status: number, code: SurfacedCode): Effect => ({
+const effect = (mark: Failure['mark'], status: number, code: SurfacedCode) => ({
   mark,
   surfaced: { status, code },
 });
@@ -86,6 +86,9 @@ const EFFECTS = {
   rate_limited: effect('neutral', 429, 'upstream_rate_limited'),
   unsupported: effect('neutral', 404, 'unsupported_endpoint'),
 } as const satisfies Partial<Record<FailureReason, Effect>>;
+
+/** The error of the gateway's own in place of a failure for this reason. */
+export const surfacedFor = (reason: keyof typeof EFFECTS) => EFFECTS[reason].surfaced;
 
 /** See docs/reference/routing-rules.md#what-falls-back. */
 export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Failure {
@@ -358,13 +361,9 @@ function writtenError(
   };
 }
 
-/** The status that a refusal with this meaning has where it has one. */
-const STATUS_OF: Readonly<Record<Meaning, number>> = {
-  context_length: 400,
+/** The status that a refusal with this meaning has where it has one; 400 for others. */
+const STATUS_OF: Readonly<Partial<Record<Meaning, number>>> = {
   request_too_large: 413,
-  unsupported_input: 400,
-  unsupported_feature: 400,
-  moderation: 400,
   rate_limited: 429,
   full: 503,
   quota: 402,
@@ -389,7 +388,9 @@ function classifyErrorAnswer(
   const told = TELLING.has(error.status) ? error.status : null;
   const isBusy = isOwnMachine(called) && saysBusy(error);
   const status =
-    meaning === null ? (told ?? (isBusy ? 503 : null)) : (error.status ?? STATUS_OF[meaning]);
+    meaning === null
+      ? (told ?? (isBusy ? 503 : null))
+      : (error.status ?? STATUS_OF[meaning] ?? 400);
   if (status === null) return unanswered('bad_response', 'an error behind a 200', error.message);
   const response = { ...writtenError(error, status, null), headers: { ...headers, ...JSON_TYPE } };
   const failure = classifyStatus(response, error, called, nowMs);

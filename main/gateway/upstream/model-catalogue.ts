@@ -7,6 +7,7 @@ import type { FailureReason } from '#shared/reasons.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import type { GatewayError } from '../http/errors.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
+import { surfacedFor } from './failure.ts';
 import { shownWords, bodyWithout, ownSecrets } from './shown-error.ts';
 import { getFrom, type BodyLimits } from './own-requests.ts';
 export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
@@ -73,40 +74,38 @@ export async function fetchModels(source: ModelSource, edges: FetchEdges): Promi
   const { id, baseAddress, apiKey, headers } = source;
   const { origin, basePath } = baseAddress;
   const result = await fetchModelList(source, LIMITS, edges);
-  if (result.kind === 'timed_out') {
-    return failed('timeout', 504, 'upstream_timeout', `${origin} did not answer in 10 s.`);
-  }
-  if (result.kind === 'too_large') {
-    return failed('bad_response', 502, 'upstream_bad_response', `${origin}: ${result.detail}.`);
-  }
-  if (result.kind === 'exhausted') {
-    const message = `This gateway has no file descriptor left to ask ${origin}; try again.`;
-    return failed('gateway_exhausted', 503, 'overloaded', message);
-  }
-  if (result.kind !== 'response') {
-    const message = `${origin} cannot be reached (${result.detail}).`;
-    return failed('unreachable', 502, 'upstream_unreachable', message);
+  switch (result.kind) {
+    case 'timed_out':
+      return failed('timeout', `${origin} did not answer in 10 s.`);
+    case 'too_large':
+      return failed('bad_response', `${origin}: ${result.detail}.`);
+    case 'exhausted':
+      return failed(
+        'gateway_exhausted',
+        `This gateway has no file descriptor left to ask ${origin}; try again.`,
+      );
+    case 'response':
+      break;
+    default:
+      return failed('unreachable', `${origin} cannot be reached (${result.detail}).`);
   }
   const { status, body } = result;
   if (status === 401 || status === 403) {
     const secrets = ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]);
     const words = shownWords(readErrorBody(bodyWithout(secrets, body)).message);
-    const message = `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`;
-    return failed('credentials', 502, 'upstream_credentials', message);
+    return failed(
+      'credentials',
+      `${origin} rejected the API key${words === '' ? '.' : `: ${words}`}`,
+    );
   }
   const models = status === 200 ? parseModelList(body) : null;
   if (models !== null) return { kind: 'models', models: models.map((model) => model.id) };
   const address = origin + basePath + upstreamPath(id, '/models');
   const message = `${address} answered HTTP ${status} without a list of models. Check the base URL.`;
   const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
-  return failed(reason, 502, 'upstream_bad_response', message);
+  return { ...failed('bad_response', message), reason };
 }
 
-function failed(
-  reason: FailureReason,
-  status: number,
-  code: GatewayError['code'],
-  message: string,
-): FetchedModels {
-  return { kind: 'failed', reason, error: { status, code, message } };
+function failed(reason: Parameters<typeof surfacedFor>[0], message: string) {
+  return { kind: 'failed', reason, error: { ...surfacedFor(reason), message } } as const;
 }
