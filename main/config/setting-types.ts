@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SettingChoice, SettingKind } from '#shared/settings.ts';
-import { decoded, registryOrigin, userinfoOf } from '../platform/addresses.ts';
+import { decoded, registryOrigin } from '../platform/addresses.ts';
 import { parseJson } from '../platform/json.ts';
 
 export interface Setting<T> {
@@ -164,8 +164,8 @@ export const engineUrl: Kind<string> = {
 function isHttpUrl(value: string): boolean {
   // The window shows addresses masked with "…"; such a text must not be saved.
   if (!/^https?:\/\//i.test(value) || value.includes('…') || !URL.canParse(value)) return false;
-  const url = new URL(value);
-  return url.hash === '' && userinfoOf(url).kind !== 'undecodable';
+  const { hash, username, password } = new URL(value);
+  return hash === '' && decoded(username) !== null && decoded(password) !== null;
 }
 
 function list(of: z.ZodType<string>, max: number, allowed: string): Kind<readonly string[]> {

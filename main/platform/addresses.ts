@@ -57,19 +57,11 @@ export function registryOrigin(address: string): string | null {
   return url.username + url.password + url.search + url.hash === '' ? url.origin : null;
 }
 
-type Userinfo =
-  | { readonly kind: 'none' }
-  /** `authorization`: as `Basic` credentials. */
-  | { readonly kind: 'credentials'; readonly authorization: string }
-  /** A `%` in one of them encodes nothing, which `URL` accepts. */
-  | { readonly kind: 'undecodable' };
-
-export function userinfoOf({ username, password }: URL): Userinfo {
-  if (username === '' && password === '') return { kind: 'none' };
-  const [user, secret] = [decoded(username), decoded(password)];
-  if (user === null || secret === null) return { kind: 'undecodable' };
-  const pair = Buffer.from(`${user}:${secret}`).toString('base64');
-  return { kind: 'credentials', authorization: `Basic ${pair}` };
+/** The userinfo of an address as `Basic` credentials; null if it has none. */
+export function basicAuthOf({ username, password }: URL): string | null {
+  if (username === '' && password === '') return null;
+  const pair = [username, password].map((part) => decoded(part) ?? part).join(':');
+  return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
 
 /** A part of an address without its percent encoding; null if a `%` in it encodes nothing. */

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import type { AskEdges, EngineAddress, EngineMemory } from '../../engines/adapters/probe.ts';
 import { lookAt, type LookResult } from '../../engines/detect.ts';
 import { createEngineTable } from './engine-table.ts';
-import { userinfoOf } from '../../platform/addresses.ts';
+import { basicAuthOf } from '../../platform/addresses.ts';
 import { createRounds } from '../../platform/async.ts';
 
 export type EngineWatch = ReturnType<typeof createEngineWatch>;
@@ -187,9 +187,7 @@ export function pinnedEngine({
 }: Pick<Config['agent'], 'engineUrl' | 'engineApiKey'>): EngineAddress | null {
   if (engineUrl === null) return null;
   const url = new URL(engineUrl);
-  const userinfo = userinfoOf(url);
-  const basic = userinfo.kind === 'credentials' ? userinfo.authorization : null;
-  const authorization = apiKey === null ? basic : `Bearer ${apiKey}`;
+  const authorization = apiKey === null ? basicAuthOf(url) : `Bearer ${apiKey}`;
   const basePath = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
   return { origin: url.origin, basePath, authorization };
 }

@@ -4,7 +4,7 @@ import { defaultLabel, prefixOf } from '#shared/services.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { Config } from '../../config/schema.ts';
 import { isForChat, standIn } from '../../engines/models.ts';
-import { userinfoOf } from '../../platform/addresses.ts';
+import { basicAuthOf } from '../../platform/addresses.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
 export interface BaseAddress {
@@ -78,12 +78,11 @@ export function upstreamPath(id: UpstreamId, path: string): string {
 export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
   const url = new URL(baseUrl);
   const path = basePathOf(url.pathname);
-  const userinfo = userinfoOf(url);
   return {
     origin: url.origin,
     basePath: isEngineAddress(id) ? path.replace(/\/v1$/, '') : path,
     query: url.search,
-    basicAuth: userinfo.kind === 'credentials' ? userinfo.authorization : null,
+    basicAuth: basicAuthOf(url),
     proxied: id !== 'local',
   };
 }
