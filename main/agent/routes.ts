@@ -1,5 +1,6 @@
 import type { OwnerChoice } from '#shared/agent.ts';
 import { parseJoinLine } from '#shared/join-line.ts';
+import { registryOrigin } from '../platform/addresses.ts';
 import { memberOf } from '../platform/json.ts';
 import {
   type Answer,
@@ -95,10 +96,10 @@ async function join(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer>
   const parsed = line === null ? null : parseJoinLine(line);
   if (line !== null && parsed === null)
     return badField('line', 'must be the whole command that "Add a machine" shows on a gateway');
-  const url = parsed?.url ?? textAt(json, 'url');
+  const url = registryOrigin(parsed?.url ?? textAt(json, 'url') ?? '');
   const token = parsed?.token ?? textAt(json, 'token');
-  if (url === null || !isHttpUrl(url))
-    return badField('url', 'must be the address of a gateway, with http or https');
+  if (url === null)
+    return badField('url', 'must be the address of a gateway, with http or https and no path');
   if (token === null || !/^[0-9a-f]{64}$/.test(token))
     return badField('token', 'must be the 64 hexadecimal digits of the join command');
   const joined = await agent.join({ url, others: parsed?.others ?? [], token });
@@ -106,10 +107,6 @@ async function join(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer>
     return answered({ id: agent.view().id, url: joined.url, warning: joined.warning });
   const message = [joined.happened, joined.remedy].filter((part) => part !== null).join(' ');
   return { kind: 'refused', status: 502, code: 'join_failed', message };
-}
-
-function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
 const badField = (param: string, rule: string) => invalidRequest(`'${param}' ${rule}.`, param);

@@ -172,16 +172,17 @@ export function createRegistration(deps: RegistrationDeps) {
     /** The record has changed: a heartbeat is sent soon. */
     changed: () => beats?.changed(),
     now: () => beats?.now(),
-    async join({ url: first, others, token: given }: JoinLine): Promise<JoinResult> {
+    async join({ url, others, token: given }: JoinLine): Promise<JoinResult> {
       const { registryUrl } = settings();
-      const url = homeOf([first, ...others].map(registryOrigin), registryUrl);
-      if (typeof url !== 'string') return { kind: 'failed', ...url };
-      const named = [first, ...others];
-      const link = linkTo(url, named);
+      const named = [url, ...others];
+      const fixed = registryUrl === null ? null : new URL(registryUrl).origin;
+      if (fixed !== null && !named.map(registryOrigin).includes(fixed))
+        return { kind: 'failed', ...FIXED_URL };
+      const link = linkTo(fixed ?? url, named);
       const outcome = await link.enroll(given);
       if (outcome.kind !== 'enrolled') return { kind: 'failed', ...linkProblemOf(outcome) };
       // The gateway that the settings name stays first, whichever answered.
-      const home = registryUrl === null ? link.url : url;
+      const home = fixed ?? link.url;
       const { gatewayToken } = outcome;
       const joined = { registryUrl: home, others: named, id: identity.id, gatewayToken };
       const failure = await deps.file.save(joined, given);
@@ -227,20 +228,6 @@ function viewAfter(
       return { state: 'failing', problem: linkProblemOf(outcome), clockOffsetMs };
   }
 }
-
-/** The first address, or the one that the settings name; otherwise why there is none. */
-function homeOf(origins: readonly (string | null)[], fixed: string | null): string | LinkProblem {
-  const [first] = origins;
-  if (first === undefined || first === null) return BAD_URL;
-  if (fixed === null) return first;
-  const { origin } = new URL(fixed);
-  return origins.includes(origin) ? origin : FIXED_URL;
-}
-
-const BAD_URL: LinkProblem = {
-  happened: 'The gateway address cannot be used.',
-  remedy: 'Write it like http://192.168.1.10:47900, without a path.',
-};
 
 const FIXED_URL: LinkProblem = {
   happened: 'The settings name another gateway (INGLENOOK_REGISTRY_URL).',
