@@ -26,42 +26,27 @@ interface UpstreamDeps {
   readonly memory: Memory;
 }
 
-interface RunningTest {
-  /** Of the circuits, when it began. */
-  readonly epoch: number;
-  readonly outcome: Promise<TestOutcome>;
-}
-
 /**
  * Routes that call one upstream on behalf of its owner. These calls do not count as requests, and a failure opens no
  * circuit; one that would exclude the upstream after a request does so here too. An answered completion closes the
  * circuit, as that of a probe does, and ends what excludes the upstream.
  */
 export function upstreamRoutes(deps: UpstreamDeps): readonly Route[] {
-  const running = new Map<UpstreamId, RunningTest>();
-  /** False once the id may stand for another address, key or model. */
-  const isCurrent = (id: UpstreamId, epoch: number) => epoch >= deps.circuits.at(id).epoch;
+  const running = new Map<string, Promise<TestOutcome>>();
 
-  /** A second click waits for the result of the first. */
+  /** A second click waits for the result of the first, unless the address, key or model has changed in between. */
   function outcomeOf(id: UpstreamId, run: () => Promise<TestOutcome>): Promise<TestOutcome> {
-    const before = running.get(id);
-    if (before !== undefined && isCurrent(id, before.epoch)) return before.outcome;
-    const epoch = deps.circuits.epoch();
-    const outcome = tested(id, epoch, run).finally(() => {
-      if (running.get(id) === test) running.delete(id);
-    });
-    const test = { epoch, outcome };
-    running.set(id, test);
+    const key = `${id} ${deps.circuits.at(id).epoch}`;
+    const outcome = running.get(key) ?? tested(id, run).finally(() => running.delete(key));
+    running.set(key, outcome);
     return outcome;
   }
 
-  async function tested(
-    id: UpstreamId,
-    epoch: number,
-    run: () => Promise<TestOutcome>,
-  ): Promise<TestOutcome> {
+  async function tested(id: UpstreamId, run: () => Promise<TestOutcome>): Promise<TestOutcome> {
+    const epoch = deps.circuits.epoch();
     const outcome = await run();
-    if (!isCurrent(id, epoch)) return outcome;
+    // The id may stand for another address, key or model by now.
+    if (epoch < deps.circuits.at(id).epoch) return outcome;
     const { result, isCompletion, failure, provider, model } = outcome;
     if (result.ok && isCompletion) {
       deps.circuits.reset(id);
