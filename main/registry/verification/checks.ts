@@ -137,7 +137,7 @@ function carried(
       (one) => one.name === name && one.detail === detail && one.passed,
     );
     if (check === undefined) return [];
-    return [{ check: { ...check, name }, result: 'passed', reached, carried: true }];
+    return [{ check: { ...check, name }, result: 'carried', reached }];
   });
   return findings.length === 2 ? findings : [];
 }

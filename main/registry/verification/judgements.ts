@@ -143,6 +143,8 @@ function listed(ids: readonly string[]): string {
 /** The result of a check, as far as it matters for the verdict. */
 export type CheckResult =
   | 'passed'
+  /** It passed in an earlier run. */
+  | 'carried'
   | 'failed'
   /** The check did not run. */
   | 'missing'
@@ -177,8 +179,6 @@ export interface Finding {
   readonly result: CheckResult;
   /** Null if the entry concerns no address, or an unproved one. */
   readonly reached: ProvedAddress | null;
-  /** Whether it was taken over from an earlier run. */
-  readonly carried: boolean;
   readonly ownedBy?: string;
 }
 
@@ -210,7 +210,7 @@ export function findingOf(
     ...(detail === undefined ? {} : { detail }),
   };
   const owner = ownedBy === undefined ? {} : { ownedBy };
-  return { check, result, reached: reached ?? null, carried: false, ...owner };
+  return { check, result, reached: reached ?? null, ...owner };
 }
 
 /** Findings in the order of the check names; a check that did not run gets an entry too. */

@@ -130,14 +130,15 @@ function ownerAmong(
   return ownedBy === undefined ? {} : { ownedBy };
 }
 
+/** Results of test inferences that this run did not make. */
+const NOT_TRIED: ReadonlySet<CheckResult> = new Set(['missing', 'spared', 'carried']);
+
 /** `none` if no test inference was made. */
 type InferenceEnding = 'passed' | 'failed' | 'none';
 
-/** Results carried over from an earlier run do not count. */
 export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
   const tried = findings.filter(
-    ({ check, result, carried }) =>
-      check.name === CHECKS.inference && result !== 'missing' && result !== 'spared' && !carried,
+    ({ check, result }) => check.name === CHECKS.inference && !NOT_TRIED.has(result),
   );
   if (tried.length === 0) return 'none';
   return tried.some(({ result }) => result === 'passed') ? 'passed' : 'failed';
