@@ -13,7 +13,14 @@ import type { LiveConfig, PatchResult } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce } from '../../platform/secrets.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { type Answer, answered, route, type Route, textAt } from '../../platform/http/routes.ts';
+import {
+  type Answer,
+  answered,
+  type Refusal,
+  route,
+  type Route,
+  textAt,
+} from '../../platform/http/routes.ts';
 import { outsideAddresses, outsideHost, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
@@ -61,7 +68,7 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
     if (isFailing) checker.changed(id);
   };
   const patchedAnswer = (patched: PatchResult) =>
-    patched.kind === 'patched' ? answered(settings.view()) : refused(unpatchedError(patched));
+    patched.kind === 'patched' ? answered(settings.view()) : unpatched(patched);
   return [
     route('GET', '/api/v1/settings', 'control', () => answered(settings.view())),
     route('PATCH', '/api/v1/settings', 'control', ({ json }) => {
@@ -72,7 +79,7 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
     route('POST', '/api/v1/upstreams/:id/swap', 'control', ({ params: { id = '' }, json }) => {
       const other = memberOf(json, 'with');
       if (!isHostedId(id)) return notHosted(id);
-      if (!isHostedId(other) || other === id) return refused(wrongPartner(id));
+      if (!isHostedId(other) || other === id) return wrongPartner(id);
       return patchedAnswer(settings.swap(id, other));
     }),
     route('POST', '/api/v1/warmup', 'control', () => {
@@ -99,7 +106,7 @@ function savedUpstreams(tree: unknown): readonly UpstreamId[] {
 const notHosted = (id: string) =>
   notFound(`"${id.slice(0, 100)}" is no hosted upstream; use one of ${HOSTED_IDS.join(', ')}.`);
 
-function wrongPartner(id: HostedId): GatewayError {
+function wrongPartner(id: HostedId): Refusal {
   const others = HOSTED_IDS.filter((each) => each !== id);
   return invalidParam('with', `must be another hosted upstream: ${others.join(' or ')}`);
 }
@@ -109,13 +116,13 @@ const noCircuit = (id: string) =>
     `There is no circuit "${id.slice(0, 100)}"; use one of ${UPSTREAM_IDS.join(', ')}, or the id of a machine.`,
   );
 
-export function unpatchedError(
-  unpatched: Exclude<PatchResult, { readonly kind: 'patched' }>,
-): GatewayError {
-  const { message } = unpatched;
-  if (unpatched.kind === 'unwritten') return { status: 500, code: 'settings_unwritten', message };
-  const { code, param } = unpatched;
-  return { status: code === 'set_by_environment' ? 409 : 400, code, message, param };
+/** Why a change of the settings was not made, as the answer of a route. */
+export function unpatched(patch: Exclude<PatchResult, { readonly kind: 'patched' }>): Refusal {
+  const { message } = patch;
+  if (patch.kind === 'unwritten')
+    return refused({ status: 500, code: 'settings_unwritten', message });
+  const { code, param } = patch;
+  return refused({ status: code === 'set_by_environment' ? 409 : 400, code, message, param });
 }
 
 export interface AboutApp {
@@ -137,8 +144,7 @@ const MAX_LINES = 2_000;
 export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps): readonly Route[] {
   return [
     route('GET', '/api/v1/proof', 'anyone', ({ query: { nonce }, socket }) => {
-      if (!isNonce(nonce))
-        return refused(invalidParam('nonce', 'must be 64 lower-case hex digits'));
+      if (!isNonce(nonce)) return invalidParam('nonce', 'must be 64 lower-case hex digits');
       const end = { address: socket.localAddress, port: socket.localPort };
       return answered({ proof: controlProof(controlToken, nonce, end) });
     }),
@@ -146,9 +152,7 @@ export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps)
     route('POST', '/api/v1/browsers', 'control', async ({ json }) => {
       const name = textAt(json, 'name')?.trim() ?? '';
       if (name !== '') return answered(await browsers.remember(name), 201);
-      return refused(
-        invalidParam('name', "must be a non-empty string, such as the browser's name"),
-      );
+      return invalidParam('name', "must be a non-empty string, such as the browser's name");
     }),
     route('DELETE', '/api/v1/browsers/:id', 'control', async ({ params: { id = '' } }) => {
       if (await browsers.forget(id)) return answered({ id });
@@ -164,7 +168,7 @@ export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps)
     route('GET', '/api/v1/logs', 'control', async ({ query }) => {
       const lines = Number(query['lines'] ?? DEFAULT_LINES);
       if (!Number.isInteger(lines) || lines < 1)
-        return refused(invalidParam('lines', 'must be a whole number of at least 1'));
+        return invalidParam('lines', 'must be a whole number of at least 1');
       return answered({ lines: await about.logLines(Math.min(lines, MAX_LINES)) });
     }),
   ];
@@ -233,9 +237,7 @@ export function sharingRoutes(deps: SharingDeps): readonly Route[] {
     route('PUT', '/api/v1/sharing', 'control', ({ json }) => {
       const host = textAt(json, 'host')?.trim() ?? '';
       if (host !== '') return share(host, deps);
-      return refused(
-        invalidParam('host', 'must be an address of this machine, such as 192.168.1.20'),
-      );
+      return invalidParam('host', 'must be an address of this machine, such as 192.168.1.20');
     }),
   ];
 }
@@ -247,7 +249,7 @@ async function share(
 ): Promise<Answer<SharingChange>> {
   const tree = { gateway: { host } };
   const problem = settings.check(tree);
-  if (problem !== null) return refused(unpatchedError(problem));
+  if (problem !== null) return unpatched(problem);
   const move = await lifecycle.prepareMove(host);
   if (move.kind === 'failed') {
     const { message } = move;
@@ -256,7 +258,7 @@ async function share(
   const patched = settings.patch(tree);
   if (patched.kind !== 'patched') {
     if (move.kind === 'ready') move.rollBack();
-    return refused(unpatchedError(patched));
+    return unpatched(patched);
   }
   if (move.kind === 'ready') move.commit();
   const { port } = new URL(lifecycle.url());

@@ -14,7 +14,7 @@ import {
   withoutCopy,
 } from '../routing/larger-windows.ts';
 import type { LocalChoice } from '../upstream/call.ts';
-import { type SettingsApi, unpatchedError } from './control-routes.ts';
+import { type SettingsApi, unpatched } from './control-routes.ts';
 
 interface WindowDeps {
   readonly http: HttpClient;
@@ -45,12 +45,12 @@ export function windowRoutes(deps: WindowDeps): readonly Route[] {
         });
       const { engine, made, tokens } = plan;
       const problem = settings.check(treeOf(withCopy(pairs(), made)));
-      if (problem !== null) return refused(unpatchedError(problem));
+      if (problem !== null) return unpatched(problem);
       const failure = await makeCopy(engine.address, { model, tokens }, deps);
-      if (failure !== null) return refused(refusedBy(failure));
+      if (failure !== null) return refusedBy(failure);
       await deps.enginesChanged();
       const patched = settings.patch(treeOf(withCopy(pairs(), made)));
-      return patched.kind === 'patched' ? answered(made) : refused(unpatchedError(patched));
+      return patched.kind === 'patched' ? answered(made) : unpatched(patched);
     }),
     route('POST', '/api/v1/windows/undo', 'control', async ({ json }) => {
       const copy = textAt(json, 'copy') ?? '';
@@ -59,13 +59,13 @@ export function windowRoutes(deps: WindowDeps): readonly Route[] {
       if (made === undefined) return notFound(`No alias leads to a copy "${copy.slice(0, 100)}".`);
       const engine = ollamaWith(copy, pickLocal(), engineAt);
       const patched = settings.patch(treeOf(withoutCopy(pairs(), made)));
-      if (patched.kind !== 'patched') return refused(unpatchedError(patched));
+      if (patched.kind !== 'patched') return unpatched(patched);
       const failure = engine === null ? null : await deleteCopy(engine.address, copy, deps);
       await deps.enginesChanged();
-      return failure === null ? answered(made) : refused(refusedBy(failure));
+      return failure === null ? answered(made) : refusedBy(failure);
     }),
   ];
 }
 
 const refusedBy = (failure: string) =>
-  ({ status: 502, code: 'upstream_error', message: `Ollama refused: ${failure}` }) as const;
+  refused({ status: 502, code: 'upstream_error', message: `Ollama refused: ${failure}` });

@@ -117,11 +117,9 @@ export function createNamedKeys(deps: NamedKeysDeps) {
   };
 }
 
-const BAD_NAME = refused(
-  invalidParam(
-    'name',
-    'must be 1 to 64 letters, digits, spaces, dots, dashes, underscores or @, begin with a letter or a digit, and not end with a space',
-  ),
+const BAD_NAME = invalidParam(
+  'name',
+  'must be 1 to 64 letters, digits, spaces, dots, dashes, underscores or @, begin with a letter or a digit, and not end with a space',
 );
 
 const TOO_MANY = refused({
@@ -153,9 +151,7 @@ function changedLimits(
   return checked.success ? { kind: 'limits', limits: checked.data } : BAD_LIMITS;
 }
 
-const BAD_LIMITS = refused(
-  invalidParam(
-    'limits',
-    `may have ${KEY_LIMIT_NAMES.join(', ')}, each a whole number from 1 to ${MAX_KEY_LIMIT}, or null for no limit`,
-  ),
+const BAD_LIMITS = invalidParam(
+  'limits',
+  `may have ${KEY_LIMIT_NAMES.join(', ')}, each a whole number from 1 to ${MAX_KEY_LIMIT}, or null for no limit`,
 );

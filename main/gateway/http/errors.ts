@@ -10,7 +10,7 @@ import {
   type ProviderErrorCode,
   type ServerErrorCode,
 } from '#shared/errors.ts';
-import type { Refusal } from '../../platform/http/routes.ts';
+import { invalidRequest, type Refusal } from '../../platform/http/routes.ts';
 import {
   errorBodyFrom,
   type HttpError,
@@ -64,9 +64,8 @@ export interface GatewayError extends HttpError {
 }
 
 /** A parameter, or field of the body, that cannot be used; `rule` as in "must be …". */
-export function invalidParam(param: string, rule: string): GatewayError {
-  return { status: 400, code: 'invalid_request', param, message: `'${param}' ${rule}.` };
-}
+export const invalidParam = (param: string, rule: string): Refusal =>
+  invalidRequest(`'${param}' ${rule}.`, param);
 
 /** An error as the answer of a route. */
 export const refused = (error: GatewayError) =>
