@@ -28,12 +28,9 @@ test('another gateway to report to takes effect at once with its token, as after
   const standing = async () => (await gateway.agent()).registry;
   await expect.poll(standing).toMatchObject({ kind: 'own', state: 'connected' });
   await gateway.set({ agent: { registryUrl: other.url, enrollToken: await other.joinToken() } });
-  await expect.poll(standing).toMatchObject({
-    kind: 'joined',
-    url: other.url,
-    state: 'connected',
-    problem: null,
-  });
+  await expect
+    .poll(standing)
+    .toMatchObject({ kind: 'joined', url: other.url, state: 'connected', problem: null });
   await gateway.set({ agent: { registryUrl: 'http://127.0.0.1:1', enrollToken: null } });
   await expect.poll(standing).toMatchObject({ kind: 'none', state: 'not_enrolled' });
   // What was kept of the other gateway holds again, as it would at a start.

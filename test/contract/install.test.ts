@@ -23,10 +23,7 @@ test.each(PATHS)(
 );
 
 test('installers and the lines of the dashboard name the address they came from and digests of what they run', async () => {
-  const { url, control } = await startControlled({
-    ...SHARED,
-    ALLOWED_HOSTS: 'gateway.example',
-  });
+  const { url, control } = await startControlled({ ...SHARED, ALLOWED_HOSTS: 'gateway.example' });
   const { text: unix } = await send(`${url}/install`);
   const { text: windows } = await send(`${url}/install.ps1`);
   const tarball = await fetch(`${url}/install/package.tgz`);

@@ -167,23 +167,22 @@ test('every error on a chat path says that no upstream was called, and which req
   expect(ids.size).toBe(refused.length);
 });
 
-test('the gateway answers /healthz while it runs, and /readyz with 200 if an upstream could serve', async () => {
-  const bare = await startControlled({});
-  expect(await send(`${bare.url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
-  expect((await send(`${bare.url}/readyz`)).status).toBe(503);
-  const ready = await startControlled({ HOSTED_C_BASE_URL: 'http://127.0.0.1:9' });
-  expect((await send(`${ready.url}/readyz`)).status).toBe(200);
-  const zero = await startControlled({
-    HOSTED_C_BASE_URL: 'http://127.0.0.1:9',
-    FORCE_ZERO: 'true',
-  });
-  expect((await send(`${zero.url}/readyz`)).status).toBe(503);
-  const local = await startControlled({
-    LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
-    FORCE_ZERO: 'true',
-  });
-  expect((await send(`${local.url}/readyz`)).status).toBe(200);
-});
+const HOSTED = { HOSTED_C_BASE_URL: 'http://127.0.0.1:9' };
+const LOCAL = { LOCAL_ENGINE_URL: 'http://127.0.0.1:9' };
+
+test.each<[settings: Record<string, string>, readiness: number]>([
+  [{}, 503],
+  [HOSTED, 200],
+  [{ ...HOSTED, FORCE_ZERO: 'true' }, 503],
+  [{ ...LOCAL, FORCE_ZERO: 'true' }, 200],
+])(
+  'a gateway of %j answers /healthz while it runs, and /readyz with %i',
+  async (settings, readiness) => {
+    const { url } = await startControlled(settings);
+    expect(await send(`${url}/healthz`)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+    expect((await send(`${url}/readyz`)).status).toBe(readiness);
+  },
+);
 
 test.each([
   ['GET', '/models', '/v1/models'],
@@ -211,10 +210,7 @@ test.each([
 });
 
 test('both paths of the list of models give the same list, which is empty without an upstream', async () => {
-  const { url } = await startControlled({
-    HOSTED_A_BASE_URL: 'http://127.0.0.1:9',
-    HOSTED_A_MODEL: 'big',
-  });
+  const { url } = await startControlled({ ...HOSTED, HOSTED_C_MODEL: 'big' });
   const { text } = await send(`${url}/v1/models`);
   expect(text).toContain('127.0.0.1:9/big');
   expect((await send(`${url}/api/v1/models`)).text).toBe(text);

@@ -197,12 +197,7 @@ test('the gateway’s own page is served, by every name that the gateway goes by
       const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
       expect((await send(`${url}/api/v1/status`, { headers })).status).toBe(200);
       expect((await postJson(url + CHAT, HELLO, headers)).status).toBe(200);
-      const link = {
-        host,
-        referer: `http://localhost:${port}/`,
-        ...CROSS_SITE,
-        ...AS_DOCUMENT,
-      };
+      const link = { host, referer: `http://localhost:${port}/`, ...CROSS_SITE, ...AS_DOCUMENT };
       expect((await send(`${url}/api/v1/status`, { headers: link })).status).toBe(200);
     }
   }

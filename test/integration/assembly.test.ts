@@ -44,11 +44,7 @@ test('a stream is assembled into the answer that the caller asked for', async ()
     created: 1,
     model: 'm',
     choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content: 'one two three' },
-        finish_reason: 'stop',
-      },
+      { index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' },
     ],
   });
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });

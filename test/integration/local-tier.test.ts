@@ -42,10 +42,7 @@ test('a verified machine is called at its verified address, with its token and t
   });
   const { path, headers, headerNames } = await machine.call(1);
   expect(path).toBe('/v1/chat/completions');
-  expect(headers).toMatchObject({
-    ...AUTHORIZATION,
-    'x-gateway-token': tokenFor(machine, tier),
-  });
+  expect(headers).toMatchObject({ ...AUTHORIZATION, 'x-gateway-token': tokenFor(machine, tier) });
   expect(headerNames.filter((name) => name === 'x-gateway-token')).toHaveLength(1);
   expect(headers).not.toHaveProperty('cookie');
 });

@@ -6,11 +6,7 @@ import { startBefore } from '../support/scene.ts';
 /** An engine with the model `llama`, and two hosted upstreams, of which the second takes `gpt` too. */
 async function started(settings: Readonly<Record<string, string>> = {}) {
   const { url, local, a, b } = await startBefore(
-    {
-      local: { script: answers('local'), get: lists('llama') },
-      a: answers('a'),
-      b: answers('b'),
-    },
+    { local: { script: answers('local'), get: lists('llama') }, a: answers('a'), b: answers('b') },
     { HOSTED_A_MODEL: 'mini', HOSTED_B_MODEL: 'base', HOSTED_B_MODELS: 'gpt', ...settings },
   );
   await local.get(1);

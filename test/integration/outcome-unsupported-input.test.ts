@@ -64,8 +64,5 @@ test('input that an engine cannot read never opens the circuit for other callers
   local.script = answers('from local');
   expectServed(await chat(gateway.url), 'local');
   expect(local.calls).toHaveLength(11);
-  expect(gateway.host.snapshot().status.circuits['local']).toMatchObject({
-    open: false,
-    fails: 0,
-  });
+  expect(gateway.host.snapshot().status.circuits['local']).toMatchObject({ open: false, fails: 0 });
 });

@@ -35,10 +35,7 @@ test('the warm-up of ondemand starts as soon as local fails, while hosted upstre
     { a: hang, ondemand: { script: answers('never asked'), get: json(200, {}) } },
     { ...LOST, ONDEMAND_API_KEY: 'ondemand-key', ONDEMAND_HEADERS: '{"x-region":"eu"}' },
   );
-  const answer = chat(gateway.url, HELLO, {
-    authorization: 'Bearer of-the-caller',
-    cookie: 'a=b',
-  });
+  const answer = chat(gateway.url, HELLO, { authorization: 'Bearer of-the-caller', cookie: 'a=b' });
   const { path, headers } = await ondemand.get(1);
   expect(path).toBe('/health');
   expect(headers).toMatchObject({ authorization: 'Bearer ondemand-key', 'x-region': 'eu' });

@@ -8,11 +8,7 @@ import { cut, sse, stall, type Script } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 4);
 const SAME = { temperature: 0 };
-const NO_PREFILL = {
-  HOSTED_A_PREFILL: 'none',
-  HOSTED_B_PREFILL: 'none',
-  HOSTED_C_PREFILL: 'none',
-};
+const NO_PREFILL = { HOSTED_A_PREFILL: 'none', HOSTED_B_PREFILL: 'none', HOSTED_C_PREFILL: 'none' };
 
 const startAnew = (...scripts: readonly Script[]) => startHandover(scripts, NO_PREFILL);
 

@@ -66,9 +66,6 @@ async function stepsOf(work: () => void): Promise<number> {
 const { WORKS } = (await import(process.argv[2] ?? '')) as { readonly WORKS: Works };
 const counted: Record<string, Steps> = {};
 for (const [name, { size, begin }] of Object.entries(WORKS)) {
-  counted[name] = {
-    few: await stepsOf(begin(size)),
-    many: await stepsOf(begin(TIMES * size)),
-  };
+  counted[name] = { few: await stepsOf(begin(size)), many: await stepsOf(begin(TIMES * size)) };
 }
 console.log(JSON.stringify(counted));

@@ -56,11 +56,7 @@ export async function demoStatus({ baseUrl }: RunningDemo): Promise<StatusReport
 export async function startDemoProcess(): Promise<readonly string[]> {
   const child = spawn(process.execPath, ['main/demo.ts'], {
     cwd: ROOT,
-    env: {
-      ...process.env,
-      INGLENOOK_PORT: '0',
-      NODE_COMPILE_CACHE: join(ROOT, '.cache/compile'),
-    },
+    env: { ...process.env, INGLENOOK_PORT: '0', NODE_COMPILE_CACHE: join(ROOT, '.cache/compile') },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(async () => {

@@ -94,10 +94,7 @@ export const STREAM_PROTOCOLS: readonly StreamProtocol[] = [
         'response.created',
         response({ status: 'in_progress', instructions: 'x'.repeat(8), output: [] }),
       ),
-      typed('response.output_item.added', {
-        output_index: 0,
-        item: ITEM,
-      }),
+      typed('response.output_item.added', { output_index: 0, item: ITEM }),
       typed('response.content_part.added', { ...AT, part: { type: 'output_text', text: '' } }),
       delta(''),
     ],

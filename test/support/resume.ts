@@ -87,9 +87,7 @@ function parsed(text: string): Record<string, unknown> {
 /** Text with everything that is more than one byte or more than one unit. */
 export const anyText = (minLength = 0) =>
   fc
-    .array(fc.oneof(characters(4), fc.constantFrom('a', 'ü', '€', '😀')), {
-      maxLength: 16,
-    })
+    .array(fc.oneof(characters(4), fc.constantFrom('a', 'ü', '€', '😀')), { maxLength: 16 })
     .map((parts) => parts.join('').padEnd(minLength, 'x😀'));
 
 /** Places where something of any length is cut, as shares of its length. */

@@ -120,10 +120,7 @@ export async function startTierScene<Own extends string, Id extends UpstreamId =
   const own = {} as Record<Own, Machine>;
   for (const name of Object.keys(machines) as Own[]) own[name] = machineAt(started[name]);
   const up = await startUpstreams(paid);
-  const tier = await startTier(Object.values<Machine>(own), {
-    ...at(urlsOf(up)),
-    ...settings,
-  });
+  const tier = await startTier(Object.values<Machine>(own), { ...at(urlsOf(up)), ...settings });
   return { ...tier, own, up };
 }
 

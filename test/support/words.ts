@@ -14,10 +14,7 @@ interface Worded {
   readonly retryAfter?: string;
 }
 
-const TYPES: Readonly<Record<number, string>> = {
-  404: 'not_found_error',
-  429: 'rate_limit_error',
-};
+const TYPES: Readonly<Record<number, string>> = { 404: 'not_found_error', 429: 'rate_limit_error' };
 
 /** What a caller sees of an answer that the gateway words: the head, its headers, the parsed body. */
 export function wordOf({ status, upstream, reason, headers, text }: Answer) {

@@ -33,15 +33,7 @@ export type Draft = {
 };
 
 export function newDraft(): Draft {
-  return {
-    end: 'open',
-    reasoning: '',
-    text: '',
-    calls: [],
-    finish: null,
-    usages: [],
-    faults: [],
-  };
+  return { end: 'open', reasoning: '', text: '', calls: [], finish: null, usages: [], faults: [] };
 }
 
 /** Reads one value of a response into the draft. */
