@@ -59,35 +59,25 @@ const begin = (index: number, call: typeof CALL) => ({
   function: { name: call.function.name, arguments: '' },
 });
 
+const ONE = calls(begin(0, CALL), piece(0, '{"a":1}'));
+const INTERLEAVED = [
+  calls(begin(0, CALL)),
+  calls(begin(1, CALL_2)),
+  calls(piece(0, '{"a":'), piece(1, '{')),
+  calls(piece(1, '}'), piece(0, '1}')),
+];
+const OLD = [{ name: 'f', arguments: '' }, { arguments: '{}' }].map((function_call) => ({
+  function_call,
+}));
+
 /** An event as it is sent, or the delta of a chunk. */
 test.each<[name: string, events: readonly (string | Record<string, unknown>)[], message: object]>([
-  [
-    'reasoning under its other name',
-    [{ reasoning: 'he' }, { reasoning: 'm' }, A],
-    { content: 'a', reasoning: 'hem' },
-  ],
+  ['reasoning', [{ reasoning: 'he' }, { reasoning: 'm' }, A], { content: 'a', reasoning: 'hem' }],
   ['role and content in one event', [{ role: 'assistant', content: 'a' }], { content: 'a' }],
   ['no role at all', [A, A], { content: 'aa' }],
-  [
-    'an empty content that stays text',
-    [{ content: '' }, calls(begin(0, CALL), piece(0, '{"a":1}'))],
-    { content: '', tool_calls: [CALL] },
-  ],
-  [
-    'two tool calls, interleaved',
-    [
-      calls(begin(0, CALL)),
-      calls(begin(1, CALL_2)),
-      calls(piece(0, '{"a":'), piece(1, '{')),
-      calls(piece(1, '}'), piece(0, '1}')),
-    ],
-    { tool_calls: [CALL, CALL_2] },
-  ],
-  [
-    'the old function_call',
-    [{ function_call: { name: 'f', arguments: '' } }, { function_call: { arguments: '{}' } }],
-    { function_call: { name: 'f', arguments: '{}' } },
-  ],
+  ['an empty content that stays text', [{ content: '' }, ONE], { content: '', tool_calls: [CALL] }],
+  ['two tool calls, interleaved', INTERLEAVED, { tool_calls: [CALL, CALL_2] }],
+  ['the old function_call', OLD, { function_call: { name: 'f', arguments: '{}' } }],
   ['a refusal', [{ refusal: 'n' }, { refusal: 'o' }], { refusal: 'no' }],
   ['unknown fields of the delta', [{ x: [1] }, { x: [2] }, A], { content: 'a', x: [1, 2] }],
   ['chunks without choices and comments', [': hi\n\n', event({ id: 'c1' }), A], { content: 'a' }],

@@ -60,8 +60,10 @@ test.each<[name: string, ...events: string[]]>([
   await expectBroken(sse([A, ...events].join('')), A, 'upstream_error');
 });
 
-const FINISHED_WITH_TEXT = chunk({ content: 'a' }, 'stop');
+const FINISHED = chunk({ content: 'a' }, 'stop');
 const SPACED = 'data: {"choices":[{"delta":{},"finish_reason" : null}]}\n\n';
+const SPACED_STOP = SPACED.replace('null', '"stop"');
+const NINTH = `id: 9\n${STOP}`;
 const NO_ERROR = A.replace('{', '{"error":null,');
 const USAGE = 'data: {"choices":[],"usage":{"total_tokens":3}}\n\n';
 
@@ -70,26 +72,14 @@ test.each<[name: string, first: Script, text: string]>([
   ['a cut after the finish reason', cut(ROLE, A, STOP), ROLE + A + STOP + DONE],
   ['a finish reason of length', sse(A, chunk({}, 'length')), A + chunk({}, 'length') + DONE],
   ['usage that the caller did not ask for', sse(A, STOP, USAGE), A + STOP + DONE],
-  ['a finish reason on the content', sse(FINISHED_WITH_TEXT), FINISHED_WITH_TEXT + DONE],
-  [
-    'a finish reason with blanks about its colon',
-    sse(A, SPACED, SPACED.replace('null', '"stop"')),
-    `${A}${SPACED}${SPACED.replace('null', '"stop"')}${DONE}`,
-  ],
+  ['a finish reason on the content', sse(FINISHED), FINISHED + DONE],
+  ['blanks about the colons', sse(A, SPACED, SPACED_STOP), A + SPACED + SPACED_STOP + DONE],
   ['what follows [DONE]', sse(A, STOP, DONE, 'data: {"error":"no"}\n\n'), A + STOP + DONE],
   ['an error of null', sse(NO_ERROR, STOP), NO_ERROR + STOP + DONE],
   ['a last event without its blank line', sse(A, STOP.trimEnd()), A + STOP + DONE],
-  [
-    'the only event without its blank line',
-    sse(FINISHED_WITH_TEXT.trimEnd()),
-    FINISHED_WITH_TEXT + DONE,
-  ],
+  ['the only event without its blank line', sse(FINISHED.trimEnd()), FINISHED + DONE],
   ['[DONE] without its blank line', sse(A, STOP, DONE.trimEnd()), A + STOP + DONE],
-  [
-    'a last event with an id and no blank line',
-    sse(A, `id: 9\n${STOP.trimEnd()}`),
-    `${A}id: 9\n${STOP}${DONE}`,
-  ],
+  ['a last event with an id and no blank line', sse(A, NINTH.trimEnd()), A + NINTH + DONE],
 ])('%s completes the stream with [DONE]', async (_name, first, text) => {
   const { b, gateway } = await startPair(first);
   const answer = await chatStream(gateway.url);

@@ -16,7 +16,7 @@ import {
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { turns } from '../support/report.ts';
-import { startTierScene } from '../support/scene.ts';
+import { callsOf, startTierScene } from '../support/scene.ts';
 
 /** What the gateway shows the agent of a machine. */
 function tokenFor({ stored }: Machine, { dataDirectory }: Tier): string {
@@ -30,16 +30,11 @@ const AUTHORIZATION = { authorization: 'Bearer of-the-caller' };
 test('a verified machine is called at its verified address, with its token and the caller’s own authorization', async () => {
   const machine = await startMachine(answers('hello from home'));
   const tier = await startTier([machine]);
-  const answer = await chat(tier.url, HELLO, {
-    ...AUTHORIZATION,
-    cookie: 'a=b',
-    'x-gateway-token': 'of-the-caller',
-  });
+  const forged = { cookie: 'a=b', 'x-gateway-token': 'of-the-caller' };
+  const answer = await chat(tier.url, HELLO, { ...AUTHORIZATION, ...forged });
   expectServed(answer, 'local');
   expect(answer.headers['x-gateway-provider']).toBe(machine.id);
-  expect(JSON.parse(answer.text)).toMatchObject({
-    choices: [{ message: { content: 'hello from home' } }],
-  });
+  expect(answer.text).toContain('"content":"hello from home"');
   const { path, headers, headerNames } = await machine.call(1);
   expect(path).toBe('/v1/chat/completions');
   expect(headers).toMatchObject({ ...AUTHORIZATION, 'x-gateway-token': tokenFor(machine, tier) });
@@ -81,22 +76,14 @@ test('a verified machine is not sent a key of the gateway’s own', async () => 
 });
 
 test('three machines are called at most, then the hosted upstream answers, and every failure is named in order', async () => {
-  const dead = [
-    await startMachine(error(503)),
-    await startMachine(error(502)),
-    await startMachine(error(504)),
-    await startMachine(NEVER),
-  ];
-  const hosted = await startUpstream(answers('paid for'));
-  const tier = await startTier(dead, at({ hosted_a: REFUSED_URL, hosted_b: hosted.url }));
-  const answer = await chat(tier.url);
-  expect(callCounts(dead)).toEqual([1, 1, 1, 0]);
-  const [a, b, c] = dead.map(({ id }) => id);
-  expectServed(
-    answer,
-    'hosted_b',
-    `local/${a}=http_503; local/${b}=http_502; local/${c}=http_504; hosted_a=unreachable`,
-  );
+  const machines = { first: error(503), second: error(502), third: error(504), fourth: NEVER };
+  const paid = { hosted_b: answers('paid for') };
+  const { url, own } = await startTierScene(machines, paid, at({ hosted_a: REFUSED_URL }));
+  const answer = await chat(url);
+  expect(callsOf(own)).toEqual({ first: 1, second: 1, third: 1, fourth: 0 });
+  const { first, second, third } = own;
+  const failed = `local/${first.id}=http_503; local/${second.id}=http_502; local/${third.id}=http_504`;
+  expectServed(answer, 'hosted_b', `${failed}; hosted_a=unreachable`);
   expect(answer.headers).not.toHaveProperty('x-gateway-provider');
 });
 
@@ -107,10 +94,8 @@ test('a machine’s refusal that a hosted upstream repeats is passed on', async 
   );
   const { dead, strict } = tier.own;
   const answer = await chat(tier.url);
-  expect(answer).toMatchObject({ status: 422, upstream: 'local' });
-  expect(answer.reason).toBe(
-    `local/${dead.id}=http_503; local/${strict.id}=http_422; hosted_a=http_400`,
-  );
+  const reason = `local/${dead.id}=http_503; local/${strict.id}=http_422; hosted_a=http_400`;
+  expect(answer).toMatchObject({ status: 422, upstream: 'local', reason });
   expect(answer.headers['x-gateway-provider']).toBe(strict.id);
   expect(answer.text).toContain('no!');
   expect(tier.up.hosted_b.calls).toHaveLength(0);
@@ -163,10 +148,8 @@ test.each([1, 2, 3])(
       expect((machines[turn + 1] ?? hosted).calls).toHaveLength(0);
       tier.clock.advance(1);
     }
-    expect(await answer).toMatchObject({
-      upstream: 'hosted_a',
-      reason: machines.map(({ id }) => `local/${id}=timeout`).join('; '),
-    });
+    const reason = machines.map(({ id }) => `local/${id}=timeout`).join('; ');
+    expectServed(await answer, 'hosted_a', reason);
   },
 );
 

@@ -61,8 +61,7 @@ test.each([
   ['local is not configured', { LOCAL_ENGINE_URL: '' }, {}],
   ['ondemand is not configured', { ONDEMAND_BASE_URL: '' }, {}],
 ])('the warm-up of ondemand does not start when %s', async (_says, settings, headers) => {
-  const refused = at({ local: REFUSED_URL, hosted_a: REFUSED_URL });
-  const all = { ...refused, ...settings };
+  const all = { ...at({ local: REFUSED_URL, hosted_a: REFUSED_URL }), ...settings };
   const { gateway, ondemand } = await startBefore({ ondemand: CLOSED }, all);
   const answer = await chat(gateway.url, HELLO, headers);
   expect(answer.status).toBeGreaterThanOrEqual(500);
@@ -89,33 +88,16 @@ test('the warm-up of ondemand polls a machine that is starting 1 s to 5 s apart 
   await answer;
 });
 
-test('requests that lose local start one warm-up in 60 s', async () => {
-  const { gateway, ondemand, clock } = await startStill({ ondemand: CLOSED }, LOST);
-  const lose = async () => {
-    await chat(gateway.url);
-    await warmupIs('failed', gateway, clock);
-  };
-  const first = later(clock, 0);
-  await lose();
-  expect(warmupOf(gateway).lastWarmupAt).toBe(first);
-  later(clock, 59_999);
-  await lose();
-  expect(warmupOf(gateway).lastWarmupAt).toBe(first);
-  const second = later(clock, 1);
-  await lose();
-  expect(warmupOf(gateway).lastWarmupAt).toBe(second);
-  expect(ondemand.gets).toHaveLength(2);
-});
-
-test('requests that lose local start one warm-up in 10 min while a hosted upstream answers', async () => {
-  const { gateway, ondemand, clock } = await startStill(
-    { a: answers('from a'), ondemand: CLOSED },
-    LOST,
-  );
+test.each([
+  ['60 s', 60_000, error(401)],
+  ['10 min while a hosted upstream answers', 600_000, answers('from a')],
+])('requests that lose local start one warm-up in %s', async (_says, ms, a) => {
+  const { gateway, ondemand, clock } = await startStill({ a, ondemand: CLOSED }, LOST);
   const first = later(clock, 0);
   await chat(gateway.url);
   await warmupIs('failed', gateway, clock);
-  later(clock, 599_999);
+  expect(warmupOf(gateway).lastWarmupAt).toBe(first);
+  later(clock, ms - 1);
   await chat(gateway.url);
   expect(warmupOf(gateway).lastWarmupAt).toBe(first);
   const second = later(clock, 1);
