@@ -78,7 +78,8 @@ function expectBadField(answer: HttpAnswer, field: string): void {
 
 test('a bad mode is a 400 that names the field, and nothing happens', async () => {
   const gateway = await started();
-  const bad = [{}, { mode: null }, { mode: 'off' }, { mode: ['on'] }, { MODE: 'paused' }, []];
+  const modes = [undefined, null, 'off', ['on']].map((mode) => ({ mode }));
+  const bad = [...modes, undefined, [], { MODE: 'paused' }];
   for (const json of bad) expectBadField(await gateway.post('mode', json), 'mode');
   expect((await gateway.view()).owner.choice).toBe('on');
 });
@@ -105,21 +106,6 @@ test('a bad join is a 400 that names the field, and nothing happens', async () =
     expect(answer.text).not.toContain(NO_TOKEN);
   }
   expect((await gateway.view()).registry.kind).toBe('own');
-});
-
-test('a missing body, broken JSON and too large a body are refused, and nothing happens', async () => {
-  const gateway = await started();
-  const headers = { 'content-type': 'application/json', ...gateway.control };
-  for (const path of ['mode', 'join']) {
-    const route = `${gateway.url}${AGENT}/${path}`;
-    const missing = await send(route, { method: 'POST', headers: gateway.control });
-    expectError(missing, 400, 'invalid_request');
-    const broken = await send(route, { method: 'POST', headers, body: '{"mode":' });
-    expectError(broken, 400, 'invalid_request');
-    const long = await send(route, { method: 'POST', headers, body: `"${'x'.repeat(70_000)}"` });
-    expectError(long, 413, 'body_too_large');
-  }
-  expect((await gateway.view()).owner.choice).toBe('on');
 });
 
 test('a change of mode is answered with the resulting view', async () => {

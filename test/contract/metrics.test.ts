@@ -14,7 +14,7 @@ import { startRuledHost } from '../support/ruled-host.ts';
 import { saysInChat } from '../support/speakers.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { answerChunks, answers, completion, error, hang, json, sse } from '../support/upstream.ts';
-import { history, usageChunk, usageOf } from '../support/usage.ts';
+import { costly, history, usageChunk } from '../support/usage.ts';
 import { startBefore } from '../support/scene.ts';
 
 /** The metrics as a scraper gets them, and one series' value by its labels. */
@@ -266,15 +266,10 @@ test('the metrics show the spent share of a budget, if there is one', async () =
 });
 
 test('the metrics show money as spent, as saved, and against each budget and limit of a key', async () => {
-  const counted = json(200, { ...completion('hi'), usage: usageOf(10, 250) });
+  const budgets = { HOSTED_A_BUDGET_DAY: '0.5', HOSTED_A_BUDGET_MONTH: '10' };
   const { url, gateway, local } = await startBefore(
-    { local: counted, a: counted },
-    {
-      HOSTED_A_PRICE_OUTPUT: '1000',
-      HOSTED_A_BUDGET_DAY: '0.5',
-      HOSTED_A_BUDGET_MONTH: '10',
-      CURRENCY: 'EUR',
-    },
+    { local: costly, a: costly },
+    { HOSTED_A_PRICE_OUTPUT: '1000', CURRENCY: 'EUR', ...budgets },
   );
   const key = bearer(await gateway.key('laptop', { requestsDay: 8, tokensMonth: 1040 }));
   for (let n = 0; n < 2; n += 1) {

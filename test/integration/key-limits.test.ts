@@ -7,16 +7,14 @@ import { controlOf } from '../support/control.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startIn, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
-import { completion, json, type Script, startUpstream } from '../support/upstream.ts';
-import { history } from '../support/usage.ts';
+import { type Script, startUpstream } from '../support/upstream.ts';
+import { costly, history } from '../support/usage.ts';
 import { startBefore } from '../support/scene.ts';
 
 type Limits = Readonly<Record<string, number | null>>;
 
 /** What each answer uses. */
 const TOKENS = 260;
-const usage = { prompt_tokens: 10, completion_tokens: 250, total_tokens: TOKENS };
-const counted: Script = json(200, { ...completion('hi'), usage });
 
 /** The owner's hand on the keys of a gateway. */
 function ownerOf(gateway: TestGateway) {
@@ -35,7 +33,7 @@ function ownerOf(gateway: TestGateway) {
   };
 }
 
-async function started(log?: Log, script = counted) {
+async function started(log?: Log, script: Script = costly) {
   const clock = createManualClock();
   // Far from the end of a month in every time zone.
   clock.advance(10 * 24 * 3_600_000);
@@ -113,7 +111,7 @@ test('a request limit is never exceeded, however many requests come at once', as
 test('a token limit is exceeded only by what was running when it was reached', async () => {
   const RUNNING = 4;
   const held: (() => void)[] = [];
-  const holds: Script = (call) => void held.push(() => void counted(call));
+  const holds: Script = (call) => void held.push(() => costly(call));
   const { url, add, used, upstream, statuses } = await started(undefined, holds);
   const key = await add('laptop', { tokensDay: TOKENS });
   const pending = Array.from({ length: RUNNING }, () => startChat(url, HELLO, key));
@@ -128,7 +126,7 @@ test('a token limit is exceeded only by what was running when it was reached', a
 
 test('the use of a key is on disk within a second, also after the process is killed', async () => {
   const clock = createManualClock();
-  const upstream = await startUpstream(counted);
+  const upstream = await startUpstream(costly);
   const settings = { HOSTED_A_BASE_URL: upstream.url };
   const first = await startIn(temporaryDirectory(), settings, clock);
   const owner = ownerOf(first);

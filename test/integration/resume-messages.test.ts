@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
-import { startListed, TEXT, told as toldInChat, WORDS } from '../support/handover.ts';
+import {
+  askedOf,
+  goesOn,
+  startListed,
+  TEXT,
+  told as toldInChat,
+  WORDS,
+} from '../support/handover.ts';
 import { heardMessage } from '../support/heard-message.ts';
 import { endedInError, typed } from '../support/protocols.ts';
 import { inFlight } from '../support/report.ts';
-import { cut, sse, type Script, type UpstreamCall } from '../support/upstream.ts';
+import { cut, sse, type Script } from '../support/upstream.ts';
 
 // Messages of upstreams that speak the Messages API themselves.
 
@@ -30,14 +37,6 @@ const begun = (id: string, words: number) => [
   ...WORDS.slice(0, words).map((word) => said(0, word)),
 ];
 
-function lastOf({ json: { messages } }: UpstreamCall) {
-  return (messages as { readonly role: string; readonly content: string }[]).at(-1);
-}
-const missing = (call: UpstreamCall) =>
-  TEXT.slice(lastOf(call)?.content.length ?? 0).split(/(?<= )/);
-
-const goesOn: Script = (call) => sse(...toldInChat('b', missing(call)))(call);
-
 const ONE_WHOLE = {
   starts: 1,
   stops: 1,
@@ -60,7 +59,7 @@ const BREAKS: readonly [name: string, (sent: readonly string[]) => Script][] = [
 test.each(BREAKS)(
   '%s after any word of a message stays hidden, because llama.cpp continues it as a chat completion',
   async (_name, breaking) => {
-    const { a, b, gateway } = await startWith(undefined, goesOn, 'llamacpp');
+    const { a, b, gateway } = await startWith(undefined, goesOn('b'), 'llamacpp');
     for (let words = 1; words <= WORDS.length; words += 1) {
       a.script = breaking(begun('a', words));
       const { text, upstream } = await ask(gateway.url);
@@ -70,11 +69,8 @@ test.each(BREAKS)(
       expect(text).not.toMatch(/^data: *$/m);
       const { path, json: body } = await b.call(words);
       expect([path, body['max_tokens']]).toEqual(['/chat/completions', 50 - words]);
-      const begunSoFar = WORDS.slice(0, words).join('').trimEnd();
-      expect(body['messages']).toEqual([
-        ...ASKED.messages,
-        { role: 'assistant', content: begunSoFar },
-      ]);
+      const begunSoFar = { role: 'assistant', content: WORDS.slice(0, words).join('').trimEnd() };
+      expect(body['messages']).toEqual([...ASKED.messages, begunSoFar]);
     }
     expect(inFlight(gateway)).toBe(0);
   },
@@ -83,10 +79,10 @@ test.each(BREAKS)(
 test.each(['vllm', 'sglang'])(
   'a message is continued by %s as a chat completion, as its Messages API would begin it again',
   async (owner) => {
-    const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn, owner);
+    const { b, gateway } = await startWith(cut(...begun('a', 3)), goesOn('b'), owner);
     expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(ONE_WHOLE);
     const call = await b.call(1);
-    expect([call.path, lastOf(call)?.content]).toEqual(['/chat/completions', 'The quick brown']);
+    expect([call.path, askedOf(call)]).toEqual(['/chat/completions', 'The quick brown']);
     expect(call.json).toMatchObject({ continue_final_message: true, max_tokens: 47 });
   },
 );
@@ -113,12 +109,10 @@ test.each([
 ])(
   'reasoning before the text %s is sent along, and the block of the text continues',
   async (_name, first, expected) => {
-    const { b, gateway } = await startWith(cut(...first), goesOn, 'llamacpp');
+    const { b, gateway } = await startWith(cut(...first), goesOn('b'), 'llamacpp');
     expect(heardMessage((await ask(gateway.url)).text)).toMatchObject(expected);
-    expect(lastOf(await b.call(1))).toMatchObject({
-      content: 'The quick',
-      reasoning_content: 'a fox',
-    });
+    const sent = { content: 'The quick', reasoning_content: 'a fox' };
+    expect((await b.call(1)).json).toMatchObject({ messages: [{}, sent] });
   },
 );
 
@@ -137,15 +131,14 @@ test('the usage of a continued message is what the continuation read and wrote, 
   });
 });
 
+const CITED = grown(0, { type: 'citations_delta', citation: {} });
+
 test.each([
   ['a block of its provider’s own', [opened(0, { type: 'server_tool_use', id: 's' })]],
-  [
-    'a citation',
-    [opened(0, TEXT_BLOCK), said(0, 'x'), grown(0, { type: 'citations_delta', citation: {} })],
-  ],
+  ['a citation', [opened(0, TEXT_BLOCK), said(0, 'x'), CITED]],
 ])('a message with %s is not continued', async (_what, events) => {
   const first = [start('a'), ...events];
-  const { b, gateway } = await startWith(cut(...first), goesOn, 'llamacpp');
+  const { b, gateway } = await startWith(cut(...first), goesOn('b'), 'llamacpp');
   expect(endedInError((await ask(gateway.url)).text).before).toBe(first.join(''));
   expect(b.calls).toHaveLength(0);
 });

@@ -15,6 +15,7 @@ import {
 } from '../support/handover.ts';
 import { counted } from '../support/report.ts';
 import { heard } from '../support/resume.ts';
+import { attemptsOf } from '../support/scene.ts';
 import { cut, error, hang, reset, sse, type Script } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
@@ -80,8 +81,7 @@ test.each<[name: string, refuses: Script, reason: string]>([
     const answer = await chatStream(gateway.url);
     expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
     expect(answer.text.match(/^: .*$/gm)).toEqual([': carried on by hosted_c']);
-    const [row] = gateway.host.snapshot().requests;
-    expect(row?.attempts.map((each) => [each.upstream, each.cause, each.reason])).toEqual([
+    expect(attemptsOf(gateway)).toEqual([
       ['hosted_a', 'turn', 'bad_response'],
       ['hosted_b', 'resume', reason],
       ['hosted_c', 'resume', null],

@@ -10,12 +10,8 @@ const NOMIC = { name: 'nomic-embed-text:latest', size: 274_302_450, capabilities
 const RERANKER = { name: 'bge-reranker-v2-m3', size: 600_000_000, capabilities: ['embedding'] };
 const QWEN = { name: 'qwen3:4b', size: 2.6e9, capabilities: ['completion', 'tools'] };
 const GEMMA = { name: 'gemma4:12b', size: 8.1e9, capabilities: ['completion', 'vision'] };
-const CLOUD = {
-  name: 'gpt-oss:120b-cloud',
-  size: 384,
-  capabilities: ['completion'],
-  remote_host: 'https://ollama.com:443',
-};
+const REMOTE = { remote_host: 'https://ollama.com:443' };
+const CLOUD = { name: 'gpt-oss:120b-cloud', size: 384, capabilities: ['completion'], ...REMOTE };
 
 /** Answers as Ollama 0.30: the last pulled model is listed first (https://github.com/ollama/ollama/blob/main/docs/api.md). */
 function ollama(models: readonly (typeof QWEN)[], loaded: readonly string[]) {
@@ -50,8 +46,8 @@ test('a model name that the engine does not have goes to the model that it has l
   const { url, engine } = await started([NOMIC, GEMMA, QWEN], [NOMIC.name, QWEN.name]);
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   await chat(url);
-  await startCall(`${url}/v1/messages`, { ...HELLO, model: 'claude-haiku-4-5', max_tokens: 9 })
-    .answer;
+  const haiku = { ...HELLO, model: 'claude-haiku-4-5', max_tokens: 9 };
+  await startCall(`${url}/v1/messages`, haiku).answer;
   expect(modelsAt(engine)).toEqual([QWEN.name, QWEN.name, QWEN.name]);
 });
 
@@ -94,11 +90,8 @@ test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
   'an engine that has only embedders and rerankers gets no chat that does not name one',
   async (models) => {
     const { url, engine } = await started(models, [NOMIC.name]);
-    expectServed(
-      await chat(url, { ...HELLO, model: 'gpt-4o' }),
-      'hosted_a',
-      'local=model_mismatch',
-    );
+    const answer = await chat(url, { ...HELLO, model: 'gpt-4o' });
+    expectServed(answer, 'hosted_a', 'local=model_mismatch');
     expect(modelsAt(engine)).toEqual([]);
   },
 );

@@ -7,6 +7,7 @@ import { type DemoPace, PACE } from '../../main/demo/engine.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
+import { chat } from './client.ts';
 import { openDatabaseHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
 
@@ -36,14 +37,8 @@ export async function startDemo(pace = QUICK) {
 
 /** Asks once; answers who served, and why others did not. */
 export async function askDemo({ baseUrl }: RunningDemo): Promise<string> {
-  const response = await fetch(`${baseUrl}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
-  });
-  await response.arrayBuffer();
-  const { headers } = response;
-  return `${headers.get('x-gateway-upstream')}: ${headers.get('x-gateway-fallback-reason')}`;
+  const { upstream, reason } = await chat(new URL(baseUrl).origin);
+  return `${upstream}: ${reason}`;
 }
 
 /** What its gateway reports. */

@@ -1,5 +1,6 @@
 import type { HistoryReport } from '#shared/usage.ts';
 import { send } from './http.ts';
+import { completion, json } from './upstream.ts';
 
 /** As chat completions tell it. */
 export const usageOf = (prompt: number, output: number, cached = 0) => ({
@@ -8,6 +9,9 @@ export const usageOf = (prompt: number, output: number, cached = 0) => ({
   total_tokens: prompt + output,
   prompt_tokens_details: { cached_tokens: cached },
 });
+
+/** An answer that costs a quarter at a price of 1000 for a million tokens of output. */
+export const costly = json(200, { ...completion('hi'), usage: usageOf(10, 250) });
 
 /** The event before the end of a stream that was asked for it. */
 export const usageChunk = (prompt: number, output: number, cached = 0) =>
