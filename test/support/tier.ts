@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
-import { shuffled } from '../../main/gateway/routing/machine-choice.ts';
 import type { StoredProvider, StoredVerification } from '../../main/registry/store/store.ts';
 import { createAgent, recordOf } from '../registry/world.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
@@ -111,8 +110,7 @@ export async function startTier(
   return { ...gateway, clock, ...controlOf(gateway) };
 }
 
-/** Puts machines into such an order of enrolment that the constant chance of the tests asks them in turn. */
+/** Machines enrolled one after the other: the constant chance of the tests asks them in turn. */
 export function enrolled(stored: readonly StoredProvider[]): StoredProvider[] {
-  const places = shuffled([...stored.keys()], () => 0.5);
-  return stored.map((each, turn) => ({ ...each, enrolledAt: START + (places[turn] ?? 0) }));
+  return stored.map((each, turn) => ({ ...each, enrolledAt: START + turn }));
 }

@@ -122,13 +122,7 @@ export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
     .map(({ target }) => target);
 }
 
-/** In random order; `random` is in [0, 1). */
-export function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
-  const drawn = [...items];
-  for (let first = 0; first < drawn.length - 1; first += 1) {
-    const at = first + Math.floor(random() * (drawn.length - first));
-    // Both are within the list.
-    [drawn[first], drawn[at]] = [drawn[at] as T, drawn[first] as T];
-  }
-  return drawn;
+function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  const drawn = items.map((item) => ({ item, at: random() }));
+  return drawn.toSorted((a, b) => a.at - b.at).map(({ item }) => item);
 }

@@ -260,21 +260,23 @@ export interface Continuing {
   readonly continuesThought: boolean;
 }
 
-/** What is known of an upstream that its way of continuing depends on. */
-export interface PrefillFacts {
-  /** `auto` goes by the other two. */
-  readonly setting: Prefill | 'auto';
+/** What is known of an upstream before it is asked. */
+export interface UpstreamFacts {
   /** Host and path of the base address, with a slash at the end; empty for `local`. */
   readonly address: string;
-  /** The `owned_by` of the model; null while unknown. */
+  /** The `owned_by` of its models, which identifies some engines; null while unknown. */
   readonly ownedBy: string | null;
+}
+
+export interface PrefillFacts extends UpstreamFacts {
+  /** `auto` goes by the other two. */
+  readonly setting: Prefill | 'auto';
 }
 
 /** How an upstream can be asked to continue; null if it cannot or if that is unknown. */
 export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Continuing | null {
   const byEngine = ENGINES.has(ownedBy) ? 'continue_final_message' : 'none';
-  const atHost = HOSTS.find(([at]) => at.test(address))?.[1];
-  const prefill = setting === 'auto' ? (atHost ?? byEngine) : setting;
+  const prefill = setting === 'auto' ? (serviceAt(address)?.prefill ?? byEngine) : setting;
   if (prefill === 'none') return null;
   const isLlama = ownedBy === 'llamacpp';
   const takesThought = prefill === 'continue_final_message' || isLlama;
@@ -291,12 +293,39 @@ export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Conti
  */
 const ENGINES: ReadonlySet<string | null> = new Set(['vllm', 'sglang', 'llamacpp']);
 
-/** Services that document it. Where it depends on the model (OpenRouter), the owner has to set it. */
-const HOSTS: readonly (readonly [address: RegExp, prefill: Prefill])[] = [
-  [/^api\.mistral\.ai\//, 'prefix'],
-  [/^api\.deepseek\.com\/beta(\/|$)/, 'prefix'],
-  [/^api\.groq\.com\//, 'last-message'],
-  [/^(api\.deepseek\.com|api\.openai\.com|api\.anthropic\.com|openrouter\.ai)\//, 'none'],
-  [/^[^/]+\.openai\.azure\.com\//, 'none'],
-  [/^generativelanguage\.googleapis\.com\//, 'none'],
+const MESSAGES = ['/messages', '/messages/count_tokens'];
+const RESPONSES = ['/responses'];
+const NEITHER = [...MESSAGES, ...RESPONSES];
+
+interface Service {
+  readonly at: RegExp;
+  readonly prefill: Prefill;
+  /** Paths of endpoints that it does not have. */
+  readonly lacks: readonly string[];
+}
+
+/**
+ * What services document; the first that is at an address counts. Where a prefill depends on the model (OpenRouter), the
+ * owner has to set it; for an endpoint that is added later, the owner sets `_PROTOCOLS=native`.
+ */
+const SERVICES: readonly Service[] = [
+  { at: /^api\.mistral\.ai\//, prefill: 'prefix', lacks: NEITHER },
+  { at: /^api\.deepseek\.com\/beta\//, prefill: 'prefix', lacks: NEITHER },
+  { at: /^api\.deepseek\.com\/anthropic\//, prefill: 'none', lacks: RESPONSES },
+  { at: /^api\.deepseek\.com\//, prefill: 'none', lacks: NEITHER },
+  { at: /^api\.groq\.com\//, prefill: 'last-message', lacks: MESSAGES },
+  { at: /^(api\.openai\.com|[^/]+\.openai\.azure\.com)\//, prefill: 'none', lacks: MESSAGES },
+  { at: /^api\.anthropic\.com\//, prefill: 'none', lacks: RESPONSES },
+  { at: /^(openrouter\.ai|generativelanguage\.googleapis\.com)\//, prefill: 'none', lacks: [] },
 ];
+
+const serviceAt = (address: string) => SERVICES.find(({ at }) => at.test(address));
+
+/**
+ * Whether an upstream is better asked for a chat completion. The streamed responses of llama.cpp (b11669) have no
+ * `output_index`, without which OpenAI's clients throw, and call an answer that was cut off `completed`.
+ */
+export function isKnownToLack(path: string, { address, ownedBy }: UpstreamFacts): boolean {
+  if (ownedBy === 'llamacpp' && RESPONSES.includes(path)) return true;
+  return serviceAt(address)?.lacks.includes(path) === true;
+}
