@@ -1,14 +1,13 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { attempt, NOW, request } from '../renderer/builders.ts';
-import { recordOf } from '../registry/world.ts';
 import { listed, startEngine } from '../agent/fake-engine.ts';
 import { axeViolations } from '../support/browser.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { openPage, turnTo } from '../support/page.ts';
 import { layoutFaults } from './layout.ts';
 import { showAt } from '../support/sights.ts';
-import { storedMachine } from '../support/tier.ts';
+import { shownMachine } from '../support/tier.ts';
 import { lists, startUpstream } from '../support/upstream.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
@@ -42,12 +41,7 @@ async function start(): Promise<string> {
   const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
   const service = await startUpstream();
   service.answerGet = lists(MODEL);
-  const record = { host: { ...recordOf().host, hostname: MACHINE } };
-  const machine = {
-    // Not called now: it is only shown.
-    ...storedMachine(ID, 'http://127.0.0.1:9', { record, verification: { state: 'failed' } }),
-    lastHeartbeatAt: Date.now(),
-  };
+  const machine = shownMachine(ID, { host: { hostname: MACHINE } }, 'failed');
   const host = await startWindowHost(
     { INGLENOOK_ENGINE_URL: engine.url, INGLENOOK_HOSTED_A_BASE_URL: service.url },
     directoryWith({ providers: [machine], rows: [ASKED] }),

@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
 import { axeViolations } from '../support/browser.ts';
-import { openPage, turnTo } from '../support/page.ts';
+import { turnTo } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
 import {
   answers,
@@ -15,10 +15,7 @@ import {
   startUpstream,
   type Upstream,
 } from '../support/upstream.ts';
-import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
-
-const startWindow = (environment: Readonly<Record<string, string>> = {}) =>
-  startWindowHost({ ...NO_AGENT, ...environment });
+import { openWindowHost } from '../support/window-host.ts';
 
 /** A service with two models that answers what it is told to. */
 async function startService(script = answers('Hello from the service')): Promise<Upstream> {
@@ -36,7 +33,7 @@ async function isFocused(field: Locator): Promise<void> {
 
 test('a first start leads to an answered message over a hosted API in four clicks, without shell or restart', async () => {
   const service = await startService();
-  const page = await openPage((await startWindow()).controlLink());
+  const { page } = await openWindowHost();
   let clicks = 0;
   const click = async (doing: Promise<unknown>) => {
     clicks += 1;
@@ -64,7 +61,7 @@ test('a first start leads to an answered message over a hosted API in four click
 test('a first start offers the engine of a machine without a GPU, and Enter continues from there', async () => {
   const engine = await startModelServer(answers('Hello from the engine'));
   const settings = { INGLENOOK_AGENT: 'true', INGLENOOK_ENGINE_URL: engine.url };
-  const page = await openPage((await startWindow(settings)).controlLink());
+  const { page } = await openWindowHost(settings);
   await page.getByText('Nothing is set up yet.').waitFor();
   await page.getByText(/No GPU was found/).waitFor();
   await page.getByRole('button', { name: /Use this engine/ }).click();
@@ -79,7 +76,7 @@ test('a first start offers the engine of a machine without a GPU, and Enter cont
 });
 
 test('a first start by an address that is wrong or dead is explained', async () => {
-  const page = await openPage((await startWindow()).controlLink());
+  const { page } = await openWindowHost();
   await page.getByText('Nothing is set up yet.').waitFor();
   const address = page.getByRole('textbox', { name: 'Engine address' });
   await address.fill('ftp://nowhere');
@@ -96,7 +93,7 @@ test('a first start by an address that is wrong or dead is explained', async () 
 test('the form of a hosted upstream keeps a key to its service, says what is wrong, tries again, and lets a model be named', async () => {
   const service = await startService();
   await service.close();
-  const page = await openPage((await startWindow()).controlLink());
+  const { page } = await openWindowHost();
   await page.getByLabel('Service').selectOption('OpenAI');
   await page.getByLabel('API key').fill('sk-of-openai');
   await page.getByLabel('Service').selectOption('Groq');
@@ -132,13 +129,12 @@ test('the form of a hosted upstream keeps a key to its service, says what is wro
 
 test('a tried prompt shows who answered and why, is stored nowhere, leaves its card as high as it was, and is stopped by its button; failures and tests at the card are explained', async () => {
   const service = await startService(answers('First answer'));
-  const host = await startWindow({
+  const { host, page } = await openWindowHost({
     INGLENOOK_LOCAL_ENGINE_URL: REFUSED_URL,
     INGLENOOK_HOSTED_A_BASE_URL: service.url,
     INGLENOOK_HOSTED_A_MODEL: 'large',
     INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
   });
-  const page = await openPage(host.controlLink());
   const prompt = page.getByRole('textbox', { name: 'Prompt' });
   const send = async () => {
     await prompt.fill('Hello');
@@ -198,13 +194,12 @@ test('a tried prompt shows who answered and why, is stored nowhere, leaves its c
 test('an answer that broke off says why it was not continued, and one click asks the other source', async () => {
   const own = await startModelServer(cut(chunk({ content: 'It begins' })));
   const service = await startService(answers('Whole'));
-  const host = await startWindow({
+  const { page } = await openWindowHost({
     INGLENOOK_LOCAL_ENGINE_URL: own.url,
     INGLENOOK_HOSTED_A_BASE_URL: service.url,
     INGLENOOK_HOSTED_A_MODEL: 'large',
     INGLENOOK_HOSTED_A_LABEL: 'Groq',
   });
-  const page = await openPage(host.controlLink());
   await page.getByRole('textbox', { name: 'Prompt' }).fill('Hello');
   await page.keyboard.press('Enter');
   await page.getByText('It was not continued, because Groq has another model.').waitFor();

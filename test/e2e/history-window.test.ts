@@ -2,14 +2,12 @@ import { expect, test } from 'vitest';
 import { type Increment, minuteOf, NO_USAGE } from '../../main/gateway/usage/tally.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
-import { recordOf } from '../registry/world.ts';
 import { bearer } from '../support/http.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { openPage } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
-import { storedMachine } from '../support/tier.ts';
+import { shownMachine } from '../support/tier.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
-import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+import { openWindowHost } from '../support/window-host.ts';
 
 const KEY = 'key-of-the-tests-123';
 const USAGE = { prompt_tokens: 1200, completion_tokens: 345, total_tokens: 1545 };
@@ -51,21 +49,15 @@ function requestsAgo(callsByHours: readonly (readonly [number, number])[]): read
 
 /** The registry has a name for the first, a name of its owner's for the second, and has removed the others. */
 const REGISTRY = {
-  providers: [9, 8].map((n) => ({
-    ...storedMachine(idOf(n), 'http://127.0.0.1:9', {
-      record: { host: { ...recordOf().host, hostname: `tower-${n}` } },
-      // Not called now: what is read is what was kept.
-      verification: { state: 'failed' },
-    }),
-    lastHeartbeatAt: Date.now(),
-  })),
+  providers: [9, 8].map((n) =>
+    shownMachine(idOf(n), { host: { hostname: `tower-${n}` } }, 'failed'),
+  ),
   documents: { [`note:${idOf(8)}`]: JSON.stringify({ name: 'Attic', note: '' }) },
 };
 
 async function start(increments = machinesInUse()) {
   const upstream = await startUpstream(json(200, { ...completion('hi'), usage: USAGE }));
   const env = {
-    ...NO_AGENT,
     INGLENOOK_HOSTED_A_BASE_URL: upstream.url,
     INGLENOOK_HOSTED_A_LABEL: 'Hosted A',
     INGLENOOK_HOSTED_A_MODEL: 'model-a',
@@ -73,16 +65,14 @@ async function start(increments = machinesInUse()) {
     INGLENOOK_CURRENCY: 'EUR',
     INGLENOOK_API_KEYS: KEY,
   };
-  const host = await startWindowHost(env, directoryWith({ ...REGISTRY, increments }));
-  const link = host.controlLink();
-  return { url: new URL(link).origin, link };
+  const opened = await openWindowHost(env, directoryWith({ ...REGISTRY, increments }));
+  await opened.page.getByRole('link', { name: 'History' }).first().click();
+  return opened;
 }
 
 test('the history can be read, by keyboard too, fits, and has a column of money once there is a price', async () => {
-  const { url, link } = await start();
-  const page = await openPage(link);
+  const { url, page } = await start();
   const today = page.getByRole('region', { name: 'Today' });
-  await page.getByRole('link', { name: 'History' }).first().click();
   await page.getByRole('columnheader', { name: 'Calls' }).waitFor();
   expect(await page.getByText('Spent').count()).toBe(0);
   await chat(url, HELLO, bearer(KEY));
@@ -135,9 +125,7 @@ const RANGES = [
 ] as const;
 
 test('each range of the history has its own figures and beginning, and the table stays open', async () => {
-  const { link } = await start(requestsAgo(HOURS_AGO));
-  const page = await openPage(link);
-  await page.getByRole('link', { name: 'History' }).first().click();
+  const { page } = await start(requestsAgo(HOURS_AGO));
   await page.getByText('Show as a table').click();
   await page.getByRole('link', { name: 'Hour', exact: true }).focus();
   for (const { name, calls, steps, label } of RANGES) {
@@ -160,9 +148,7 @@ test('each range of the history has its own figures and beginning, and the table
 });
 
 test('the history without a request says what will be there, and a sum leads to the requests that it counts', async () => {
-  const { url, link } = await start([]);
-  const page = await openPage(link);
-  await page.getByRole('link', { name: 'History' }).first().click();
+  const { url, page } = await start([]);
   await page.getByRole('heading', { name: 'No requests in the last month' }).waitFor();
   expect(await page.locator('.chart').filter({ visible: true }).count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);

@@ -4,10 +4,9 @@ import type { RequestedModel } from '../../main/gateway/usage/requested-models.t
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { openPage } from '../support/page.ts';
 import { startOllama } from '../support/ollama.ts';
 import { completion, json, lists, startUpstream } from '../support/upstream.ts';
-import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+import { openWindowHost } from '../support/window-host.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -39,10 +38,8 @@ const rowOf = (page: Page, name: string) => page.getByRole('row', { name });
 test('the page of models shows what apps asked for and where it went, and maps a name at once', async () => {
   const engine = await startUpstream(json(200, completion('hi')));
   engine.answerGet = lists('qwen3:4b', 'qwen3:30b', 'nomic-embed-text');
-  const settings = { ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: engine.url };
-  const host = await startWindowHost(settings, directoryWith({ requested: ASKED }));
-  const url = new URL(host.controlLink()).origin;
-  const page = await openPage(host.controlLink());
+  const settings = { INGLENOOK_LOCAL_ENGINE_URL: engine.url };
+  const { url, page } = await openWindowHost(settings, directoryWith({ requested: ASKED }));
   await page.getByRole('navigation', { name: 'Pages' }).getByText('Models').click();
   await page.getByRole('table', { name: 'Names that apps asked for' }).waitFor();
   const names = await page.getByRole('rowheader').allInnerTexts();
@@ -74,18 +71,16 @@ test('the page of models shows what apps asked for and where it went, and maps a
 test('a model whose window is too small gets a copy with a larger one by a click, and loses it by another', async () => {
   const model = 'qwen3:8b';
   const ollama = await startOllama({ [model]: { contextLength: 262_144 } });
-  const host = await startWindowHost({ ...NO_AGENT, INGLENOOK_LOCAL_ENGINE_URL: ollama.url });
-  const url = new URL(host.controlLink()).origin;
+  const { url, page } = await openWindowHost({ INGLENOOK_LOCAL_ENGINE_URL: ollama.url });
+  const read = () => fetch(`${url}/v1/models/${model}`);
   const window = async () =>
-    ((await (await fetch(`${url}/v1/models/${model}`)).json()) as { context_length?: number })
-      .context_length;
-  await expect.poll(async () => (await fetch(`${url}/v1/models/${model}`)).status).toBe(200);
+    ((await (await read()).json()) as { context_length?: number }).context_length;
+  await expect.poll(async () => (await read()).status).toBe(200);
   await chat(url, HELLO);
   await expect.poll(window).toBe(4096);
   const long = { messages: [{ role: 'user', content: 'bakery '.repeat(9000) }] };
   expect((await chat(url, long)).status).toBe(400);
 
-  const page = await openPage(host.controlLink());
   await page.getByText('qwen3:8b reads only 4,096 tokens').waitFor();
   await page.getByRole('button', { name: 'Make a 64k copy' }).click();
   await page.getByText('qwen3:8b reads only').waitFor({ state: 'detached' });

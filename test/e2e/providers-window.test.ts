@@ -1,29 +1,18 @@
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import type { Host } from '../../main/app/app.ts';
-import type { StoredProvider } from '../../main/registry/store/store.ts';
 import { axeViolations } from '../support/browser.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { gpuDevice } from '../support/agent-record.ts';
-import { openPage, turnTo } from '../support/page.ts';
+import { turnTo } from '../support/page.ts';
 import { recordOf } from '../registry/world.ts';
-import { enrolled, machineAt, storedMachine } from '../support/tier.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { enrolled, shownMachine } from '../support/tier.ts';
 import { putCardOnPath } from '../support/two-hosts.ts';
-import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
-
-const startWith = (providers: readonly StoredProvider[]) =>
-  startWindowHost(NO_AGENT, directoryWith({ providers }));
+import { openWindowHost } from '../support/window-host.ts';
 
 test('a machine is looked up, tested again and removed', async () => {
-  const now = Date.now();
-  const { stored } = machineAt(await startUpstream(), {
-    record: { host: { ...HOST, hostname: 'tower' }, agent_url: 'http://127.0.0.1:3001' },
-    verification: { lastCheckAt: now, lastInferenceAt: now },
-  });
-  const fresh = { ...stored, lastHeartbeatAt: now };
-  const host = await startWith(enrolled([fresh]));
-  const page = await openPage(host.controlLink());
+  const at = { agent_url: 'http://127.0.0.1:3001', host: { hostname: 'tower' } };
+  const fresh = shownMachine('prv_1', at);
+  const { page, url } = await openWindowHost({}, directoryWith({ providers: [fresh] }));
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   const tower = page.getByRole('link', { name: /tower/ });
   await tower.waitFor();
@@ -44,13 +33,11 @@ test('a machine is looked up, tested again and removed', async () => {
   await page.getByRole('button', { name: 'Remove…' }).click();
   await page.getByRole('button', { name: 'Remove tower' }).click();
   await page.getByText('No machine reports to this gateway yet').waitFor();
-  const answer = await fetch(`${new URL(host.controlLink()).origin}/api/v1/providers/${fresh.id}`);
-  expect(answer.status).toBe(404);
+  expect((await fetch(`${url}/api/v1/providers/${fresh.id}`)).status).toBe(404);
 });
 
 test('a thousand machines scroll by wheel, keys and sorting with few rows drawn, and are found by their owner’s names and notes', async () => {
-  const host = await startWith(machines(1000));
-  const page = await openPage(host.controlLink());
+  const { page } = await openWindowHost({}, directoryWith({ providers: machines(1000) }));
   await page.getByText('2 models · GPU load 3%').waitFor();
   await page.getByRole('link', { name: '1,000 of 1,000 machines serving' }).click();
   await page.getByText(/^1,000 machines/).waitFor();
@@ -84,8 +71,7 @@ test('a thousand machines scroll by wheel, keys and sorting with few rows drawn,
 });
 
 test('the install command is shown on a network with its digest, for machines without the program', async () => {
-  const host = await startWindowHost({ ...NO_AGENT, ...SHARED });
-  const page = await openPage(host.controlLink());
+  const { page } = await openWindowHost(SHARED);
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page.getByRole('button', { name: 'Add a machine' }).click();
   // Beyond loopback without TLS the owner is asked first.
@@ -107,17 +93,15 @@ test('the install command is shown on a network with its digest, for machines wi
 
 test('a machine joins by the pasted join command, without a terminal, and is told apart from one of its name', async () => {
   putCardOnPath();
-  const other = await startWindowHost({ ...NO_AGENT, ...AGENT });
-  const otherPage = await openPage(other.controlLink());
+  const { page: otherPage } = await openWindowHost(AGENT);
   await otherPage.getByRole('link', { name: 'Machines', exact: true }).click();
   // At once, when the list of machines may not have been read yet.
   await otherPage.getByRole('button', { name: 'Add a machine' }).click();
   await otherPage.locator('.provider-name', { hasText: hostname() }).waitFor();
   const line = await otherPage.getByText(/^inglenook join/).innerText();
 
-  const machine = await startWindowHost({ ...NO_AGENT, ...AGENT });
+  const { page, url } = await openWindowHost(AGENT);
   // As the tray opens it.
-  const page = await openPage(machine.controlLink());
   await turnTo(page, '#/join');
   await page.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Join a gateway…' }).click();
@@ -134,31 +118,25 @@ test('a machine joins by the pasted join command, without a terminal, and is tol
   await field.fill(line);
   await page.getByRole('button', { name: /^Join 127/ }).click();
   await field.waitFor({ state: 'detached' });
-  const name = `${hostname()} (${(await idOf(machine)).slice(4, 12)})`;
+  const name = `${hostname()} (${(await idAt(url)).slice(4, 12)})`;
   await otherPage.getByText(`${name} has joined.`).waitFor();
   await otherPage.getByRole('link', { name: `See ${name}`, exact: true }).click();
   await expect.poll(() => otherPage.getByRole('heading', { level: 1 }).innerText()).toContain(name);
 });
 
 /** The id of the machine that a gateway runs on. */
-async function idOf(host: Host): Promise<string> {
-  const answer = await fetch(`${new URL(host.controlLink()).origin}/api/v1/agent`);
-  return ((await answer.json()) as { id: string }).id;
+async function idAt(url: string): Promise<string> {
+  return ((await (await fetch(`${url}/api/v1/agent`)).json()) as { id: string }).id;
 }
 
 /** Verified machines that reported just now, with GPUs of 40 to 89 °C. */
 function machines(count: number) {
-  const now = Date.now();
-  const all = Array.from({ length: count }, (_, index) => ({
-    ...storedMachine(`prv_${index}`, 'http://127.0.0.1:9', {
-      record: {
-        host: { ...HOST, hostname: `gpu-${index}` },
-        gpu: { ...recordOf().gpu, devices: [gpuDevice({ temperature_c: 40 + (index % 50) })] },
-      },
-      verification: { lastCheckAt: now, lastInferenceAt: now },
-    }),
-    lastHeartbeatAt: now,
-  }));
+  const { gpu } = recordOf();
+  const all = Array.from({ length: count }, (_, index) => {
+    const devices = [gpuDevice({ temperature_c: 40 + (index % 50) })];
+    const host = { hostname: `gpu-${index}` };
+    return shownMachine(`prv_${index}`, { host, gpu: { ...gpu, devices } });
+  });
   return enrolled(all);
 }
 
@@ -168,4 +146,3 @@ const AGENT = {
   INGLENOOK_ENGINE_URL: 'http://127.0.0.1:1',
 };
 const SHARED = { INGLENOOK_HOST: '0.0.0.0', INGLENOOK_API_KEYS: 'a-key-of-my-own-0123456789' };
-const HOST = { platform: 'linux', cpu_total: 8, memory_gb: 64, tailnet_hostname: null };

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { attempt, NOW, request } from '../renderer/builders.ts';
 import { chat } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { openPage, turnTo } from '../support/page.ts';
+import { turnTo } from '../support/page.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
-import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+import { openWindowHost } from '../support/window-host.ts';
 
 const [GONE, DEN, TWIN] = ['prv_aaaa11112222', 'prv_bbbb11112222', 'prv_cccc11112222'] as const;
 const TIMED_OUT = attempt({ provider: GONE, machine: 'tower', endMs: 90, reason: 'timeout' });
@@ -32,12 +32,10 @@ test('requests of an earlier run are all in the list and its filters, with their
     }),
   );
   const upstream = await startUpstream(json(200, completion('hi')));
-  const host = await startWindowHost(
-    { ...NO_AGENT, INGLENOOK_HOSTED_A_BASE_URL: upstream.url },
+  const { page, url: origin } = await openWindowHost(
+    { INGLENOOK_HOSTED_A_BASE_URL: upstream.url },
     directoryWith({ rows: [...rows, ...BY_MACHINES] }),
   );
-  const link = host.controlLink();
-  const page = await openPage(link);
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
   await page.getByRole('link', { name: 'All 1,302' }).waitFor();
   const ids = () =>
@@ -45,7 +43,6 @@ test('requests of an earlier run are all in the list and its filters, with their
       .locator('.request')
       .evaluateAll((shown) => shown.map((row) => row.getAttribute('data-id')));
   await page.locator('[data-id="req_by_twin"]').hover();
-  const { origin } = new URL(link);
   await Promise.all([chat(origin), chat(origin)]);
   const more = page.getByRole('button', { name: '2 new · Show' });
   await more.waitFor();
@@ -97,8 +94,7 @@ test('requests of an earlier run are all in the list and its filters, with their
 
 test('a page of older requests that is read twice, after a change of the filter, is not taken for the end of the list', async () => {
   const rows = Array.from({ length: 700 }, (_, n) => request(`req_${n}`, { startedAt: NOW + n }));
-  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
-  const page = await openPage(host.controlLink());
+  const { page } = await openWindowHost({}, directoryWith({ rows }));
   const held: (() => void)[] = [];
   const isSecond = ({ searchParams }: URL) =>
     searchParams.get('before') === String(NOW + 500) && !searchParams.has('text');
@@ -134,21 +130,16 @@ test('what an engine read again is in the list and the details, and its sum in t
     read('req_2', 21_000, 'another_machine'),
     read('req_3', 36_400, 'reminder'),
   ];
-  const host = await startWindowHost(NO_AGENT, directoryWith({ rows }));
-  const page = await openPage(host.controlLink());
+  const { page } = await openWindowHost({}, directoryWith({ rows }));
   await page.getByRole('link', { name: 'Requests', exact: true }).click();
   const why = '38,000 tokens read again: system reminder changed (message 3)';
   await page.locator('[data-id="req_1"]').getByText(why).click();
-  await page
-    .getByRole('dialog')
-    .getByText(`4,000 of 42,000 tokens from its cache · ${why}`)
-    .waitFor();
+  const details = page.getByRole('dialog');
+  await details.getByText(`4,000 of 42,000 tokens from its cache · ${why}`).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('link', { name: 'History' }).first().click();
   const sum = page.getByText('tokens read again today');
-  await expect
-    .poll(() => sum.innerText())
-    .toBe(
-      '95,400 tokens read again today: system reminder changed 2 times, another machine 1 time.',
-    );
+  const because = 'system reminder changed 2 times, another machine 1 time';
+  const all = `95,400 tokens read again today: ${because}.`;
+  await expect.poll(() => sum.innerText()).toBe(all);
 });

@@ -6,7 +6,7 @@ import { directoryWith } from '../support/data-directory.ts';
 import { openPage, turnTo } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
 import { answers, lists, REFUSED_URL, startUpstream } from '../support/upstream.ts';
-import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+import { openWindowHost } from '../support/window-host.ts';
 
 const section = (page: Page, name: string) =>
   page
@@ -18,8 +18,7 @@ const form = (page: Page, name: string) => page.getByRole('form', { name, exact:
 test('a hosted upstream moves up and down by keys with its settings, and is removed after a question', async () => {
   const service = await startUpstream(answers('Hello'));
   service.answerGet = lists('small');
-  const host = await startWindowHost(NO_AGENT);
-  const page = await openPage(host.controlLink());
+  const { page } = await openWindowHost();
   await page.getByLabel('Service').selectOption('Another OpenAI-compatible API');
   await page.getByLabel('Base URL').fill(service.url);
   await page.getByLabel('API key').fill('sk-pasted');
@@ -61,7 +60,7 @@ test('a hosted upstream moves up and down by keys with its settings, and is remo
 });
 
 test('the search of settings shows what matches, behind "More" too, and everything again', async () => {
-  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
+  const { page } = await openWindowHost();
   await turnTo(page, '#/settings');
   const search = page.getByRole('searchbox', { name: 'Search settings' });
   const shown = () => page.locator('.field:visible > label').allInnerTexts();
@@ -155,21 +154,13 @@ test('a key is created in the dashboard, opens the gateway to an app, is limited
   expect(await status('none')).toBe(200);
 });
 
-const ASKED = {
-  name: 'gpt-4o',
-  upstream: '',
-  provider: '',
-  model: '',
-  calls: 17,
-  lastAt: Date.now(),
-} as const;
+const ASKED = { name: 'gpt-4o', upstream: '', provider: '', model: '', calls: 17 } as const;
 
 test('what the environment sets is read-only on each page, which says by which variable', async () => {
   const engine = await startUpstream();
   engine.answerGet = lists('qwen3:30b');
-  const host = await startWindowHost(
+  const { page } = await openWindowHost(
     {
-      ...NO_AGENT,
       INGLENOOK_HOST: '127.0.0.1',
       INGLENOOK_LOCAL_ENGINE_URL: engine.url,
       INGLENOOK_HOSTED_B_BASE_URL: REFUSED_URL,
@@ -179,9 +170,8 @@ test('what the environment sets is read-only on each page, which says by which v
       INGLENOOK_ONDEMAND_WARMUP: 'false',
       INGLENOOK_MODEL_ALIASES: 'gpt-*=qwen3:30b',
     },
-    directoryWith({ requested: [ASKED] }),
+    directoryWith({ requested: [{ ...ASKED, lastAt: Date.now() }] }),
   );
-  const page = await openPage(host.controlLink());
   await page.getByText('INGLENOOK_FORCE_ZERO').waitFor();
   await page.getByText('INGLENOOK_ONDEMAND_WARMUP').waitFor();
   const zero = page.getByLabel('Never spend money');

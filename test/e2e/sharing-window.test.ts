@@ -1,10 +1,10 @@
 import { encode } from 'uqr';
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { OUTER_ADDRESS } from '../support/http.ts';
-import { openPage, turnTo } from '../support/page.ts';
+import { OUTER_ADDRESS, postJson } from '../support/http.ts';
+import { turnTo } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
-import { startWindowHost, NO_AGENT } from '../support/window-host.ts';
+import { openWindowHost } from '../support/window-host.ts';
 
 const KEY = /^sy-[0-9a-f]{64}$/;
 
@@ -18,12 +18,8 @@ const apply = (page: Page) => page.getByRole('button', { name: 'Apply', exact: t
 
 async function redeemed(link: string): Promise<number> {
   const { origin, hash } = new URL(link);
-  const answer = await fetch(`${origin}/api/v1/sessions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ code: hash.replace('#code=', '') }),
-  });
-  return answer.status;
+  const code = hash.replace('#code=', '');
+  return (await postJson(`${origin}/api/v1/sessions`, { code })).status;
 }
 
 /** The squares that are drawn, as `x y`, without the light border of four around them. */
@@ -43,8 +39,7 @@ test.skipIf(OUTER_ADDRESS === undefined)(
   'the gateway is shared at once with a new key that works, and closed again at once',
   async () => {
     const address = OUTER_ADDRESS ?? '';
-    const host = await startWindowHost(NO_AGENT);
-    const page = await openPage(host.controlLink());
+    const { host, page } = await openWindowHost();
     await page.getByRole('link', { name: 'Settings' }).waitFor();
     await turnTo(page, '#/settings/sharing');
     await choose(page, address);
@@ -72,15 +67,14 @@ test.skipIf(OUTER_ADDRESS === undefined)(
     await choose(page, '127.0.0.1');
     await apply(page);
     await page.getByText('Now open to this machine only.').waitFor();
-    await expect(fetch(outside, { headers: { connection: 'close' } })).rejects.toThrow(
-      'fetch failed',
-    );
+    const last = fetch(outside, { headers: { connection: 'close' } });
+    await expect(last).rejects.toThrow('fetch failed');
     expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
   },
 );
 
 test('the place to add a machine offers sharing in one click, and all networks are saved for the restart with a first key', async () => {
-  const page = await openPage((await startWindowHost(NO_AGENT)).controlLink());
+  const { page } = await openWindowHost();
   await page.getByRole('link', { name: 'Machines', exact: true }).click();
   await page
     .getByRole('button', { name: /Add a machine|Join/ })

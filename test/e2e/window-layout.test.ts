@@ -6,11 +6,11 @@ import { gpuDevice } from '../support/agent-record.ts';
 import { axeViolations } from '../support/browser.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { layoutFaults } from './layout.ts';
-import { openPage, turnTo } from '../support/page.ts';
+import { turnTo } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
-import { enrolled, storedMachine } from '../support/tier.ts';
+import { enrolled, shownMachine } from '../support/tier.ts';
 import { lists, startUpstream } from '../support/upstream.ts';
-import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
+import { openWindowHost } from '../support/window-host.ts';
 
 /** Ids as OpenRouter, Together and vLLM have them, and one without a place to break. */
 const MODEL = `organization/a-very-long-model-name-2026-11-instruct-fp8-awq-${'q'.repeat(68)}`;
@@ -52,7 +52,7 @@ const VIEWS: readonly View[] = [
 ];
 
 test('each page fits each size with the longest names: every control can be pressed, no texts collide, and axe finds nothing wrong', async () => {
-  const page = await openPage(await startFullGateway());
+  const { page } = await openFullGateway();
   await page.locator('.upstream-card').first().waitFor();
   const faults: Record<string, unknown> = {};
   for (const { hash, shown, part = ':root', isSeenInLight } of VIEWS) {
@@ -80,45 +80,34 @@ const spentBy = (upstreams: readonly string[], now: number) =>
   }));
 
 /** A gateway that knows 30 machines, an upstream of 500 models and the requests of all of them. */
-async function startFullGateway(): Promise<string> {
+async function openFullGateway() {
   const service = await startUpstream(({ res }) => void res.end());
   service.answerGet = lists(...Array.from({ length: 500 }, (_, index) => `${index}-${MODEL}`));
   const now = Date.now();
-  const machines = Array.from({ length: 30 }, (_, index) => ({
-    ...storedMachine(`prv_${String(index).padStart(32, '0')}`, 'http://127.0.0.1:9', {
-      record: {
-        current_model: MODEL,
-        models: [MODEL, UNBROKEN],
-        host: { ...recordOf().host, hostname: index < 2 ? 'vm' : `${HOST}-${index}` },
-        gpu: { ...recordOf().gpu, count: 2, devices: [gpuDevice(), gpuDevice({ index: 1 })] },
-      },
-      verification: { lastCheckAt: now, lastInferenceAt: now },
-    }),
-    lastHeartbeatAt: now,
-  }));
-  const kept = Array.from({ length: 12 }, (_, index) =>
-    request(`req_${index}`, {
+  const gpu = { ...recordOf().gpu, count: 2, devices: [gpuDevice(), gpuDevice({ index: 1 })] };
+  const idOf = (index: number) => `prv_${String(index).padStart(32, '0')}`;
+  const machines = Array.from({ length: 30 }, (_, index) => {
+    const host = { hostname: index < 2 ? 'vm' : `${HOST}-${index}` };
+    const models = [MODEL, UNBROKEN];
+    return shownMachine(idOf(index), { current_model: MODEL, models, host, gpu });
+  });
+  const kept = Array.from({ length: 12 }, (_, index) => {
+    const isHosted = index % 3 === 0;
+    const upstream = isHosted ? 'hosted_a' : 'local';
+    const its = isHosted ? {} : { machine: HOST, provider: idOf(7) };
+    const took = { firstContentMs: 300, endMs: 900, model: MODEL };
+    return request(`req_${index}`, {
       startedAt: now - 60_000 * index,
       model: index % 2 === 0 ? MODEL : UNBROKEN,
-      upstream: index % 3 === 0 ? 'hosted_a' : 'local',
+      upstream,
       key: LABEL,
       tokens: { input: 123_456, output: 98_765, cached: 0, estimated: false },
-      fallbackReason: index % 3 === 0 ? 'local=unreachable,hosted_b=http_503' : 'none',
-      attempts: [
-        attempt({
-          upstream: index % 3 === 0 ? 'hosted_a' : 'local',
-          machine: index % 3 === 0 ? null : HOST,
-          provider: index % 3 === 0 ? null : (machines[7]?.id ?? null),
-          firstContentMs: 300,
-          endMs: 900,
-          model: MODEL,
-        }),
-      ],
-    }),
-  );
-  const host = await startWindowHost(
+      fallbackReason: isHosted ? 'local=unreachable,hosted_b=http_503' : 'none',
+      attempts: [attempt({ upstream, ...its, ...took })],
+    });
+  });
+  return openWindowHost(
     {
-      ...NO_AGENT,
       INGLENOOK_HOSTED_A_BASE_URL: `${service.url}/v1`,
       INGLENOOK_HOSTED_A_API_KEY: 'k'.repeat(200),
       INGLENOOK_HOSTED_A_MODEL: MODEL,
@@ -139,5 +128,4 @@ async function startFullGateway(): Promise<string> {
       increments: spentBy(['', 'hosted_a'], now),
     }),
   );
-  return host.controlLink();
 }

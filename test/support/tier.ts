@@ -87,6 +87,23 @@ export function storedMachine(
   });
 }
 
+/** A machine that is only shown: it was heard and tested just now, and nobody listens at its address. */
+export function shownMachine(
+  id: string,
+  {
+    host,
+    ...record
+  }: Omit<Partial<AgentRecord>, 'host'> & { readonly host: { readonly hostname: string } },
+  state: StoredVerification['state'] = 'verified',
+): StoredProvider {
+  const now = Date.now();
+  const stored = storedMachine(id, 'http://127.0.0.1:9', {
+    record: { ...record, host: { ...recordOf().host, ...host } },
+    verification: { state, lastCheckAt: now, lastInferenceAt: now },
+  });
+  return { ...stored, lastHeartbeatAt: now };
+}
+
 /** How many calls each of these has had. */
 export const callCounts = (upstreams: readonly Pick<Upstream, 'calls'>[]) =>
   upstreams.map(({ calls }) => calls.length);

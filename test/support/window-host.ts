@@ -5,6 +5,7 @@ import { silentLog } from '../../main/platform/log.ts';
 import { loadedOf } from './config.ts';
 import { openDatabaseHere } from './database.ts';
 import { tellNothing, temporaryDirectory } from './gateway.ts';
+import { openPage } from './page.ts';
 
 /** Without an agent of its own. */
 export const NO_AGENT = { INGLENOOK_AGENT: 'false' };
@@ -31,4 +32,14 @@ export async function startWindowHost(
   await host.start();
   onTestFinished(() => host.stop(0));
   return host;
+}
+
+/** The same with its window, whose reader is signed in; without an agent unless the environment asks for one. */
+export async function openWindowHost(
+  environment: Readonly<Record<string, string>> = {},
+  dataDirectory?: string,
+) {
+  const host = await startWindowHost({ ...NO_AGENT, ...environment }, dataDirectory);
+  const link = host.controlLink();
+  return { host, page: await openPage(link), url: new URL(link).origin };
 }
