@@ -183,7 +183,5 @@ function guardContents(contents: Electron.WebContents, ownOrigin: string): void 
 
 export function isOwnPage(address: string, ownOrigin: string): boolean {
   const url = URL.parse(address);
-  if (url === null || url.username !== '' || url.password !== '') return false;
-  // Two opaque origins would be equal: both serialise to "null".
-  return url.origin !== 'null' && url.origin === ownOrigin;
+  return url?.origin === ownOrigin && url.username === '' && url.password === '';
 }
