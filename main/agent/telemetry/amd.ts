@@ -9,7 +9,6 @@ import {
 import { createPollCollector, type Poll } from './poll.ts';
 import {
   difference,
-  fileNumber,
   type KernelFiles,
   mebibytes,
   SYSFS,
@@ -105,8 +104,8 @@ async function readCard(
     memoryTotalMb: total,
     memoryUsedMb: used,
     memoryFreeMb: difference(total, used),
-    utilGpu: await fileNumber(files, `${card.path}/gpu_busy_percent`),
-    utilMemory: await fileNumber(files, `${card.path}/mem_busy_percent`),
+    utilGpu: await files.number(`${card.path}/gpu_busy_percent`),
+    utilMemory: await files.number(`${card.path}/mem_busy_percent`),
     ...(await sysfsHwmon(files, card)),
     gpuCores: cores === undefined ? null : cores * CORES_PER_UNIT,
     isUnified,
@@ -124,7 +123,7 @@ async function memoryIn(
   place: 'vram' | 'gtt',
 ): Promise<CardMemory> {
   const read = async (what: string) =>
-    mebibytes(await fileNumber(files, `${path}/mem_info_${place}_${what}`));
+    mebibytes(await files.number(`${path}/mem_info_${place}_${what}`));
   return { total: await read('total'), used: await read('used') };
 }
 

@@ -2,7 +2,6 @@ import { numberOf, textOf } from '../../platform/json.ts';
 import { type GpuCollector, type GpuDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
 import { createPollCollector, type Poll } from './poll.ts';
 import {
-  fileNumber,
   type KernelFiles,
   mebibytes,
   SYSFS,
@@ -85,6 +84,6 @@ async function ownMemory(files: KernelFiles, { path }: SysfsCard): Promise<numbe
   const tiles = (await files.names(path)).filter((name) => /^tile\d+$/.test(name));
   let sum = 0;
   for (const tile of tiles)
-    sum += (await fileNumber(files, `${path}/${tile}/physical_vram_size_bytes`)) ?? 0;
-  return sum > 0 ? sum : fileNumber(files, path.replace(/device$/, 'lmem_total_bytes'));
+    sum += (await files.number(`${path}/${tile}/physical_vram_size_bytes`)) ?? 0;
+  return sum > 0 ? sum : files.number(path.replace(/device$/, 'lmem_total_bytes'));
 }

@@ -27,12 +27,6 @@ export async function sysfsCards(files: KernelFiles, vendorId: string): Promise<
   return cards;
 }
 
-/** Null if the file cannot be read or holds no number. */
-export async function fileNumber(files: KernelFiles, path: string): Promise<number | null> {
-  const text = await files.text(path);
-  return text === null ? null : numberOf(text);
-}
-
 /** Temperature in °C, from the card's only sensor or the one labelled edge, and power in W. */
 export async function sysfsHwmon(
   files: KernelFiles,
@@ -41,7 +35,7 @@ export async function sysfsHwmon(
   const [name] = await files.names(`${path}/hwmon`);
   const first = async (...inputs: readonly string[]) => {
     for (const input of inputs) {
-      const value = await fileNumber(files, `${path}/hwmon/${name}/${input}`);
+      const value = await files.number(`${path}/hwmon/${name}/${input}`);
       if (value !== null) return value;
     }
     return null;
@@ -70,15 +64,19 @@ export type KernelFiles = ReturnType<typeof createKernelFiles>;
 
 /** `root` is `/`, or the root of a copied tree. */
 export function createKernelFiles(root: string) {
+  async function text(path: string): Promise<string | null> {
+    try {
+      return (await readFile(join(root, path), 'utf8')).trim();
+    } catch {
+      return null;
+    }
+  }
+
   return {
     /** The content of a file, such as `/sys/class/drm/card0/device/vendor`; null if it cannot be read. */
-    async text(path: string) {
-      try {
-        return (await readFile(join(root, path), 'utf8')).trim();
-      } catch {
-        return null;
-      }
-    },
+    text,
+    /** Null if the file cannot be read or holds no number. */
+    number: async (path: string) => numberOf(await text(path)),
     /** The names in a directory, sorted; empty if it cannot be read. */
     async names(path: string) {
       try {
