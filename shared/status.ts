@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UPSTREAM_IDS } from './ids.ts';
+import { mapUpstreams, UPSTREAM_IDS } from './ids.ts';
 import { localProviderSchema } from './provider.ts';
 
 const timestamp = z.iso.datetime();
@@ -7,13 +7,7 @@ const count = z.int().nonnegative();
 const milliseconds = z.number().nonnegative();
 const upstreamId = z.enum(UPSTREAM_IDS);
 /** A map with exactly one entry per upstream. */
-const perUpstreamId = <T extends z.ZodType>(value: T) =>
-  z.strictObject(
-    Object.fromEntries(UPSTREAM_IDS.map((id) => [id, value])) as Record<
-      (typeof UPSTREAM_IDS)[number],
-      T
-    >,
-  );
+const perUpstreamId = <T extends z.ZodType>(value: T) => z.strictObject(mapUpstreams(() => value));
 
 /** Circuit record of a provider: an upstream's without the time-to-first-token fields. */
 const providerCircuitSchema = z.strictObject({

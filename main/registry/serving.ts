@@ -15,18 +15,9 @@ import { statusAt } from './staleness.ts';
 export type ServingState = 'none' | 'paused' | 'expected';
 
 export function servingState(table: ProviderTable): ServingState {
-  let found: ServingState = 'none';
-  for (const entry of table.all()) {
-    const one = servingStateOf(entry);
-    if (one === 'expected') return one;
-    if (one === 'paused') found = one;
-  }
-  return found;
-}
-
-function servingStateOf(entry: TableEntry): ServingState {
-  if (isNotExpected(entry)) return 'none';
-  return entry.shown?.status === 'paused' ? 'paused' : 'expected';
+  const expected = [...table.all()].filter((entry) => !isNotExpected(entry));
+  if (expected.length === 0) return 'none';
+  return expected.every(({ shown }) => shown?.status === 'paused') ? 'paused' : 'expected';
 }
 
 /** What the machines that routing may choose now offer together; no `load` if none of their GPUs reports it. */
