@@ -15,10 +15,10 @@ const FOLDERS = ['dist/node', 'dist/window', 'dist/window/assets'];
 const PROGRAM = 'dist/node/headless.js';
 
 /** The npm package of this program, packed at the first use. */
-export function createOwnPackage(root: string = PACKAGE_ROOT): () => Promise<OwnPackage> {
+export function createOwnPackage(): () => Promise<OwnPackage> {
   let packed: Promise<OwnPackage> | null = null;
   return () => {
-    packed ??= packOnce(root).then((result) => {
+    packed ??= packOnce().then((result) => {
       if (result.kind === 'unavailable') packed = null;
       return result;
     });
@@ -26,20 +26,20 @@ export function createOwnPackage(root: string = PACKAGE_ROOT): () => Promise<Own
   };
 }
 
-async function packOnce(root: string): Promise<OwnPackage> {
-  const why = await buildInCheckout(root);
+async function packOnce(): Promise<OwnPackage> {
+  const why = await buildInCheckout();
   if (why !== null) return { kind: 'unavailable', why };
-  if (!existsSync(join(root, PROGRAM))) {
+  if (!existsSync(join(PACKAGE_ROOT, PROGRAM))) {
     return { kind: 'unavailable', why: `This installation has no ${PROGRAM} to hand out.` };
   }
   const paths = [
-    ...FILES.filter((path) => existsSync(join(root, path))),
-    ...FOLDERS.flatMap((folder) => filesIn(root, folder)),
+    ...FILES.filter((path) => existsSync(join(PACKAGE_ROOT, path))),
+    ...FOLDERS.flatMap(filesIn),
   ];
   const files = await Promise.all(
     paths.toSorted().map(async (path): Promise<TarFile> => ({
       path: `package/${path}`,
-      bytes: await readFile(join(root, path)),
+      bytes: await readFile(join(PACKAGE_ROOT, path)),
       isExecutable: path.endsWith('.cjs'),
     })),
   );
@@ -49,8 +49,8 @@ async function packOnce(root: string): Promise<OwnPackage> {
   return { kind: 'packed', name, version, tarball, sha256: hash('sha256', tarball) };
 }
 
-function filesIn(root: string, folder: string): readonly string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true })
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(PACKAGE_ROOT, folder), { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => `${folder}/${name}`);
 }
@@ -70,10 +70,10 @@ const BUILD_LIMIT_MS = 120_000;
  * Builds first, because sources can be newer than their build. Returns why the build failed; null on success and
  * outside a checkout.
  */
-async function buildInCheckout(root: string): Promise<string | null> {
+async function buildInCheckout(): Promise<string | null> {
   if (extname(import.meta.filename) !== '.ts') return null;
   try {
-    const script = join(root, 'scripts/build-package.mjs');
+    const script = join(PACKAGE_ROOT, 'scripts/build-package.mjs');
     await promisify(execFile)(process.execPath, [script], { timeout: BUILD_LIMIT_MS });
     return null;
   } catch {
