@@ -164,7 +164,6 @@ const MAX_DAYS = 64;
 function createPeriodSums(clock: Clock, before: readonly DaySum[]) {
   const sums = new Map<string, Map<number, number>>();
   for (const { name, day, sum } of before) addAt(name, day, sum);
-  let current = { day: boundsAt('day', clock.now()), month: boundsAt('month', clock.now()) };
 
   function addAt(name: string, day: number, amount: number): void {
     const days = sums.get(name) ?? new Map<number, number>();
@@ -174,27 +173,14 @@ function createPeriodSums(clock: Clock, before: readonly DaySum[]) {
     if (days.size > MAX_DAYS && first !== undefined) days.delete(first);
   }
 
-  function bounds(): typeof current {
-    const now = clock.now();
-    const { from, to } = current.day;
-    // A month ends together with a day.
-    if (now < from || now >= to)
-      current = { day: boundsAt('day', now), month: boundsAt('month', now) };
-    return current;
-  }
-
   return {
-    add: (name: string, amount: number) => addAt(name, bounds().day.from, amount),
+    add: (name: string, amount: number) => addAt(name, dayOf(clock.now()), amount),
     at(name: string, period: Period, limit: number): LimitAt {
-      const { from, to: until } = bounds()[period];
+      const from = START_OF[period](clock.now());
+      const until = START_OF[period](from + LATER_MS[period]);
       let used = 0;
       for (const [day, sum] of sums.get(name) ?? []) if (day >= from && day < until) used += sum;
       return { period, limit, used, until };
     },
   };
-}
-
-function boundsAt(period: Period, now: number): { readonly from: number; readonly to: number } {
-  const from = START_OF[period](now);
-  return { from, to: START_OF[period](from + LATER_MS[period]) };
 }
