@@ -57,15 +57,9 @@ export function createLifecycle(
   /** Servers of closed addresses, on which requests still run, and when they are through. */
   const retired = new Map<Server, Promise<void>>();
   let listening: Listening | null = null;
-  let isShared = false;
   let stopping = false;
   let isMoving = false;
   const urls = () => (listening === null ? null : urlsOf(listening));
-
-  function listenAt(next: Listening): void {
-    listening = next;
-    isShared = next.listeners.some(({ address }) => !isLoopbackHost(address));
-  }
 
   function retire(server: Server): void {
     // Otherwise a caller could send requests over an open connection for as long as it likes.
@@ -91,7 +85,7 @@ export function createLifecycle(
       const bound = await bindWithRetries(gateway, makeServer, { clock, onPortTaken });
       if (bound.kind === 'failed')
         return { ok: false, isPortTaken: bound.cause === 'taken', message: bound.message };
-      listenAt(bound.listening);
+      listening = bound.listening;
       log('info', 'started', { url: urlsOf(bound.listening).url });
       return { ok: true };
     },
@@ -134,7 +128,7 @@ export function createLifecycle(
       const commit = () => {
         isMoving = false;
         const old = now.listeners.filter((each) => !next.listeners.includes(each));
-        listenAt(next);
+        listening = next;
         for (const { server } of old) retire(server);
         // Readers reconnect to an address that is still served.
         if (old.length > 0) for (const stream of streams) stream.end();
@@ -147,7 +141,8 @@ export function createLifecycle(
     url: (): string => urls()?.url ?? '',
     baseUrl: (): string => urls()?.baseUrl ?? '',
     /** Whether it listens beyond loopback. */
-    isShared: (): boolean => isShared,
+    isShared: (): boolean =>
+      listening?.listeners.some(({ address }) => !isLoopbackHost(address)) === true,
     /** The address for other machines; loopback if the gateway is bound to it. */
     outsideUrl: (): string => urls()?.outsideUrl ?? '',
     /** Ends an event stream, which never finishes by itself, when the gateway stops. */
