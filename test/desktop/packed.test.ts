@@ -160,11 +160,9 @@ test.each([
 
 test('the packed app has a helper that answers as a process of its own', () => {
   const helper = join(packed.app, 'dist/desktop/systeminformation-helper.js');
-  const done = spawnSync(process.execPath, [helper, 'memory'], { encoding: 'utf8' });
+  const done = spawnSync(process.execPath, [helper, 'machine'], { encoding: 'utf8' });
   expect(done.stderr).toBe('');
-  expect(JSON.parse(done.stdout)).toEqual({
-    memory: { total: expect.any(Number), available: expect.any(Number) },
-  });
+  expect(JSON.parse(done.stdout)).toHaveProperty('machine.manufacturer');
 });
 
 test('the packed app has every icon', () => {

@@ -3,8 +3,8 @@ import { createManualClock } from '../support/clock.ts';
 import { chat, HELLO, startChat } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { turns } from '../support/report.ts';
-import { answers, hang } from '../support/upstream.ts';
-import { chatHead, openWire } from '../support/wire.ts';
+import { answers, chunk, DONE, hang, stall, STOP } from '../support/upstream.ts';
+import { chatBytes, chatHead, openWire } from '../support/wire.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 
 /** Room for bodies of 10,000 bytes, each counted twice: as it came and as it is written. */
@@ -62,8 +62,8 @@ test('a body that is refused is not read to its end, and the connection is close
   first.send(`${chatHead({ 'content-length': 8000 })}{`);
   await gatewayHolds(gateway.url);
   const caller = await openWire(gateway.url);
-  const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
-  caller.send(chatHead({ 'transfer-encoding': 'chunked' }) + chunk.repeat(10_000));
+  const piece = `400\r\n${'x'.repeat(1024)}\r\n`;
+  caller.send(chatHead({ 'transfer-encoding': 'chunked' }) + piece.repeat(10_000));
   await caller.received('"code":"overloaded"');
   expect(await caller.closed).toMatch(/^HTTP\/1\.1 503 /);
   const silent = await openWire(gateway.url);
@@ -71,6 +71,20 @@ test('a body that is refused is not read to its end, and the connection is close
   await silent.received('"code":"overloaded"');
   clock.advance(2000);
   expect(await silent.closed).toMatch(/^HTTP\/1\.1 503 /);
+});
+
+test('a refused request whose body has come leaves the connection to the next one', async () => {
+  const { clock, gateway, a } = await startStill({ a: stall(chunk({ content: 'begun' })) });
+  const caller = await openWire(gateway.url);
+  caller.send(chatBytes({ model: 'auto' }));
+  await caller.received('"code":"invalid_request"');
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  const { res } = await a.call(1);
+  await caller.received('begun');
+  clock.advance(2000);
+  await turns(gateway);
+  res.end(STOP + DONE);
+  await expect(caller.received('[DONE]')).resolves.toBeUndefined();
 });
 
 test('two hundred slow uploads of 32 MiB do not keep another caller out', async () => {
@@ -99,8 +113,8 @@ test('the gateway does not read for long from a caller without a key', async () 
   const caller = await openWire(gateway.url);
   caller.send(chatHead({ 'transfer-encoding': 'chunked' }));
   await caller.received('"code":"missing_api_key"');
-  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
-  for (let sent = 0; sent < 10 * MEBIBYTE; sent += chunk.length) caller.send(chunk);
+  const piece = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+  for (let sent = 0; sent < 10 * MEBIBYTE; sent += piece.length) caller.send(piece);
   expect(await caller.closed).toMatch(/^HTTP\/1\.1 401 /);
   const slow = await openWire(gateway.url);
   slow.send(`${chatHead({ 'content-length': 100 })}{`);
