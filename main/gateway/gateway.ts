@@ -38,7 +38,7 @@ import { logDroppedFields } from './chat/respond.ts';
 import type { ChatDeps } from './chat/handler.ts';
 import { providerTraffic } from './monitoring/counters.ts';
 import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/monitor.ts';
-import { type Checker, createChecker, createHungEngines } from './routing/checker.ts';
+import { type Checker, createChecker, createHungWatch } from './routing/checker.ts';
 import { createHealthCheck } from './routing/health-check-routes.ts';
 import { preferringCopies } from './routing/larger-windows.ts';
 import { createHedgeBudget } from './routing/hedge.ts';
@@ -138,7 +138,7 @@ export function createGateway(deps: GatewayDeps) {
     onChange: feed.changed,
   });
   const checkAfterMs = () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);
-  const hung = createHungEngines({ ...checks, checkAfterMs, check: checker.check });
+  const watchHung = createHungWatch({ ...checks, checkAfterMs, check: checker.check });
   const access = accessOf(deps, lifecycle);
   const { identify, controlLink } = access;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
@@ -176,7 +176,7 @@ export function createGateway(deps: GatewayDeps) {
     circuits,
     memory,
     warmup,
-    hung,
+    watchHung,
     budgets,
     keyLimits,
     budget: createHedgeBudget(),

@@ -18,7 +18,7 @@ import { classify, type Failure, type NoAnswer } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
 import { Attempt, type AttemptDeps, type Permits } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
-import type { HungEngines } from './checker.ts';
+import type { HungWatch } from './checker.ts';
 import type { Turn } from './walk.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
 
@@ -27,7 +27,7 @@ export interface CallDeps extends AttemptDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly warmup: WarmupRunner;
-  readonly hung: HungEngines;
+  readonly watchHung: HungWatch;
 }
 
 export interface CallOptions {
@@ -235,7 +235,7 @@ async function send(
   if (isPoll) turn.attempt?.observer.polled();
   const { seen, pending } = await sendAdjusted(plan, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
-    unwatch = deps.hung.watch(permits.own.id, call, () => sending.giveUp());
+    unwatch = deps.watchHung(permits.own.id, call, () => sending.giveUp());
     void sending.seen.then(unwatch);
     // A request that is sent once more belongs to the attempt that began with its first sending.
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);

@@ -260,9 +260,9 @@ export function createChecker(deps: CheckerDeps) {
   };
 }
 
-export type HungEngines = ReturnType<typeof createHungEngines>;
+export type HungWatch = ReturnType<typeof createHungWatch>;
 
-interface HungEnginesDeps {
+interface HungWatchDeps {
   readonly clock: Clock;
   readonly isOn: () => boolean;
   /** Silence of a call after which its engine is checked. */
@@ -288,10 +288,9 @@ const CHECKS_FAILED = 2;
 const [PAUSE_MS, AGAIN_MS] = [5000, 1000];
 
 /** Tells an engine that has hung from one that is slow: only the latter answers its health check. */
-export function createHungEngines(deps: HungEnginesDeps) {
-  const { clock, isOn, checkAfterMs, check, inFlightAt } = deps;
+export function createHungWatch({ clock, isOn, checkAfterMs, check, inFlightAt }: HungWatchDeps) {
   /** Calls `onHung` if the engine turns out to have hung. The result ends that, when the call is no longer silent. */
-  function watch(id: string, call: UpstreamCall, onHung: () => void): () => void {
+  return (id: string, call: UpstreamCall, onHung: () => void): (() => void) => {
     // An agent answers whatever its engine does.
     const most = call.provider === null ? (ANSWERS_WITH.get(call.prefill.ownedBy) ?? 0) : Infinity;
     if (most === 0 || call.upstream !== 'local') return () => {};
@@ -312,7 +311,5 @@ export function createHungEngines(deps: HungEnginesDeps) {
       isOver = true;
       cancelTimer();
     };
-  }
-
-  return { watch };
+  };
 }

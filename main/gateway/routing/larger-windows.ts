@@ -64,14 +64,10 @@ export function preferringCopies(choice: LocalChoice, pairs: readonly string[]):
   const preferring = (target: LocalTarget): LocalTarget => {
     return { ...target, facts: inOrder(target.facts, copies) };
   };
-  switch (choice.kind) {
-    case 'target':
-      return { ...choice, target: preferring(choice.target) };
-    case 'tier':
-      return { ...choice, targets: choice.targets.map(preferring) };
-    case 'none':
-      return choice;
-  }
+  if (choice.kind === 'none') return choice;
+  return choice.kind === 'target'
+    ? { ...choice, target: preferring(choice.target) }
+    : { ...choice, targets: choice.targets.map(preferring) };
 }
 
 function inOrder(facts: readonly ModelFacts[], copies: readonly Copy[]): readonly ModelFacts[] {

@@ -55,28 +55,28 @@ export interface ExchangePlan {
   readonly signal: CancelSignal;
 }
 
-/** A stream from its first content on. */
-export interface StreamAnswer {
-  readonly kind: 'stream';
+/** An answer of which more is to come. */
+interface OpenAnswer {
   readonly headers: ResponseHeaders;
-  /** Time of the first content, in clock ticks. */
-  readonly contentAt: number;
-  readonly start: CommittedStart;
   readonly exchange: Exchange;
   /** Passes buffered and further events to `listener`. Call it in the same turn: from then on nothing is held back. */
   readonly handOver: (listener: ResponseListener) => void;
 }
 
+/** A stream from its first content on. */
+export interface StreamAnswer extends OpenAnswer {
+  readonly kind: 'stream';
+  /** Time of the first content, in clock ticks. */
+  readonly contentAt: number;
+  readonly start: CommittedStart;
+}
+
 /** An answer that is not JSON, from its first bytes on. */
-export interface BytesAnswer {
+export interface BytesAnswer extends OpenAnswer {
   readonly kind: 'bytes';
-  readonly headers: ResponseHeaders;
   /** The time of the first byte says nothing about a first token. */
   readonly contentAt: null;
   readonly first: Buffer;
-  readonly exchange: Exchange;
-  /** As of a stream. */
-  readonly handOver: (listener: ResponseListener) => void;
 }
 
 export interface JsonAnswer {
@@ -88,9 +88,6 @@ export interface JsonAnswer {
   /** Tool calls that it had as text. */
   readonly repairedCalls: number;
 }
-
-/** What is known of it before the rest is handed over. */
-type Begun<Answer> = Omit<Answer, 'headers' | 'exchange' | 'handOver'>;
 
 export type UpstreamAnswer = StreamAnswer | BytesAnswer | JsonAnswer;
 
@@ -242,7 +239,9 @@ export class PendingCall implements ResponseListener {
     return { kind: 'answer', headers, contentAt, body: rescued, repairedCalls: calls };
   }
 
-  #passOn(answer: Begun<StreamAnswer> | Begun<BytesAnswer>): void {
+  #passOn(
+    answer: Omit<StreamAnswer, keyof OpenAnswer> | Omit<BytesAnswer, keyof OpenAnswer>,
+  ): void {
     const exchange = this.#exchange;
     if (exchange === null) return;
     const handOver = bufferEvents(exchange);
