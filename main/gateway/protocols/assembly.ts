@@ -1,6 +1,6 @@
 import { isObject, listOf, writeJson } from '../../platform/json.ts';
 import { argumentsText, callsIn } from './chat/calls.ts';
-import { ChunkRepair } from './chat/repair.ts';
+import { ChunkRepair, deltaOf } from './chat/repair.ts';
 import type { ChunkText } from './stream-inspector.ts';
 
 type Json = Record<string, unknown>;
@@ -149,17 +149,10 @@ export function chunksOf(answer: Readonly<Json>, includeUsage: boolean): readonl
     choices: listOf(choices).map((choice) => {
       if (!isObject(choice)) return choice;
       const { message, ...others } = choice;
-      return { ...others, delta: isObject(message) ? withCallIndexes(message) : message };
+      return { ...others, delta: isObject(message) ? deltaOf(message) : message };
     }),
   };
   return includeUsage ? [chunk, { ...chunk, choices: [], usage: usage ?? null }] : [chunk];
-}
-
-/** Tool calls have an index in a stream only. */
-function withCallIndexes(message: Readonly<Json>): Json {
-  const calls = callsIn(message['tool_calls']);
-  if (calls.length === 0) return { ...message };
-  return { ...message, tool_calls: calls.map((call, index) => ({ index, ...call })) };
 }
 
 /** A member of an answer that arrives in pieces. */

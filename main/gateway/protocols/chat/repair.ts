@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, listOf } from '../../../platform/json.ts';
+import { isObject, listOf, memberOf } from '../../../platform/json.ts';
 import {
   type CallOrder,
   callPieceOf,
@@ -65,7 +65,8 @@ export class ChunkRepair {
 function repairedChoice(given: Json, choice: Choice): Json | string | null {
   const { message, finish_reason: reason } = given;
   // Some put a whole message into their only chunk.
-  const delta = [given['delta'], message].find(isObject);
+  const own = [given['delta'], message].find(isObject);
+  const delta = own && own === message ? deltaOf(own) : own;
   const end = endOf(reason);
   if (end === 'broken') return brokenOff(given);
   const isRepeated = end !== null && choice.isFinished;
@@ -75,7 +76,7 @@ function repairedChoice(given: Json, choice: Choice): Json | string | null {
   choice.isFinished ||= isLast;
   if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
   const finish = isLast ? finishAfter(reason, choice.order) : null;
-  return said === delta && (reason ?? null) === finish
+  return said === own && (reason ?? null) === finish
     ? given
     : { ...withFinish(given, finish), delta: said };
 }
@@ -90,12 +91,10 @@ function withFinish(choice: Json, finish: string | null): Json {
 
 /**
  * The reason as clients know it; null while the answer goes on. vLLM says of a streamed call that its token limit cut off
- * that it is complete, after which agents would run it or ask the same again (vllm-project/vllm#53269). Who gave up keeps
- * its own word for it.
+ * that it is complete, after which agents would run it or ask the same again (vllm-project/vllm#53269).
  */
 function finishAfter(reason: unknown, order: CallOrder): string | null {
   const end = endOf(reason);
-  if (end === 'broken') return String(reason);
   if (end !== null && order.isCut()) return 'length';
   return reason === 'function_call' ? reason : end;
 }
@@ -159,7 +158,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 /** Clients parse the arguments of a call, which `""` is not (vercel/ai#14968). */
 const emptyArguments = (index: number): Json => ({ index, function: { arguments: '{}' } });
 
-/** As `ChunkRepair`, for a whole answer; the same object if nothing was wrong with it. */
+/** As `ChunkRepair`, for a whole answer; the same object if nothing was wrong with it, or if it is broken. */
 export function repairedAnswer(answer: Json): Json {
   const choices = listOf(answer['choices']).map((choice) =>
     isObject(choice) ? repairedWhole(choice) : choice,
@@ -169,29 +168,31 @@ export function repairedAnswer(answer: Json): Json {
 }
 
 function repairedWhole(choice: Json): Json {
-  const { message, finish_reason: reason } = choice;
-  const order = createCallOrder();
-  const said = isObject(message) ? repairedMessage(message, order) : message;
-  return { ...withFinish(choice, finishAfter(reason, order)), message: said };
-}
-
-function repairedMessage(message: Json, order: CallOrder): Json {
-  const { role, content, tool_calls: toolCalls } = message;
-  const calls = callsIn(toolCalls).flatMap((call, index) => repairedWholeCall(call, index, order));
+  const fixed = repairedChoice(choice, { order: createCallOrder(), isFinished: false });
+  if (!isObject(fixed) || !isObject(fixed['delta'])) return choice;
+  const { delta, message, ...others } = fixed;
+  const { tool_calls: calls, ...said } = delta;
   return {
-    ...message,
-    ...(role === '' && { role: 'assistant' }),
-    ...(typeof content === 'number' && { content: String(content) }),
-    ...(calls.length > 0 && { tool_calls: calls }),
+    ...others,
+    message: {
+      ...said,
+      ...(memberOf(message, 'role') === '' && { role: 'assistant' }),
+      ...(calls !== undefined && {
+        tool_calls: callsIn(calls).map(({ index: _index, ...call }) => call),
+      }),
+    },
   };
 }
 
-/** None for one that is told again. */
-function repairedWholeCall(call: Json, index: number, order: CallOrder): readonly Json[] {
-  const piece = { ...callPieceOf(call), index };
-  const at = order.take(piece);
-  if (typeof at === 'string' || at === null) return piece.name === '' ? [call] : [];
-  const inner = isObject(call['function']) ? call['function'] : {};
-  const args = piece.arguments.trim() === '' ? '{}' : piece.arguments;
-  return [{ ...call, id: at.id, function: { ...inner, arguments: args } }];
+/** What says in a stream what a whole message does: its calls have an index, and no further arguments will come. */
+export function deltaOf(message: Json): Json {
+  const calls = callsIn(message['tool_calls']);
+  if (calls.length === 0) return message;
+  const tool_calls = calls.map((call, index) => {
+    const json = callPieceOf(call).arguments;
+    const args = { arguments: json.trim() === '' ? '{}' : json };
+    const inner = isObject(call['function']) ? call['function'] : {};
+    return { ...call, index, function: { ...inner, ...args } };
+  });
+  return { ...message, tool_calls };
 }
