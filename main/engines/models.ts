@@ -64,14 +64,12 @@ export function byPreference(
     return fits(model) ? 3 : 4;
   };
   // If the memory is unknown, or too small for any, the smallest is the one that most likely runs.
-  const size = (model: ModelFacts) => {
+  const bySize = (model: ModelFacts) => {
     const bytes = model.size_bytes ?? 0;
-    return rank(model) === 3 && memoryBytes !== null ? -bytes : bytes;
+    if (rank(model) === 3 && memoryBytes !== null) return -bytes;
+    return rank(model) === 3 || rank(model) === 4 ? bytes : 0;
   };
-  const isBySize = (at: number) => at === 3 || at === 4;
-  return models.toSorted(
-    (a, b) => rank(a) - rank(b) || (isBySize(rank(a)) ? size(a) - size(b) : 0),
-  );
+  return models.toSorted((a, b) => rank(a) - rank(b) || bySize(a) - bySize(b));
 }
 
 /** Whether it may answer a chat: an engine that does not say what its models are for is believed to chat. */

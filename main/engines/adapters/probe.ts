@@ -40,12 +40,6 @@ export interface Ask {
 /** Answers that stay true from round to round. */
 export type EngineMemory = Map<string, Promise<EngineAnswer>>;
 
-interface Asking {
-  readonly ask: Ask;
-  /** Whether a request could not be sent because this process has no file descriptor left. */
-  readonly isExhausted: () => boolean;
-}
-
 export interface AskEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -85,7 +79,7 @@ export function createAsk(
   address: EngineAddress,
   edges: AskEdges,
   known: Iterable<readonly [path: string, FetchResult]> = [],
-): Asking {
+) {
   const answers = new Map<string, Promise<EngineAnswer>>();
   for (const [path, result] of known) answers.set(path, Promise.resolve(answerOf(result)));
   let isExhausted = false;
@@ -118,7 +112,11 @@ export function createAsk(
     return asked;
   }
 
-  return { ask: Object.assign(ask, { once }), isExhausted: () => isExhausted };
+  return {
+    ask: Object.assign(ask, { once }),
+    /** Whether a request could not be sent because this process has no file descriptor left. */
+    isExhausted: () => isExhausted,
+  };
 }
 
 function answerOf(result: FetchResult): EngineAnswer {
