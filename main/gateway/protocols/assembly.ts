@@ -69,10 +69,8 @@ export function createAssembly(
         const { delta, text, index: _index, ...others } = part;
         setAllLast(choice, others);
         if (typeof text === 'string') choice.addText('text', text);
-        // Some put a whole message into their only chunk.
-        const said = isObject(delta) ? delta : others['message'];
-        if (!isObject(said)) continue;
-        const { tool_calls: pieces, ...fields } = said;
+        if (!isObject(delta)) continue;
+        const { tool_calls: pieces, ...fields } = delta;
         addFields(message, fields);
         addToolCalls(pieces);
       }
@@ -149,7 +147,7 @@ export function chunksOf(answer: Readonly<Json>, includeUsage: boolean): readonl
     choices: listOf(choices).map((choice) => {
       if (!isObject(choice)) return choice;
       const { message, ...others } = choice;
-      return { ...others, delta: isObject(message) ? deltaOf(message) : message };
+      return { ...others, delta: deltaOf(message) };
     }),
   };
   return includeUsage ? [chunk, { ...chunk, choices: [], usage: usage ?? null }] : [chunk];
@@ -163,12 +161,7 @@ interface FieldValue {
 }
 
 /** What is not joined is kept as JSON: parsed, it can take twenty times its bytes. */
-const written = (json: string): FieldValue => ({ isFilled: true, json: () => json });
-
-const scalar = (value: unknown): FieldValue => ({
-  isFilled: value !== null && value !== '',
-  json: () => JSON.stringify(value),
-});
+const written = (json: string, isFilled = true): FieldValue => ({ isFilled, json: () => json });
 
 /** A text is encoded as it grows, because the end of an answer is one turn of the event loop. */
 const MAX_UNWRITTEN_CHARS = 16 * 1024;
@@ -307,8 +300,7 @@ class Fields implements FieldValue {
   }
 
   setLast(key: string, value: unknown): void {
-    const isScalar = typeof value !== 'object' || value === null;
-    this.set(key, isScalar ? scalar(value) : written(this.#encoded(value)));
+    this.set(key, written(this.#encoded(value), value !== null && value !== ''));
   }
 
   /** Appends to a text, or to a list of parts; any other value is replaced. */

@@ -63,10 +63,8 @@ export class ChunkRepair {
 
 /** As `take`, for a choice. */
 function repairedChoice(given: Json, choice: Choice): Json | string | null {
-  const { message, finish_reason: reason } = given;
-  // Some put a whole message into their only chunk.
-  const own = [given['delta'], message].find(isObject);
-  const delta = own && own === message ? deltaOf(own) : own;
+  const { finish_reason: reason } = given;
+  const delta = isObject(given['delta']) ? given['delta'] : deltaOf(given['message']);
   const end = endOf(reason);
   if (end === 'broken') return brokenOff(given);
   const isRepeated = end !== null && choice.isFinished;
@@ -76,7 +74,7 @@ function repairedChoice(given: Json, choice: Choice): Json | string | null {
   choice.isFinished ||= isLast;
   if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
   const finish = isLast ? finishAfter(reason, choice.order) : null;
-  return said === own && (reason ?? null) === finish
+  return isSame(said, given['delta']) && isSame(reason, finish)
     ? given
     : { ...withFinish(given, finish), delta: said };
 }
@@ -155,6 +153,8 @@ function rightPiece(call: Json, { place, id, isFirst, text }: PlacedPiece): Json
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
+const isSame = (one: unknown, other: unknown): boolean => (one ?? null) === (other ?? null);
+
 /** Clients parse the arguments of a call, which `""` is not (vercel/ai#14968). */
 const emptyArguments = (index: number): Json => ({ index, function: { arguments: '{}' } });
 
@@ -171,21 +171,23 @@ function repairedWhole(choice: Json): Json {
   const fixed = repairedChoice(choice, { order: createCallOrder(), isFinished: false });
   if (!isObject(fixed) || !isObject(fixed['delta'])) return choice;
   const { delta, message, ...others } = fixed;
-  const { tool_calls: calls, ...said } = delta;
+  const calls = callsIn(delta['tool_calls']).map(({ index: _index, ...call }) => call);
   return {
     ...others,
     message: {
-      ...said,
+      ...delta,
       ...(memberOf(message, 'role') === '' && { role: 'assistant' }),
-      ...(calls !== undefined && {
-        tool_calls: callsIn(calls).map(({ index: _index, ...call }) => call),
-      }),
+      ...(calls.length > 0 && { tool_calls: calls }),
     },
   };
 }
 
-/** What says in a stream what a whole message does: its calls have an index, and no further arguments will come. */
-export function deltaOf(message: Json): Json {
+/**
+ * What says in a stream what a whole message does, which some put into their only chunk: its calls have an index, and no
+ * further arguments will come.
+ */
+export function deltaOf(message: unknown): Json | undefined {
+  if (!isObject(message)) return undefined;
   const calls = callsIn(message['tool_calls']);
   if (calls.length === 0) return message;
   const tool_calls = calls.map((call, index) => {
