@@ -40,7 +40,6 @@ export interface UnexplainedMove extends Pick<RequestRow, 'caller' | 'key'> {
   readonly count: number;
   /** What they have cost since the first, in billionths of the currency. */
   readonly spentNano: number;
-  readonly currency: string;
 }
 
 /** The loads of several GPUs, in percent: their mean would be that of none. */
@@ -118,6 +117,8 @@ export interface AppInfo {
   readonly warmupEnabled: boolean;
   /** How the command line is called here, such as `inglenook`. */
   readonly command: string;
+  /** That of all prices, such as `USD`. */
+  readonly currency: string;
   /** Present in the demo only. */
   readonly demo?: {
     readonly faults: Readonly<Record<UpstreamId, DemoFault>>;

@@ -87,6 +87,8 @@ export const requestRowSchema = z
     endMs: ms.nullable(),
     /** The tokens of all its attempts; null before the first of them has ended. */
     tokens: tokens.nullable(),
+    /** What its calls have cost, in billionths of the currency; rows of earlier versions do not say. */
+    spentNano: count.default(0),
     /** At most the first 16 attempts; `attemptCount` counts all. */
     attempts: z.array(attemptRowSchema).readonly(),
     attemptCount: count,

@@ -300,10 +300,12 @@ function appInfo(
   config: Pick<LiveConfig, 'current'>,
   demo: HostOptions['demo'],
 ): Omit<AppInfo, 'baseUrl'> {
+  const { ondemand, gateway } = config.current();
   return {
     version: VERSION,
-    warmupEnabled: config.current().ondemand.warmup,
+    warmupEnabled: ondemand.warmup,
     command: ownCommand(process.env),
+    currency: gateway.currency,
     ...(demo === undefined ? {} : { demo: demo.view() }),
   };
 }

@@ -78,6 +78,8 @@ test('the cost of a hosted upstream counts as spent, and that of local as saved'
   local.script = error(503);
   await chat(gateway.url);
   const { today, thisMonth, currency } = await history(gateway.url);
+  const rows = gateway.host.snapshot().requests;
+  expect(rows.map(({ spentNano }) => spentNano)).toEqual([6_400_000, 0]);
   // 100 in and 10 out at 2 and 10 a million; 600 in, 400 cached and 500 out.
   expect([today.savedNano, today.spentNano, currency]).toEqual([300_000, 6_400_000, 'EUR']);
   expect(thisMonth.spentNano).toBe(today.spentNano);

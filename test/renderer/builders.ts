@@ -170,6 +170,7 @@ export function request(id: string, over: Partial<RequestRow> = {}): RequestRow 
     events: 10,
     endMs: 900,
     tokens: null,
+    spentNano: 0,
     attempts: [],
     attemptCount: over.attempts?.length ?? 0,
     ...over,
@@ -203,6 +204,7 @@ export const APP: AppInfo = {
   baseUrl: 'http://localhost:47900/v1',
   warmupEnabled: true,
   command: 'inglenook',
+  currency: 'EUR',
 };
 
 interface SnapshotOver extends Partial<LiveSnapshot> {

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { formatFileSize, formatMemory, formatMemoryOf } from '../../renderer/text/format.ts';
+import {
+  formatFileSize,
+  formatMemory,
+  formatMemoryOf,
+  formatMoney,
+} from '../../renderer/text/format.ts';
 
 const MIB = 1024 ** 2;
 
@@ -35,4 +40,13 @@ test.each([
   [0, 24_564, '0 of 24 GB'],
 ])('%d of %d MiB in use is %s', (used, total, text) => {
   expect(formatMemoryOf(used * MIB, total * MIB)).toBe(text);
+});
+
+test.for([
+  [0, '0.00 EUR'],
+  [1_234, '0.0000012 EUR'],
+  [-6_400_000, '-0.0064 EUR'],
+  [12_300_000_000, '12.30 EUR'],
+] as const)('%i billionths read as %s', ([nano, text]) => {
+  expect(formatMoney(nano, 'EUR')).toBe(text);
 });

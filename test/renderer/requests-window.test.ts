@@ -80,7 +80,8 @@ test('the details tell the story of a request: its endpoint, its key by name, wh
     circuitBefore: 'probing' as const,
     circuitAfter: 'open' as const,
   }));
-  const named = rows.hedgeWon({ endpoint: 'messages', key: 'laptop', caller, attempts });
+  const sent = { endpoint: 'messages', key: 'laptop', caller };
+  const named = rows.hedgeWon({ ...sent, spentNano: 12_300, attempts });
   const page = await open([named, rows.hedgedMachine(), rows.handedOver()]);
   await page.getByText('Groq dropped the stream; Together continued the answer').waitFor();
   await page.getByText('What the bars mean').click();
@@ -102,6 +103,7 @@ test('the details tell the story of a request: its endpoint, its key by name, wh
   await page.locator('.request', { hasText: 'laptop' }).click();
   const facts = await dialog.locator('.facts').innerText();
   expect(facts).toMatch(/Endpoint\s+messages\s/);
+  expect(facts).toMatch(/Cost\s+0\.000012 EUR\s/);
   expect(facts).toMatch(/Key\s+laptop \(sw-…f00d\)\s/);
   expect(await dialog.getByText('tried after a pause, and paused again').count()).toBe(
     attempts.length,
@@ -112,8 +114,8 @@ test('the details tell the story of a request: its endpoint, its key by name, wh
 test('Overview and History say what always moves on, why, for which app and at what cost', async () => {
   const caller = { key: null, address: '127.0.0.1', userAgent: 'codex/1.2' };
   const words = 'HTTP 400: The harbour is closed.';
-  const cost = { spentNano: 1_500_000_000, currency: 'EUR' };
-  const moves = [{ upstream: 'local', words, caller, key: null, count: 3, ...cost } as const];
+  const spent = { count: 3, spentNano: 1_500_000_000 };
+  const moves = [{ upstream: 'local', words, caller, key: null, ...spent } as const];
   const report = status(UPSTREAM_IDS.map((id) => upstream(id)));
   const page = await openWindow(snapshot({ moves, status: report }), '#/overview');
   for (const hash of ['#/overview', '#/history']) {

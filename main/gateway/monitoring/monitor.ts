@@ -85,7 +85,7 @@ const MAX_UNASKED = 1000;
 export function createMonitor(deps: MonitorDeps) {
   const { clock, memory, config, http, log, pickLocal, machines } = deps;
   const counters = createCounters();
-  const moves = createMoves(clock, () => config().gateway.currency);
+  const moves = createMoves(clock);
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
   const circuits = createCircuits({
     ...deps,

@@ -13,19 +13,18 @@ const SHOWN_FROM = 3;
 const MAX_KEPT = 50;
 const MAX_TIMES = 1000;
 
-interface Moves extends Omit<UnexplainedMove, 'count' | 'currency'> {
+interface Moves extends Omit<UnexplainedMove, 'count'> {
   /** When the last ones were, in wall-clock milliseconds. */
   readonly times: readonly number[];
 }
 
 export type MoveTally = ReturnType<typeof createMoves>;
 
-export function createMoves(clock: Clock, currency: () => string) {
+export function createMoves(clock: Clock) {
   const known = new Map<string, Moves>();
   const recent = ({ times }: Moves) => times.filter((at) => at > clock.now() - WITHIN_MS);
   return {
-    /** `spentNano`: what the whole request has cost. */
-    ended(row: RequestRow, spentNano: number) {
+    ended(row: RequestRow) {
       for (const { upstream, words } of unexplained(row)) {
         const { caller, key } = row;
         const app = key ?? caller.userAgent;
@@ -38,7 +37,7 @@ export function createMoves(clock: Clock, currency: () => string) {
           key,
           caller,
           times: [...(before === undefined ? [] : recent(before)), clock.now()].slice(-MAX_TIMES),
-          spentNano: (before?.spentNano ?? 0) + spentNano,
+          spentNano: (before?.spentNano ?? 0) + row.spentNano,
         });
         const [oldest] = known.keys();
         if (known.size > MAX_KEPT && oldest !== undefined) known.delete(oldest);
@@ -48,7 +47,7 @@ export function createMoves(clock: Clock, currency: () => string) {
       [...known.values()].flatMap((each) => {
         const { times: _, ...move } = each;
         const count = recent(each).length;
-        return count < SHOWN_FROM ? [] : [{ ...move, count, currency: currency() }];
+        return count < SHOWN_FROM ? [] : [{ ...move, count }];
       }),
   };
 }

@@ -37,7 +37,7 @@ interface RequestLogDeps {
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 type MutableRow = Mutable<Omit<RequestRow, 'attempts'>> & { attempts: Mutable<AttemptRow>[] };
 
-type OnEnd = (row: MutableRow, wallMs: number, spentNano: number) => void;
+type OnEnd = (row: MutableRow, wallMs: number) => void;
 
 /** Callers choose model names, and each row goes to every window. */
 const MAX_MODEL_LENGTH = 200;
@@ -51,11 +51,11 @@ export function createRequestLogs(deps: RequestLogDeps) {
   const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
   const ended = before.map(({ id }) => id);
 
-  function onEnd(row: MutableRow, wallMs: number, spentNano: number): void {
+  function onEnd(row: MutableRow, wallMs: number): void {
     ended.push(row.id);
     const outcome = outcomeOf(row);
     counters.requestEnded(row, outcome);
-    deps.moves.ended(row, spentNano);
+    deps.moves.ended(row);
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, outcome, wallMs);
     deps.unsaved();
@@ -83,6 +83,7 @@ export function createRequestLogs(deps: RequestLogDeps) {
         events: 0,
         endMs: null,
         tokens: null,
+        spentNano: 0,
         attempts: [],
         attemptCount: 0,
       };
@@ -102,8 +103,6 @@ class OpenRequest implements RequestObserver {
   readonly begunAt: number;
   readonly deps: RequestLogDeps;
   readonly #onEnd: OnEnd;
-  /** In billionths of the currency. */
-  spentNano = 0;
 
   constructor(row: MutableRow, begunAt: number, deps: RequestLogDeps, onEnd: OnEnd) {
     this.row = row;
@@ -126,7 +125,7 @@ class OpenRequest implements RequestObserver {
     const { ticks, wallMs } = dualTimeOf(this.deps.clock);
     this.row.endMs = this.msAt(ticks);
     this.changed();
-    this.#onEnd(this.row, wallMs, this.spentNano);
+    this.#onEnd(this.row, wallMs);
   }
 
   used(tokens: Tokens): void {
@@ -231,7 +230,7 @@ class OpenAttempt implements AttemptObserver {
       const isFailure = verdict === 'failed';
       const call = { ...this.#row, key, isFailure, atMs: end.endedAt.wallMs };
       const money = usage.callEnded(call);
-      this.#request.spentNano += money.spentNano;
+      this.#request.row.spentNano += money.spentNano;
       counters.callEnded(call, money);
     }
     counters.callLeft(this.#start);

@@ -1,5 +1,5 @@
 import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts';
-import { formatCompact, formatDuration } from '../../text/format.ts';
+import { formatCompact, formatDuration, formatMoney } from '../../text/format.ts';
 
 export interface Measure {
   readonly id: string;
@@ -15,7 +15,7 @@ export const firstTokenMs = (of: Pick<UsageFigures, 'firstTokenMs' | 'firstToken
 
 /** What is drawn and listed by time. Without a price, money is unknown and not zero. */
 export function measuresOf(report: HistoryReport): readonly Measure[] {
-  const money = (nano: number) => moneyText(nano, report.currency);
+  const money = (nano: number) => formatMoney(nano, report.currency);
   return [
     { id: 'requests', label: 'Requests', of: ({ calls }) => calls, text: formatCompact },
     { id: 'fallbacks', label: 'Fallbacks', of: ({ fallbacks }) => fallbacks, text: formatCompact },
@@ -129,16 +129,6 @@ export function stepText({ range }: Pick<HistoryReport, 'range'>, at: number): s
   // A day reaches back into the day before.
   return range === 'day' ? `${WEEKDAY.format(at)} ${TIME.format(at)}` : TIME.format(at);
 }
-
-/** `< 0.0001 EUR`, `0.0064 EUR`, `12.30 EUR`. */
-export function moneyText(nano: number, currency: string): string {
-  const amount = nano / 1e9;
-  if (amount > 0 && amount < LEAST_SHOWN) return `< ${LEAST_SHOWN} ${currency}`;
-  const digits = amount !== 0 && Math.abs(amount) < 1 ? 4 : 2;
-  return `${amount.toFixed(digits)} ${currency}`;
-}
-
-const LEAST_SHOWN = 0.0001;
 
 /** What local answers saved, less their electricity as far as it is known; negative if they cost more. */
 export const netSavedNano = ({ savedNano, energyNano }: UsageFigures): number =>

@@ -8,7 +8,7 @@ import {
   type UsageFigures,
 } from '#shared/usage.ts';
 import { hashOf, TRY_IT } from '../../route.ts';
-import { formatCount, formatDuration } from '../../text/format.ts';
+import { formatCount, formatDuration, formatMoney } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Fact, type FactText, Unreadable } from '../../ui/facts.tsx';
 import { Filters } from '../../ui/fields.tsx';
@@ -21,7 +21,6 @@ import {
   hasPrices,
   type Measure,
   measuresOf,
-  moneyText,
   netSavedNano,
   niceMax,
   peakOf,
@@ -135,7 +134,7 @@ const DRAWN: ReadonlySet<string> = new Set(['fallbacks', 'output', 'first', 'spe
 /** What has no price is left out: its cost is unknown, and not zero. */
 function sumsOf(report: HistoryReport): readonly FactText[] {
   const { today, thisMonth, currency } = report;
-  const money = (nano: number) => moneyText(nano, currency);
+  const money = (nano: number) => formatMoney(nano, currency);
   return [
     { label: 'Requests today', value: formatCount(today.calls) },
     { label: 'Tokens today', value: formatCount(today.inputTokens + today.outputTokens) },
@@ -160,7 +159,7 @@ function electricityText({ thisMonth, currency }: HistoryReport): string {
   const text = `${kwh < 1 ? kwh.toFixed(3) : kwh.toFixed(1)} kWh`;
   return thisMonth.energyNano === 0
     ? text
-    : `${text}, ${moneyText(thisMonth.energyNano, currency)}`;
+    : `${text}, ${formatMoney(thisMonth.energyNano, currency)}`;
 }
 
 function Chart({ report, measure }: { readonly report: HistoryReport; readonly measure: Measure }) {
@@ -260,7 +259,7 @@ const countCells = ({ calls, failures, inputTokens, outputTokens }: UsageFigures
 
 const moneyCells = (figures: UsageFigures, report: HistoryReport): readonly string[] =>
   hasPrices(report)
-    ? [figures.spentNano, netSavedNano(figures)].map((nano) => moneyText(nano, report.currency))
+    ? [figures.spentNano, netSavedNano(figures)].map((nano) => formatMoney(nano, report.currency))
     : [];
 
 const NONE = '–';

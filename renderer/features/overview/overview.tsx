@@ -1,7 +1,7 @@
 import { useCallback } from 'react';
 import { OUTCOMES, type RequestRow } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
-import { formatCompact } from '../../text/format.ts';
+import { formatCompact, formatMoney } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { feedLabels, filterWords } from '../requests/request-text.ts';
@@ -19,7 +19,7 @@ import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { Fact } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { BarGraph } from '../history/plot.tsx';
-import { barsOf, moneyText, netSavedNano } from '../history/history-model.ts';
+import { barsOf, netSavedNano } from '../history/history-model.ts';
 
 interface OverviewProps {
   readonly list: UpstreamList;
@@ -133,7 +133,7 @@ function Today() {
 
 /** The tiles; money only if an upstream has a price. */
 function tilesOf({ currency, thisMonth }: HistoryReport): readonly Tile[] {
-  const money = (value: number) => moneyText(value, currency);
+  const money = (value: number) => formatMoney(value, currency);
   return [
     ['Requests', ({ calls }) => calls, formatCompact],
     ['Tokens', ({ inputTokens, outputTokens }) => inputTokens + outputTokens, formatCompact],

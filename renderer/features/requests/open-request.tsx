@@ -3,7 +3,13 @@ import { type KeyboardEvent, useCallback, useEffect, useRef, useState } from 're
 import { firstTokenMsOf, type RequestRow, type AttemptRow } from '#shared/live.ts';
 import type { Requests } from '../../api/requests.ts';
 import { hashOf, type Route } from '../../route.ts';
-import { formatDuration, formatMoment, formatCount, counted } from '../../text/format.ts';
+import {
+  formatDuration,
+  formatMoment,
+  formatCount,
+  counted,
+  formatMoney,
+} from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { Fact } from '../../ui/facts.tsx';
@@ -155,7 +161,8 @@ function Title({ row, serverNow }: { readonly row: RequestRow; readonly serverNo
 }
 
 function Details({ row, labels, elapsedMs }: DetailsProps) {
-  const { endpoint, model, stream, caller, key: name, tokens, status, state } = row;
+  const { endpoint, model, stream, caller, key: name, tokens, status, state, spentNano } = row;
+  const { currency } = useWindow().data.app;
   const amount = tokens === null ? amountOf(row) : t.usage.tokens(tokens);
   const answer = [stream ? 'streamed' : '', amount].filter(Boolean).join(', ');
   const { key, address, userAgent } = caller;
@@ -170,6 +177,7 @@ function Details({ row, labels, elapsedMs }: DetailsProps) {
     { label: 'Model that answered', value: isReplaced(row) ? answeredModel(row) : null },
     { label: 'Took', value: formatDuration(elapsedMs) },
     { label: 'Answer', value: answer || 'not streamed' },
+    { label: 'Cost', value: spentNano === 0 ? null : formatMoney(spentNano, currency) },
     { label: 'HTTP status', value: status === null ? 'not yet' : String(status) },
     { label: 'Key', value: name === null || key === null ? key : `${name} (${key})` },
     { label: 'From', value: address },

@@ -6,11 +6,11 @@ import type { SettingsView } from '#shared/settings.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import { refusalText } from '../../text/refusal-text.ts';
+import { formatMoney } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { Form } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
-import { moneyText } from '../history/history-model.ts';
 import { HostedForm } from '../setup/hosted-form.tsx';
 import { SetupDialog } from '../setup/setup-dialog.tsx';
 import { costHint, TestResult, useTest } from '../setup/upstream-test.tsx';
@@ -211,7 +211,7 @@ function spentText({ section, key }: Field, upstreams: readonly UpstreamReport[]
   const budget = upstreams.find(({ id }) => id === section)?.budget;
   const period = key === 'budgetDay' ? 'day' : key === 'budgetMonth' ? 'month' : null;
   if (budget === undefined || budget.period !== period) return null;
-  const spent = moneyText(budget.spent * 1e9, '').trim();
+  const spent = formatMoney(budget.spent * 1e9, '').trim();
   return `${spent} spent ${period === 'day' ? 'today' : 'this month'}.`;
 }
 
