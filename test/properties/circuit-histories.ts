@@ -85,6 +85,8 @@ export const SILENT: Result = {
   costMs: UNENDING,
 };
 const BROKEN: Result = { kind: 'failure', error: 'cut', silentMs: 0, costMs: UNENDING };
+/** Another call was quicker than one that had been silent for so long. */
+const outrun = (ms: number): Result => ({ kind: 'outrun', silentMs: ms, slowMs: ms });
 const back = fc.constantFrom(0, 0, 0, 1, 2, 3);
 const random = fc.nat(999).map((n) => n / 1000);
 const timeoutMs = fc.constantFrom(1000, 30_000, MINUTE_MS);
@@ -104,6 +106,8 @@ const result: fc.Arbitrary<Event> = fc.record({
     QUICK,
     SILENT,
     BROKEN,
+    outrun(50),
+    outrun(5001),
     { kind: 'success' },
     { kind: 'neutral' },
   ),

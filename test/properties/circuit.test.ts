@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, type BreakerState, record, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
+import {
+  admit,
+  type BreakerState,
+  record,
+  type Result,
+  waitMsOf,
+} from '../../main/gateway/circuits/breaker.ts';
 import { later, remainingMs, untilMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import {
@@ -25,6 +31,11 @@ const isCurrent = ({ before: { breaker }, permit }: Step): boolean =>
 
 const resultOf = ({ event, permit }: Step): string | null =>
   event.kind === 'result' && permit !== null ? event.result.kind : null;
+
+const isBad = (step: Step): boolean => ['failure', 'outrun'].includes(resultOf(step) ?? '');
+
+const costOf = (result: Result): number =>
+  result.kind === 'failure' ? result.costMs : result.kind === 'outrun' ? result.slowMs : 0;
 
 const isSuccessOfProbe = (step: Step): boolean =>
   step.before.breaker.state.kind === 'probing' && resultOf(step) === 'success' && isCurrent(step);
@@ -51,6 +62,10 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     ]);
   },
 
+  'a call that was outrun leaves the row of failures as it was': (step) =>
+    resultOf(step) !== 'outrun' ||
+    step.after.breaker.health.consecutiveFails === step.before.breaker.health.consecutiveFails,
+
   'only a success of the probe or a reset closes it': (step) =>
     step.before.breaker.state.kind === 'closed' ||
     step.after.breaker.state.kind !== 'closed' ||
@@ -74,7 +89,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   ) =>
     step.before.breaker.state.kind !== 'closed' ||
     step.after.breaker.state.kind === 'closed' ||
-    (isCurrent(step) && (resultOf(step) === 'failure' || step.event.kind === 'first_content')),
+    (isCurrent(step) && (isBad(step) || step.event.kind === 'first_content')),
 
   'a row that has reached its threshold by a failure has opened the breaker': (step) =>
     !(resultOf(step) === 'failure' && isCurrent(step)) ||
@@ -152,9 +167,9 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     if ('consecutiveOpens' in before.breaker.state) {
       if (after.breaker.state.until === before.breaker.state.until) return true;
       const { event } = step;
-      if (event.kind !== 'result' || event.result.kind !== 'failure') return false;
+      if (event.kind !== 'result' || !isBad(step)) return false;
       // One that failed quickly costs nothing, and lengthens nothing.
-      const isDear = event.result.costMs >= after.limits.ttftThresholdMs;
+      const isDear = costOf(event.result) >= after.limits.ttftThresholdMs;
       const doublings = before.breaker.state.consecutiveOpens - (isDear ? 0 : 1);
       if (after.breaker.state.consecutiveOpens !== doublings + 1) return false;
       const doubledMs = Math.min(after.limits.cooldownMs * 2 ** doublings, 600_000);
