@@ -1,4 +1,4 @@
-import type { AgentListener, AgentMemory, AgentView, OwnerChoice } from '#shared/agent.ts';
+import type { AgentMemory, AgentView, OwnerChoice } from '#shared/agent.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, isSamePlace, namesOf } from './addresses.ts';
-import { createAvailability, type OwnerMode } from './availability/availability.ts';
+import { createAvailability } from './availability/availability.ts';
 import type { HostActivity } from './availability/host-activity.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { ENGINE_PORTS } from '../engines/detect.ts';
@@ -55,15 +55,14 @@ export interface AgentDeps {
   readonly enginePorts?: readonly number[];
 }
 
-interface AgentRuntimeState {
-  ports: readonly AgentListener[];
-  isLeaving: boolean;
-}
-
 type AgentComponents = ReturnType<typeof createComponents>;
 
+type OwnMode = Pick<AgentView['owner'], 'mode' | 'reasons'>;
+
+const LEAVING: OwnMode = { mode: 'leaving', reasons: ['The agent is stopping.'] };
+
 /** Creates the parts of an agent, of which nothing runs yet. `changed`: the view has, and possibly the record. */
-function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: () => void) {
+function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: () => void) {
   const { dataDirectory, clock, log, http, telemetry, config } = deps;
   const startedTicks = clock.ticks();
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock);
@@ -82,7 +81,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: 
   const engines = createEngineWatch({
     http,
     clock,
-    ownPorts: () => [...openPorts(runtime), ...deps.otherPorts()],
+    ownPorts: () => [...server.ports(), ...deps.otherPorts()],
     pinned: pinnedEngine(config().agent),
     ports: deps.enginePorts ?? ENGINE_PORTS,
     changed() {
@@ -90,7 +89,10 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: 
       changed();
     },
   });
-  const mode = () => modeWithMemory(availability.mode(), memory.state(), inference.inFlight());
+  const mode = (): OwnMode =>
+    isLeaving()
+      ? LEAVING
+      : modeWithMemory(availability.mode(), memory.state(), inference.inFlight());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
   /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   const record = (isGoodbye: boolean) =>
@@ -100,7 +102,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: 
       ...counters.view(),
       region: config().agent.region,
       agentVersion: deps.version,
-      agentUrl: agentUrl(config().agent.host, openPorts(runtime)[0] ?? null),
+      agentUrl: agentUrl(config().agent.host, server.ports()[0] ?? null),
       uptimeS: uptimeS(),
       energy: energyRecord(meter.view()),
     });
@@ -116,7 +118,10 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: 
     },
     limits: () => config().gateway,
     engine: () => engines.target(),
-    closed: () => closedNow(runtime.isLeaving, mode()),
+    closed() {
+      const { mode: now, reasons } = mode();
+      return now === 'on' ? null : closedError(now, reasons);
+    },
     onInFlight() {
       // A draining machine becomes paused when its last request ends, and only then does the registry need to hear of
       // it.
@@ -164,10 +169,7 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: 
     health: () => ({ identity, engine: engines.engine(), record: record(false) }),
     clock,
     log,
-    onBound(ports) {
-      runtime.ports = ports;
-      changed();
-    },
+    changed,
   });
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
   return { ...base, inference, registration, server, mode, uptimeS, record, hostNames };
@@ -175,21 +177,12 @@ function createComponents(deps: AgentDeps, runtime: AgentRuntimeState, changed: 
 
 const minutes = (count: number | null) => (count === null ? null : count * 60_000);
 
-function openPorts({ ports }: AgentRuntimeState): readonly number[] {
-  return ports.flatMap((port) => (port.kind === 'listening' ? [port.port] : []));
-}
-
-function closedNow(isLeaving: boolean, { mode, reasons }: OwnerMode) {
-  if (isLeaving) return closedError('leaving', []);
-  return mode === 'on' ? null : closedError(mode, reasons);
-}
-
 function viewOf(
   parts: AgentComponents,
-  { ports, isLeaving }: AgentRuntimeState,
   deps: Pick<AgentDeps, 'version' | 'telemetry' | 'isFixed' | 'config' | 'cuts'>,
 ): AgentView {
   const { engines, availability, warnings, memory } = parts;
+  const ports = parts.server.listeners();
   const record = parts.record(false);
   const registry = parts.registration.view();
   const engine = engines.engine();
@@ -209,7 +202,7 @@ function viewOf(
       choice: availability.choice(),
       freed: availability.freed(),
       rules: ownerRulesIn(settings),
-      ...(isLeaving ? LEAVING : parts.mode()),
+      ...parts.mode(),
       heldRules: OWNER_RULE_SETTINGS.filter((key) => deps.isFixed(`agent.${key}`)),
       unjudgeable: availability.unjudgeable(),
     },
@@ -240,16 +233,14 @@ function memoryView(memory: MemoryKeeper): AgentMemory {
   };
 }
 
-const LEAVING = { mode: 'leaving', reasons: ['The agent is stopping.'] } as const;
-
 export type Agent = ReturnType<typeof createAgent>;
 
 /** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps) {
   const { telemetry } = deps;
-  const runtime: AgentRuntimeState = { ports: [], isLeaving: false };
-  const parts = createComponents(deps, runtime, changed);
-  const { availability, engines, inference, registration, memory } = parts;
+  let isLeaving = false;
+  const parts = createComponents(deps, () => isLeaving, changed);
+  const { availability, engines, inference, registration, memory, server } = parts;
   const changeMonitor = createChangeMonitor({ ...deps, ...parts });
 
   function changed(): void {
@@ -258,17 +249,11 @@ export function createAgent(deps: AgentDeps) {
     deps.changed();
   }
 
-  /** Moves to the address in the settings; running requests continue. */
-  async function listen(): Promise<void> {
-    runtime.ports = await parts.server.listen(deps.config().agent);
-    changed();
-  }
-
   return {
     /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
     async start() {
       telemetry.start();
-      await listen();
+      await server.listen(deps.config().agent);
       engines.start();
       memory.start();
       registration.start();
@@ -276,19 +261,19 @@ export function createAgent(deps: AgentDeps) {
     },
     /** Sends a goodbye; running requests may finish for `graceMs`. */
     async stop(graceMs: number) {
-      runtime.isLeaving = true;
+      isLeaving = true;
       changeMonitor.stop();
       memory.stop();
       parts.power.stop();
       engines.stop();
-      await Promise.all([registration.stop(), parts.server.close(graceMs), telemetry.stop()]);
+      await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);
       await parts.counters.flush();
     },
-    ports: () => openPorts(runtime),
+    ports: server.ports,
     /** If there is no engine, the reader may be starting one, so the search does not wait for its turn. */
     view() {
       if (engines.engine() === null) engines.look();
-      return viewOf(parts, runtime, deps);
+      return viewOf(parts, deps);
     },
     /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),
@@ -339,7 +324,8 @@ export function createAgent(deps: AgentDeps) {
       const isChanged = (...keys: readonly (keyof Config['agent'])[]) =>
         keys.some((key) => !isDeepStrictEqual(now[key], before[key]));
       availability.look();
-      if (isChanged('host', 'ports')) void listen();
+      // Running requests continue.
+      if (isChanged('host', 'ports')) void server.listen(now);
       if (isChanged('engineUrl', 'engineApiKey')) {
         engines.seek(pinnedEngine(now));
         changed();

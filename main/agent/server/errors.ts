@@ -54,9 +54,8 @@ export function closedError(
   mode: 'paused' | 'draining' | 'leaving',
   reasons: readonly string[],
 ): AgentError {
-  const [code, first, retryAfterMs] =
-    mode === 'leaving'
-      ? (['draining', 'This machine is draining: its agent is stopping.', 10_000] as const)
-      : ([mode, `This machine is ${mode}.`, 30_000] as const);
-  return { status: 503, code, message: [first, ...reasons].join(' '), retryAfterMs };
+  const isLeaving = mode === 'leaving';
+  const code = isLeaving ? 'draining' : mode;
+  const message = [`This machine is ${code}.`, ...reasons].join(' ');
+  return { status: 503, code, message, retryAfterMs: isLeaving ? 10_000 : 30_000 };
 }

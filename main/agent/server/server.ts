@@ -28,8 +28,8 @@ interface AgentServerDeps {
   readonly health: () => HealthFacts;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when a port that was taken has been bound. */
-  readonly onBound: (ports: readonly AgentListener[]) => void;
+  /** The listeners have. */
+  readonly changed: () => void;
 }
 
 const POSTS = new Set([
@@ -49,7 +49,8 @@ const RETRY_MS = 5000;
 
 /** An HTTP server that can be moved to other addresses while requests run; taken ports are tried again. */
 export function createAgentServer(deps: AgentServerDeps) {
-  const { clock, log, onBound } = deps;
+  const { clock, log, changed } = deps;
+  let listeners: readonly AgentListener[] = [];
   /** Ends the listening at the present address. */
   let lifetime = new AbortController();
   /** Those that no longer listen but still have running requests, too. */
@@ -68,27 +69,22 @@ export function createAgentServer(deps: AgentServerDeps) {
     return { kind: 'listening', port: result.port };
   }
 
-  async function retryFailed(
-    host: string,
-    first: readonly AgentListener[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    let ports = first;
-    while (ports.some(isFailed) && (await sleep(clock, RETRY_MS, signal))) {
+  async function retryFailed(host: string, signal: AbortSignal): Promise<void> {
+    while (listeners.some(isFailed) && (await sleep(clock, RETRY_MS, signal))) {
       const now: AgentListener[] = [];
-      for (const each of ports)
+      for (const each of listeners)
         now.push(isFailed(each) ? await bind(host, each.port, signal) : each);
       if (signal.aborted) return;
       const waiting = now.filter(isFailed).length;
-      const hasBound = waiting < ports.filter(isFailed).length;
-      ports = now;
+      const hasBound = waiting < listeners.filter(isFailed).length;
+      listeners = now;
       if (!hasBound) continue;
       log('info', 'agent_port_bound', { waiting });
-      onBound(ports);
+      changed();
     }
   }
 
-  async function listenAt({ host: name, ports }: AgentAddress): Promise<readonly AgentListener[]> {
+  async function listenAt({ host: name, ports }: AgentAddress): Promise<void> {
     lifetime.abort();
     lifetime = new AbortController();
     const { signal } = lifetime;
@@ -100,11 +96,15 @@ export function createAgentServer(deps: AgentServerDeps) {
     }
     for (const each of bound)
       if (isFailed(each)) log('warn', 'agent_port', { port: each.port, why: each.message });
-    void retryFailed(host, bound, signal);
-    return bound;
+    listeners = bound;
+    void retryFailed(host, signal);
+    changed();
   }
 
   return {
+    listeners: () => listeners,
+    /** Those that are bound. */
+    ports: () => listeners.filter((each) => !isFailed(each)).map(({ port }) => port),
     /** Replaces the address; a port that cannot be bound does not affect the others. */
     listen: (address: AgentAddress) => inTurn(() => listenAt(address)),
     /** Stops listening; cuts off requests that are still running after `graceMs`. */
