@@ -11,15 +11,13 @@ const PREFIX = 'note:';
 
 export const noteDocument = (id: string) => `${PREFIX}${id}`;
 
-const noteSchema = z.object({ name: z.string(), note: z.string() });
-
 const line = (max: number) =>
   z
     .string()
     .transform((text) => text.trim())
     .refine((text) => text.length <= max && !/\p{Cc}/u.test(text.replaceAll('\n', ' ')));
 
-const noteBodySchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
+const noteSchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
 
 export type OwnerNotes = ReturnType<typeof createOwnerNotes>;
 
@@ -60,7 +58,7 @@ export function createOwnerNotes(parts: RegistryContext, state: Pick<StoredState
     ): Promise<Answer<{ readonly id: string } & ProviderNote>> {
       const entry = table.get(id);
       if (entry === undefined) return providerNotFound(id);
-      const { data: note, error } = noteBodySchema.safeParse(body);
+      const { data: note, error } = noteSchema.safeParse(body);
       if (note === undefined) return refusal(error);
       const before = notes.get(id) ?? null;
       keep(id, note);

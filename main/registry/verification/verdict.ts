@@ -88,7 +88,6 @@ export function settled(
   const checks = findings.map(({ check }) => check);
   const lastInferenceAt = inferenceEnding(findings) === 'passed' ? wallMs : before.lastInferenceAt;
   const shown = { checks, lastCheckAt: wallMs, lastInferenceAt };
-  const keepsPlace = { ...before, ...shown };
   switch (outcome.kind) {
     case 'verified':
       return {
@@ -104,16 +103,15 @@ export function settled(
     case 'loading':
     case 'busy':
       return before.state === 'verified'
-        ? { ...keepsPlace, failedRuns: before.failedRuns }
+        ? { ...before, ...shown }
         : { ...shown, ...pendingAt(before.address) };
-    case 'failed': {
+    default: {
       const failedRuns = before.failedRuns + 1;
-      return before.state === 'verified' && failedRuns <= FAILED_RUNS_ALLOWED
-        ? { ...keepsPlace, failedRuns }
+      const mayKeepPlace = outcome.kind === 'failed' && failedRuns <= FAILED_RUNS_ALLOWED;
+      return before.state === 'verified' && mayKeepPlace
+        ? { ...before, ...shown, failedRuns }
         : { ...shown, state: 'failed', failedRuns, address: null };
     }
-    default:
-      return { ...shown, state: 'failed', failedRuns: before.failedRuns + 1, address: null };
   }
 }
 
