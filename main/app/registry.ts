@@ -78,13 +78,7 @@ export function createProviders(deps: ProvidersDeps) {
     random,
     lookup: systemLookup,
     newNonce: newSecret,
-    rules: {
-      ports: AGENT_PORTS,
-      hostPort: 47_901,
-      get ownPorts() {
-        return deps.ownPorts();
-      },
-    },
+    rules: { ports: AGENT_PORTS, hostPort: 47_901, ownPorts: deps.ownPorts },
   });
   const targets = mapped(localTarget);
   return {

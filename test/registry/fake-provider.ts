@@ -190,7 +190,7 @@ export function edgesFor(
     clock,
     lookup: (name) => Promise.resolve(names[name] ?? ['127.0.0.1']),
     newNonce: newSecret,
-    rules: { ports: [port], hostPort: port, ownPorts: [] },
+    rules: { ports: [port], hostPort: port, ownPorts: () => [] },
   };
 }
 

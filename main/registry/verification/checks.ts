@@ -42,7 +42,7 @@ export interface AddressRules {
   /** The one that is used with host names and addresses. */
   readonly hostPort: number;
   /** Loopback ports of this process's own agent. */
-  readonly ownPorts: readonly number[];
+  readonly ownPorts: () => readonly number[];
 }
 
 export interface RunEdges {
@@ -187,7 +187,7 @@ async function probeHealth(candidate: AddressCandidate, probing: Probing): Promi
   const policy: AddressPolicy = {
     loopback: isLoopback(canonicalIp(subject.lastHeartbeatIp) ?? ''),
     ports: rules.ports,
-    loopbackPorts: subject.isOwn ? rules.ownPorts : [],
+    loopbackPorts: subject.isOwn ? rules.ownPorts() : [],
   };
   const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
   const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });

@@ -219,7 +219,7 @@ async function startVerifying(url: string, home: string, providers: readonly Fak
   });
   const verifier: Verifier = createVerifier({
     ...edgesFor({ port: 0 }, systemClock),
-    rules: { ports: providers.map((each) => each.port), hostPort: 1, ownPorts: [] },
+    rules: { ports: providers.map((each) => each.port), hostPort: 1, ownPorts: () => [] },
     host: gateway.registry.verifierHost,
     log: silentLog,
     random: Math.random,

@@ -54,7 +54,7 @@ function startWorld(providers: readonly FakeProvider[]) {
   };
   const edges: RunEdges = {
     ...edgesFor({ port: 0 }, clock),
-    rules: { ports: providers.map(({ port }) => port), hostPort: 1, ownPorts: [] },
+    rules: { ports: providers.map(({ port }) => port), hostPort: 1, ownPorts: () => [] },
   };
   const verifier = createVerifier({ ...edges, host, log: silentLog, random: () => 0.5 });
   onTestFinished(() => verifier.stop());

@@ -194,7 +194,7 @@ test('a check of a name that does not resolve ends after 5 s', async () => {
 
 test('an address on one of this process’s own ports is used for the gateway’s own agent alone', async () => {
   const provider = await startFakeProvider();
-  const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: [provider.port] };
+  const rules = { ports: [3001, 47_901], hostPort: 47_901, ownPorts: () => [provider.port] };
   const own = { ...aloneAt(provider, `http://127.0.0.1:${provider.port}`), isOwn: true };
   expect(health(await run(provider, { subject: own, edges: { rules } }))?.passed).toBe(true);
   const other = { ...own, isOwn: false };
@@ -239,7 +239,7 @@ describe('verification over TLS', () => {
     const silent = createServer(() => {});
     const port = await listening(silent);
     const connected = new Promise<void>((resolve) => silent.once('connection', () => resolve()));
-    const rules = { ports: [port], hostPort: 1, ownPorts: [] };
+    const rules = { ports: [port], hostPort: 1, ownPorts: () => [] };
     const subject = aloneAt(provider, `https://agent.test:${port}`);
     const running = run(provider, { clock, subject, edges: { rules } });
     await connected;
