@@ -35,7 +35,7 @@ import { createLiveFeed } from './live-feed.ts';
 import { createMoves } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
-import { type MachineFacts, sightingsOf } from './sightings.ts';
+import { sightingsOf } from './sightings.ts';
 import { NO_REQUEST, type ReportedMachines, statusReport, type StatusScope } from './status.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 
@@ -94,8 +94,11 @@ export function createMonitor(deps: MonitorDeps) {
   });
   function sightings() {
     const choice = pickLocal();
-    const pool = choice.kind === 'tier' ? machinesIn(choice.targets, circuits, machines) : null;
-    return sightingsOf(pool, { memory, circuits });
+    const pool =
+      choice.kind === 'tier'
+        ? choice.targets.filter((each) => machineExclusion(each, circuits) === null)
+        : null;
+    return sightingsOf(pool?.map(circuitIdOf) ?? null, { memory, circuits, proof: machines.proof });
   }
 
   function current() {
@@ -220,19 +223,6 @@ function createRequestReader(deps: {
       return rows().find((row) => row.id === id) ?? (await usage.request(id));
     },
   };
-}
-
-/** The machines that a request may go to, one by one: most looks at a pool need only the first that answers. */
-function* machinesIn(
-  targets: readonly LocalTarget[],
-  circuits: Circuits,
-  { proof }: Pick<KnownMachines, 'proof'>,
-): Generator<MachineFacts, void> {
-  for (const target of targets) {
-    if (machineExclusion(target, circuits) !== null) continue;
-    const id = circuitIdOf(target);
-    yield { id, health: circuits.at(id).breaker.health, proof: proof(id) };
-  }
 }
 
 /* What the status report does not say of the upstreams, for the judgement. */

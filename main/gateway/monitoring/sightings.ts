@@ -9,37 +9,40 @@ import type { CheckFacts, CheckOutcome, Setback } from '../memory/topics.ts';
 
 /* What is known about each upstream from requests, checks and tests, for people: routing does not use any of this. */
 
-export interface MachineFacts {
-  readonly id: string;
-  readonly health: HealthRecord;
-  readonly proof: VerificationProof | null;
+interface Findings {
+  readonly memory: Memory;
+  readonly circuits: Circuits;
+  readonly proof: (id: string) => VerificationProof | null;
 }
 
 /** `pool`: the machines that a request may go to; null if Local is one engine. */
 export function sightingsOf(
-  pool: Iterable<MachineFacts> | null,
-  { memory, circuits }: { readonly memory: Memory; readonly circuits: Circuits },
+  pool: readonly string[] | null,
+  findings: Findings,
 ): Record<UpstreamId, Sighting> {
+  const { memory, circuits } = findings;
   return mapUpstreams((id) =>
     id === 'local' && pool !== null
-      ? poolSighting(pool, memory)
+      ? poolSighting(pool, findings)
       : sightingOf(circuits.at(id).breaker.health, seenOf(memory.of(id))),
   );
 }
 
 /** The pool answers if one of its machines does. */
-function poolSighting(members: Iterable<MachineFacts>, memory: Memory): Sighting {
+function poolSighting(ids: readonly string[], findings: Findings): Sighting {
   let found: Sighting = { kind: 'answered', by: 'check' };
-  for (const member of members) {
-    found = machineSighting(member, seenOf(memory.of(member.id)));
+  for (const id of ids) {
+    found = machineSighting(id, findings);
     if (found.kind === 'answered') break;
   }
   return found;
 }
 
-function machineSighting({ health, proof }: MachineFacts, checked: CheckFacts): Sighting {
+function machineSighting(id: string, { memory, circuits, proof }: Findings): Sighting {
+  const { health } = circuits.at(id).breaker;
+  const checked = seenOf(memory.of(id));
   const failedAt = health.lastFailAt ?? 0;
-  const { checkedAt, hasFailed, completedAt } = proof ?? UNKNOWN_PROOF;
+  const { checkedAt, hasFailed, completedAt } = proof(id) ?? UNKNOWN_PROOF;
   const last = [
     // A machine that routing may choose has passed a verification, whenever that was.
     { at: completedAt ?? 0, failure: null, isTest: true },
