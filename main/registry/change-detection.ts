@@ -99,28 +99,17 @@ const MAX_BANDWIDTH_GBS = 20_000;
 const MAX_WATTS = 100_000;
 const MAX_JOULES_PER_TOKEN = 10_000;
 
-/** The record with its lists truncated to the limits. */
-export function capped(record: AgentRecord): AgentRecord {
-  const { models, model_facts: facts, gpu } = record;
-  const isWithin = models.length <= MAX_MODELS && (facts?.length ?? 0) <= MAX_MODELS;
-  if (isWithin && gpu.devices.length <= MAX_GPUS) return record;
+/** The record with its lists truncated and its claims clamped to plausible values; `raw` keeps them as sent. */
+export function clamped(record: AgentRecord): AgentRecord {
+  const { models, model_facts: facts, gpu, energy } = record;
   return {
     ...record,
     models: models.slice(0, MAX_MODELS),
     ...(facts === undefined ? {} : { model_facts: facts.slice(0, MAX_MODELS) }),
-    gpu: { ...gpu, devices: gpu.devices.slice(0, MAX_GPUS) },
-  };
-}
-
-/** The record with its claims clamped to plausible values; `raw` keeps them as sent. */
-export function clamped(record: AgentRecord): AgentRecord {
-  const kept = capped(record);
-  return {
-    ...kept,
-    decode_tps: atMost(MAX_DECODE_TPS, kept.decode_tps),
-    memory_bandwidth_gbs: atMost(MAX_BANDWIDTH_GBS, kept.memory_bandwidth_gbs),
-    gpu: { ...kept.gpu, count: Math.min(MAX_GPUS, kept.gpu.count) },
-    ...(kept.energy === undefined ? {} : { energy: plausible(kept.energy) }),
+    decode_tps: atMost(MAX_DECODE_TPS, record.decode_tps),
+    memory_bandwidth_gbs: atMost(MAX_BANDWIDTH_GBS, record.memory_bandwidth_gbs),
+    gpu: { ...gpu, count: Math.min(MAX_GPUS, gpu.count), devices: gpu.devices.slice(0, MAX_GPUS) },
+    ...(energy === undefined ? {} : { energy: plausible(energy) }),
   };
 }
 

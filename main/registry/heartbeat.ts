@@ -1,5 +1,5 @@
 import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
-import { capped, factsOf, isSamePlace, newsOf } from './change-detection.ts';
+import { factsOf, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
   type RegistryContext,
@@ -72,20 +72,19 @@ export async function applyHeartbeat(
   const { table, clock, verifier, heartbeatMs } = parts;
   const { stored } = entry;
   const before = factsOf(stored);
-  const kept = capped(record);
-  const hasReturned = table.noteHeartbeat(entry, kept) && before !== null;
-  const changed = newsOf(before, { record: kept, ip });
+  const hasReturned = table.noteHeartbeat(entry, record) && before !== null;
+  const changed = newsOf(before, { record, ip });
   const isMaterial = changed.includes('material');
   const { lastCheckAt, address } = stored.verification;
   // Requests for its current models continue at the address where it was verified.
-  const keptAddress = before !== null && isSamePlace(before, { record: kept, ip }) ? address : null;
+  const keptAddress = before !== null && isSamePlace(before, { record, ip }) ? address : null;
   const verification = isMaterial
     ? { ...UNVERIFIED, lastCheckAt, address: keptAddress }
     : stored.verification;
   entry.stored = {
     ...stored,
     sequence,
-    record: kept,
+    record,
     lastHeartbeatAt: clock.now(),
     lastHeartbeatIp: ip,
     heartbeatCount: stored.heartbeatCount + 1,

@@ -35,7 +35,7 @@ export interface VerificationSubject extends Pick<
 > {
   /** Sent as `X-Gateway-Token`; never part of a detail or an error. */
   readonly gatewayToken: string;
-  /** As last sent, capped and clamped. */
+  /** As last sent, clamped. */
   readonly record: AgentRecord;
   /** The agent of this process, which may be reached on loopback. */
   readonly isOwn: boolean;
