@@ -6,7 +6,8 @@ import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { machineAt, startTier } from '../support/tier.ts';
-import { completion, error, json, startUpstream } from '../support/upstream.ts';
+import { answers, completion, error, json, startUpstream } from '../support/upstream.ts';
+import { usageOf } from '../support/usage.ts';
 import { startBefore } from '../support/scene.ts';
 import { recordOf } from '../registry/world.ts';
 
@@ -69,9 +70,8 @@ test.each([
 });
 
 test('a machine goes by its present name in the list, and once removed by the one it had for the request', async () => {
-  const upstream = await startUpstream(json(200, completion('hi')));
   const record = { host: { ...recordOf().host, hostname: 'tower' } };
-  const machine = machineAt(upstream, { record });
+  const machine = machineAt(await startUpstream(answers('hi')), { record });
   const { url, call } = await startTier([machine]);
   await chat(url, HELLO);
   const first = await pageAt(url, '');
@@ -86,10 +86,9 @@ test('a machine goes by its present name in the list, and once removed by the on
 });
 
 test('a third refusal in the same unexplained words is shown with its app, count and cost', async () => {
-  const usage = { prompt_tokens: 1000, completion_tokens: 500 };
   const words = 'The harbour is closed for "tea".';
   const { url, gateway } = await startBefore(
-    { local: error(400, words), a: json(200, { ...completion('hi'), usage }) },
+    { local: error(400, words), a: json(200, { ...completion('hi'), usage: usageOf(1000, 500) }) },
     { HOSTED_A_PRICE_INPUT: '1', HOSTED_A_PRICE_OUTPUT: '2' },
   );
   const ask = async () => {
@@ -100,13 +99,7 @@ test('a third refusal in the same unexplained words is shown with its app, count
   await ask();
   expect(gateway.host.snapshot().moves).toEqual([]);
   await ask();
-  expect(gateway.host.snapshot().moves).toMatchObject([
-    {
-      upstream: 'local',
-      words: `HTTP 400: ${words}`,
-      caller: { userAgent: 'codex/1.2' },
-      count: 3,
-      spentNano: 6_000_000,
-    },
-  ]);
+  const move = { upstream: 'local', words: `HTTP 400: ${words}`, count: 3, spentNano: 6_000_000 };
+  const caller = { userAgent: 'codex/1.2' };
+  expect(gateway.host.snapshot().moves).toMatchObject([{ ...move, caller }]);
 });

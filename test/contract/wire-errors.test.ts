@@ -30,14 +30,12 @@ test.each(['::1', '[::1]'])('the setting HOST=%s binds the IPv6 loopback', async
 });
 
 const CHAT = '{"messages":[{"role":"user","content":"hi"}]}';
+const CHUNK = `${CHAT.length.toString(16)}\r\n${CHAT}\r\n`;
 const JSON_HEAD = 'Host: localhost\r\nContent-Type: application/json\r\n';
 
 test.each([
   ['a length', `Content-Length: ${CHAT.length}\r\n\r\n${CHAT}`],
-  [
-    'chunks',
-    `Transfer-Encoding: chunked\r\n\r\n${CHAT.length.toString(16)}\r\n${CHAT}\r\n0\r\n\r\n`,
-  ],
+  ['chunks', `Transfer-Encoding: chunked\r\n\r\n${CHUNK}0\r\n\r\n`],
 ])(
   'a caller that offers HTTP/2, as those in Java do, is answered; its body has %s',
   async (_how, rest) => {
@@ -45,10 +43,8 @@ test.each([
     const { url, a } = await startBefore({ a: answers('hi') });
     const offer =
       'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
-    const answer = await exchange(
-      url,
-      `POST /v1/chat/completions HTTP/1.1\r\n${JSON_HEAD}${offer}${rest}`,
-    );
+    const line = 'POST /v1/chat/completions HTTP/1.1';
+    const answer = await exchange(url, `${line}\r\n${JSON_HEAD}${offer}${rest}`);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(a.calls[0]?.json).toMatchObject({ messages: [{ content: 'hi' }] });
     expect(a.calls[0]?.headers).not.toHaveProperty('http2-settings');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { endedInError } from '../support/protocols.ts';
 import { chatStream, HELLO, startChat } from '../support/client.ts';
-import { askedOf, begun, goesOn, TEXT } from '../support/handover.ts';
+import { askedOf, begun, goesOn, ONE_WHOLE } from '../support/handover.ts';
 import { heard } from '../support/resume.ts';
 import { type Machine, MODEL, startEngine, startTier } from '../support/tier.ts';
 import { cut, error, hang, startUpstream, type Script, json } from '../support/upstream.ts';
@@ -9,16 +9,13 @@ import { at } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
 
 const SENT = 'The quick brown ';
-const ONE_WHOLE = { content: TEXT, roles: 1, finishes: ['stop'], dones: 1, ids: new Set(['a']) };
 
 /** Machines, and a hosted upstream that would continue their streams. */
 async function startPool(...machines: readonly Machine[]) {
   const hosted = await startUpstream(goesOn('c'));
   const serves = { HOSTED_A_MODEL: MODEL, HOSTED_A_PREFILL: 'last-message' };
-  return {
-    hosted,
-    tier: await startTier(machines, { ...at({ hosted_a: hosted.url }), ...serves }),
-  };
+  const tier = await startTier(machines, { ...at({ hosted_a: hosted.url }), ...serves });
+  return { hosted, tier };
 }
 
 test.each(['vllm', 'sglang', 'llamacpp'])(
@@ -50,16 +47,10 @@ test('a machine that refuses the caller’s own credential ends the stream, and 
 /** An engine whose stream breaks off, a hosted upstream and `ondemand`, all of which serve the same. */
 async function startAll(a: Script, settings: Record<string, string> = {}) {
   const ondemand = { script: goesOn('c'), get: json(200, {}) };
-  return startBefore(
-    { local: cut(...begun('a', 3)), a, ondemand },
-    {
-      HOSTED_A_MODEL: 'same',
-      HOSTED_A_PREFILL: 'last-message',
-      ONDEMAND_MODEL: 'same',
-      ONDEMAND_PREFILL: 'last-message',
-      ...settings,
-    },
-  );
+  const models = { HOSTED_A_MODEL: 'same', ONDEMAND_MODEL: 'same' };
+  const prefills = { HOSTED_A_PREFILL: 'last-message', ONDEMAND_PREFILL: 'last-message' };
+  const scripts = { local: cut(...begun('a', 3)), a, ondemand };
+  return startBefore(scripts, { ...models, ...prefills, ...settings });
 }
 
 test('the warm-up of ondemand starts as soon as local’s stream breaks off, while others are asked to continue', async () => {

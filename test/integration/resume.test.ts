@@ -24,16 +24,9 @@ function seenOf({ text, status, upstream, reason }: Answer) {
 }
 
 /** One ordinary answer, as if nobody but `a` had ever been asked. */
-const ORDINARY = {
-  status: 200,
-  upstream: 'hosted_a',
-  reason: 'none',
-  isWhole: true,
-  ...ONE_WHOLE,
-  models: new Set(['model-a']),
-  indexes: new Set([0]),
-  usages: [],
-};
+const HEAD = { status: 200, upstream: 'hosted_a', reason: 'none' };
+const ONE = { models: new Set(['model-a']), indexes: new Set([0]), usages: [] };
+const ORDINARY = { ...HEAD, ...ONE_WHOLE, ...ONE, isWhole: true };
 
 /** How a stream breaks off after `sent`; `next` is the event that would have come. */
 const BREAKS: readonly [name: string, (sent: readonly string[], next: string) => Script][] = [

@@ -4,14 +4,14 @@ import type { Log } from '../../main/platform/log.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { answers, chunk, completion, DONE, json, sse, STOP, lists } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
+import { usageChunk, usageOf } from '../support/usage.ts';
 
 /*
  * An Ollama that serves 4,096 tokens reads that much of a longer prompt and answers with a 200
  * (github.com/ollama/ollama/issues/4967; reports of `prompt_tokens` 2051 for 87 KB in DeepSeek-Reasonix PR 10245).
  */
 
-const usage = { prompt_tokens: 4096, completion_tokens: 5, total_tokens: 4101 };
-const cutting = json(200, { ...completion('I see no question.'), usage });
+const cutting = json(200, { ...completion('I see no question.'), usage: usageOf(4096, 5) });
 const long = (count: number) => ({
   messages: [{ role: 'user', content: 'bakery '.repeat(count) }],
 });
@@ -25,9 +25,8 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
     systemClock,
     log,
   );
-  await expect
-    .poll(async () => (await fetch(`${gateway.url}/v1/models/qwen3:4b`)).status)
-    .toBe(200);
+  const model = async () => (await fetch(`${gateway.url}/v1/models/qwen3:4b`)).status;
+  await expect.poll(model).toBe(200);
   const rows = () => gateway.host.snapshot().requests;
   return { ...gateway, local, logged, rows };
 }
@@ -47,8 +46,7 @@ test('an engine that cuts prompts is found out within two requests, and gets no 
 
 test('an engine that cuts prompts is found out in streams as well, and the rest of the stream is sent', async () => {
   const { url, local, rows } = await started();
-  const told = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
-  local.script = sse(chunk({ content: 'hi' }), STOP, told, DONE);
+  local.script = sse(chunk({ content: 'hi' }), STOP, usageChunk(4096, 5), DONE);
   expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
   expect(await chatStream(url, long(9000))).toMatchObject({ upstream: 'local' });
   await expect.poll(() => rows()[0]?.attempts[0]?.cutAtTokens).toBe(4096);
