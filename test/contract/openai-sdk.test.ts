@@ -1,20 +1,34 @@
-import { OpenAI } from 'openai';
-import { expect, test } from 'vitest';
-import { HELLO } from '../support/client.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import {
+  APIError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  OpenAI,
+  toFile,
+} from 'openai';
+import { describe, expect, test } from 'vitest';
+import { HELLO, rejectionOf } from '../support/client.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
   answers,
   chunk,
   completion,
+  cut,
   DONE,
+  error,
   json,
   ROLE,
-  sse,
-  STOP,
   type Script,
+  sse,
+  stall,
+  startUpstream,
+  STOP,
 } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 import { usageChunk, usageOf } from '../support/usage.ts';
+import { counted, inFlight } from '../support/report.ts';
+import { eventsOf, STREAM_PROTOCOLS } from '../support/protocols.ts';
+import { placedAt } from '../support/speakers.ts';
 
 // The `openai` package, unmodified, as an application uses it.
 
@@ -94,3 +108,138 @@ test.each(TOOL_CALLS)(
     expect(choice?.message.tool_calls).toMatchObject([WHOLE]);
   },
 );
+
+// When things go wrong: it retries twice by default.
+
+/** What the client throws. */
+async function thrownBy(promise: PromiseLike<unknown>): Promise<APIError> {
+  const seen = await rejectionOf(promise);
+  expect(seen).toBeInstanceOf(APIError);
+  return seen as APIError;
+}
+
+const requestsTo = (gateway: TestGateway) => gateway.host.snapshot().status.stats.totalRequests;
+
+const NO_MODEL = error(404, 'The model `m` does not exist', 'model_not_found');
+
+type Thrown = new (...args: never) => APIError;
+
+test.each<[name: string, script: Script, type: Thrown, status: number, code: string]>([
+  ['a bad request', error(400, 'temperature', 'bad_value'), BadRequestError, 400, 'bad_value'],
+  ['an unknown model', NO_MODEL, NotFoundError, 404, 'model_not_found'],
+  ['a crash', error(500), InternalServerError, 502, 'upstream_error'],
+  ['an overloaded service', error(503), InternalServerError, 503, 'upstream_unavailable'],
+  ['a page', json(200, '<html>'), InternalServerError, 502, 'upstream_bad_response'],
+])(
+  'the client sends one request and throws the right class when the last upstream answers with %s',
+  async (_title, script, type, ...wanted) => {
+    for (const ask of [ASK, STREAM]) {
+      const { gateway } = await startBefore({ a: script });
+      const thrown = await thrownBy(clientOf(gateway).chat.completions.create(ask));
+      expect(thrown).toBeInstanceOf(type);
+      expect([thrown.status, thrown.code]).toEqual(wanted);
+      expect(requestsTo(gateway)).toBe(1);
+    }
+  },
+);
+
+const A = chunk({ content: 'a' });
+
+test.each<[name: string, script: Script, code: string]>([
+  ['an error object', sse(ROLE, A, 'data: {"error":{"message":"no"}}\n\n'), 'upstream_error'],
+  ['a cut', cut(ROLE, A), 'upstream_bad_response'],
+])(
+  '%s inside a stream throws in the client after what came before',
+  async (_title, script, code) => {
+    const { gateway } = await startBefore({ a: script });
+    const stream = await clientOf(gateway).chat.completions.create(STREAM);
+    const texts: unknown[] = [];
+    const read = async () => {
+      for await (const part of stream) texts.push(part.choices[0]?.delta.content);
+    };
+    const thrown = await thrownBy(read());
+    expect(texts).toEqual(['', 'a']);
+    expect(thrown.code).toBe(code);
+    expect(requestsTo(gateway)).toBe(1);
+  },
+);
+
+test.each(['aborts', 'leaves the loop'])(
+  'a client that %s after the first token ends the upstream call',
+  async (how) => {
+    const { gateway, a } = await startBefore({ a: stall(ROLE, A) });
+    const stream = await clientOf(gateway).chat.completions.create(STREAM);
+    for await (const part of stream) {
+      if (part.choices[0]?.delta.content !== 'a') continue;
+      if (how === 'leaves the loop') break;
+      stream.controller.abort();
+    }
+    await a.gone(1);
+    await expect.poll(() => inFlight(gateway)).toBe(0);
+    expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+  },
+);
+
+// The `openai` package, unmodified, on the endpoints beside chat completions.
+
+/** A client of a gateway whose `local`, or `hosted_a` with a key, is scripted. */
+async function startAt(place: 'local' | 'hosted_a', script: Script) {
+  const upstream = await startUpstream(script);
+  const { url } = await startGateway(placedAt(place, upstream.url));
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'of-the-caller', maxRetries: 0 });
+  const key = place === 'local' ? 'Bearer of-the-caller' : 'Bearer sk-hosted';
+  return { upstream, client, key };
+}
+
+const COMPLETIONS = STREAM_PROTOCOLS.find(({ name }) => name === 'completions');
+if (COMPLETIONS === undefined) throw new Error('no completions');
+const EVENTS = eventsOf(COMPLETIONS);
+
+describe.each(['local', 'hosted_a'] as const)('OpenAI’s client through %s', (place) => {
+  test(`a completion comes through ${place}, plain and streamed`, async () => {
+    const answer = json(200, { choices: [{ index: 0, text: 'mid', finish_reason: 'stop' }] });
+    const { upstream, client, key } = await startAt(place, answer);
+    const ask = { model: 'm', prompt: 'a', suffix: 'c' };
+    expect((await client.completions.create(ask)).choices[0]?.text).toBe('mid');
+    expect(upstream.calls[0]).toMatchObject({ path: '/v1/completions', json: ask });
+    expect(upstream.calls[0]?.headers.authorization).toBe(key);
+    upstream.script = sse(...EVENTS);
+    const texts: string[] = [];
+    for await (const part of await client.completions.create({ ...ask, stream: true })) {
+      texts.push(part.choices[0]?.text ?? '');
+    }
+    expect(texts.join('')).toBe('ab [DONE] ');
+  });
+
+  test(`embeddings come through ${place} in the client’s own coding`, async () => {
+    const base64 = Buffer.from(new Float32Array([0.25, -1]).buffer).toString('base64');
+    const list = { object: 'list', data: [{ index: 0, embedding: base64 }], model: 'm' };
+    const { upstream, client } = await startAt(place, json(200, list));
+    const { data } = await client.embeddings.create({ model: 'm', input: ['a'] });
+    expect(data[0]?.embedding).toEqual([0.25, -1]);
+    expect(upstream.calls[0]?.path).toBe('/v1/embeddings');
+  });
+
+  test(`speech comes through ${place} as bytes`, async () => {
+    const audio = Buffer.from([0, 255, 1, 254]);
+    const script: Script = ({ res }) =>
+      void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(audio);
+    const { upstream, client } = await startAt(place, script);
+    const ask = { model: 'tts-1', voice: 'alloy', input: 'hi' } as const;
+    const answer = await client.audio.speech.create(ask);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(audio);
+    expect(upstream.calls[0]?.path).toBe('/v1/audio/speech');
+  });
+
+  test(`a transcription of a file comes through ${place}`, async () => {
+    const { upstream, client, key } = await startAt(place, json(200, { text: 'spoken' }));
+    const file = await toFile(Buffer.from([82, 73, 70, 70, 0, 255]), 'a.wav');
+    const { text } = await client.audio.transcriptions.create({ model: 'whisper-1', file });
+    expect(text).toBe('spoken');
+    const [call] = upstream.calls;
+    expect(call?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(call?.headers.authorization).toBe(key);
+    expect(call?.body.includes(Buffer.from([82, 73, 70, 70, 0, 255]))).toBe(true);
+  });
+});

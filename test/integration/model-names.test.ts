@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { chat, expectServed, HELLO, startCall } from '../support/client.ts';
-import { answers, error, json, type Upstream, lists } from '../support/upstream.ts';
-import { startBefore } from '../support/scene.ts';
+import { answers, error, json, lists, type Upstream } from '../support/upstream.ts';
+import { startBefore, startStill } from '../support/scene.ts';
+import { answersPages } from '../support/ollama.ts';
 
 /** An engine with the model `llama`, and two hosted upstreams, of which the second takes `gpt` too. */
 async function started(settings: Readonly<Record<string, string>> = {}) {
@@ -69,4 +70,113 @@ test('an alias may name an embedding model, in a form too', async () => {
   const { body } = await a.call(2);
   expect(body.toString('utf8')).toContain('name="model"\r\n\r\nwhisper-größe\r\n--');
   expect(body.includes(Buffer.from([0xff, 0, 0x0d, 0x0a]))).toBe(true);
+});
+
+// Which of its engine's models a fixed engine is sent.
+
+const NOMIC = { name: 'nomic-embed-text:latest', size: 274_302_450, capabilities: ['embedding'] };
+const RERANKER = { name: 'bge-reranker-v2-m3', size: 600_000_000, capabilities: ['embedding'] };
+const QWEN = { name: 'qwen3:4b', size: 2.6e9, capabilities: ['completion', 'tools'] };
+const GEMMA = { name: 'gemma4:12b', size: 8.1e9, capabilities: ['completion', 'vision'] };
+const REMOTE = { remote_host: 'https://ollama.com:443' };
+const CLOUD = { name: 'gpt-oss:120b-cloud', size: 384, capabilities: ['completion'], ...REMOTE };
+
+/** Answers as Ollama 0.30: the last pulled model is listed first (https://github.com/ollama/ollama/blob/main/docs/api.md). */
+function ollama(models: readonly (typeof QWEN)[], loaded: readonly string[]) {
+  const pages: Record<string, unknown> = {
+    '/v1/models': { data: models.map(({ name: id }) => ({ id, owned_by: 'library' })) },
+    '/': 'Ollama is running',
+    '/api/version': { version: '0.30.2' },
+    '/api/tags': { models },
+    '/api/ps': { models: loaded.map((name) => ({ name, context_length: 4096 })) },
+  };
+  return answersPages(() => pages);
+}
+
+async function startLoaded(
+  models: readonly (typeof QWEN)[],
+  loaded: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const { url, local, a, clock } = await startStill(
+    { local: { script: answers('local'), get: ollama(models, loaded) }, a: answers('a') },
+    { HOSTED_A_MODEL: 'mini', ...settings },
+  );
+  await clock.timer(30_000, 30_000);
+  return { url, engine: local, hosted: a };
+}
+
+const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,' } };
+const PICTURE = { messages: [{ role: 'user', content: [IMAGE] }] };
+
+test('a model name that the engine does not have goes to the model that it has loaded', async () => {
+  const { url, engine } = await startLoaded([NOMIC, GEMMA, QWEN], [NOMIC.name, QWEN.name]);
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  await chat(url);
+  const haiku = { ...HELLO, model: 'claude-haiku-4-5', max_tokens: 9 };
+  await startCall(`${url}/v1/messages`, haiku).answer;
+  expect(modelsAt(engine)).toEqual([QWEN.name, QWEN.name, QWEN.name]);
+});
+
+test('a model name that the engine has goes there unchanged, loaded or not', async () => {
+  const { url, engine } = await startLoaded([NOMIC, GEMMA, QWEN], [QWEN.name]);
+  await chat(url, { ...HELLO, model: GEMMA.name });
+  await chat(url, { ...HELLO, model: 'nomic-embed-text' });
+  expect(modelsAt(engine)).toEqual([GEMMA.name, 'nomic-embed-text']);
+});
+
+// ollama/ollama#336, nhaouari/obsidian-textgenerator-plugin#304.
+test('a model name in other letters goes to the model of that name, and an exact one comes first', async () => {
+  const upper = { ...QWEN, name: 'Qwen3:4B' };
+  const { url, engine } = await startLoaded([NOMIC, upper, QWEN, GEMMA], [NOMIC.name]);
+  for (const model of ['GEMMA4:12b', 'Nomic-Embed-Text', QWEN.name, upper.name])
+    await chat(url, { ...HELLO, model });
+  expect(modelsAt(engine)).toEqual([GEMMA.name, NOMIC.name, QWEN.name, upper.name]);
+});
+
+test('a model name goes to the model that answered last if none is loaded, and first to one that runs', async () => {
+  const { url, engine } = await startLoaded([CLOUD, NOMIC, QWEN, GEMMA], []);
+  await chat(url, { ...HELLO, model: 'gpt-4o' });
+  await chat(url, { ...HELLO, model: GEMMA.name });
+  await expect
+    .poll(async () => {
+      await chat(url, { ...HELLO, model: 'gpt-4o' });
+      return modelsAt(engine).at(-1);
+    })
+    .toBe(GEMMA.name);
+  expect(modelsAt(engine).slice(0, 2)).toEqual([QWEN.name, GEMMA.name]);
+});
+
+test('a request with an image goes to a model that takes images', async () => {
+  const { url, engine } = await startLoaded([NOMIC, QWEN, GEMMA], [QWEN.name]);
+  await chat(url, { ...PICTURE, model: 'gpt-4o' });
+  expect(modelsAt(engine)).toEqual([GEMMA.name]);
+});
+
+test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
+  'an engine that has only embedders and rerankers gets no chat that does not name one',
+  async (models) => {
+    const { url, engine } = await startLoaded(models, [NOMIC.name]);
+    const answer = await chat(url, { ...HELLO, model: 'gpt-4o' });
+    expectServed(answer, 'hosted_a', 'local=model_mismatch');
+    expect(modelsAt(engine)).toEqual([]);
+  },
+);
+
+test('an engine that has only embedders and rerankers still gets embeddings', async () => {
+  const { url, engine } = await startLoaded([NOMIC, RERANKER], []);
+  await startCall(`${url}/v1/embeddings`, { model: NOMIC.name, input: 'hi' }).answer;
+  expect(modelsAt(engine)).toEqual([NOMIC.name]);
+});
+
+const ALIASES = {
+  MODEL_ALIASES: `claude-*haiku*=${QWEN.name},claude-*=${GEMMA.name},claude-x=mini,gpt-*=${GEMMA.name}`,
+};
+
+test('an alias with a star stands for each name that it matches: exact names first, then the longest', async () => {
+  const { url, engine, hosted } = await startLoaded([NOMIC, GEMMA, QWEN], [QWEN.name], ALIASES);
+  for (const model of ['claude-haiku-4-5-20251001', 'claude-opus-4-6', 'claude-x', 'gpt-4o'])
+    await chat(url, { ...HELLO, model });
+  expect(modelsAt(engine)).toEqual([QWEN.name, GEMMA.name, GEMMA.name]);
+  expect(modelsAt(hosted)).toEqual(['mini']);
 });

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import { chatStream, expectServed, textOf } from '../support/client.ts';
-import { answers, error, type Script } from '../support/upstream.ts';
+import { chat, chatStream, expectServed, textOf } from '../support/client.ts';
+import { answers, error, json, type Script } from '../support/upstream.ts';
 import { startOnly, startStill } from '../support/scene.ts';
+import { nextPause, pollUntil } from '../support/polling.ts';
+import { worded, wordOf } from '../support/words.ts';
+import { counted } from '../support/report.ts';
 
 const busyFor = (retryAfter: string): Script =>
   error(429, 'slow down', null, { 'retry-after': retryAfter });
@@ -68,4 +71,77 @@ test('a request does not wait out a short Retry-After for a quota, because money
   const { gateway, a } = await startStill({ a: [spent, answers('never')], b: answers('from b') });
   expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=quota' });
   expect(a.calls).toHaveLength(1);
+});
+
+/** Answers with which a machine that is starting puts one off. */
+const STARTING: readonly (readonly [says: string, Script])[] = [
+  ['502', error(502)],
+  ['503', error(503)],
+  ['503 with Retry-After', error(503, 'no', null, { 'retry-after': '1' })],
+  ['504', error(504)],
+  ['503 that says loading', json(503, { error: { message: 'Loading model', code: 503 } })],
+  ['429 that says busy', error(429, 'server busy')],
+];
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+test.each(STARTING)(
+  'an ondemand that is starting (%s) is polled until it serves, without a fallback reason',
+  async (_says, script) => {
+    const { gateway, ondemand, clock } = await startStill({
+      ondemand: [script, script, script, answers('awake')],
+    });
+    const answer = chatStream(gateway.url);
+    await pollUntil(answer, clock);
+    expectServed(await answer, 'ondemand');
+    expect(textOf((await answer).text)).toBe('awake');
+    expect(ondemand.calls).toHaveLength(4);
+    const [first, ...others] = ondemand.calls;
+    for (const call of others) expect(call.body).toEqual(first?.body);
+    expect(await counted(gateway, 'ondemand')).toEqual({ fails: 0, successes: 1 });
+  },
+);
+
+test.each(STARTING)(
+  'an ondemand that is starting (%s) for its whole timeout is a 504',
+  async (_says, script) => {
+    const { gateway, ondemand, clock } = await startStill(
+      { ondemand: script },
+      { ONDEMAND_TIMEOUT_MS: '32500', KEEP_ALIVE_MS: '0' },
+    );
+    const answer = chat(gateway.url);
+    const pauses = await pollUntil(answer, clock);
+    const last = ['ondemand', 'timeout (no answer in time)'] as const;
+    expect(wordOf(await answer)).toEqual(worded({ status: 504, code: 'upstream_timeout', last }));
+    // The last poll comes just before the end.
+    expect(sum(pauses)).toBe(31_750);
+    expect(ondemand.calls).toHaveLength(pauses.length + 1);
+    // One request, however often it was polled.
+    const { status, requests } = gateway.host.snapshot();
+    expect(status.stats.perUpstream['ondemand']).toMatchObject({ requests: 1, fails: 1 });
+    expect(requests[0]).toMatchObject({ attemptCount: 1, attempts: [{ polls: pauses.length }] });
+    expect(await counted(gateway, 'ondemand')).toEqual({ fails: 1, successes: 0 });
+  },
+);
+
+test('an ondemand that refuses after its start is left for that reason', async () => {
+  const { gateway, clock } = await startStill({ ondemand: [error(503), error(401)] });
+  const answer = chat(gateway.url);
+  await pollUntil(answer, clock);
+  const last = ['ondemand', 'credentials (HTTP 401)'] as const;
+  expect(wordOf(await answer)).toEqual(worded({ status: 502, code: 'upstream_credentials', last }));
+});
+
+test('an ondemand that refuses connections once it was reached has scaled down, and is polled until it is back', async () => {
+  const { gateway, ondemand, clock } = await startStill({ ondemand: answers('here') });
+  await chatStream(gateway.url);
+  await ondemand.close();
+  const answer = chatStream(gateway.url);
+  const pause = await nextPause(clock);
+  expect(gateway.host.snapshot().status.ondemand_warmup).toBe('warming');
+  await ondemand.reopen();
+  clock.advance(pause);
+  await pollUntil(answer, clock);
+  expectServed(await answer, 'ondemand');
+  expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
 });

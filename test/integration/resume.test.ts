@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chatStream, startChat, type Answer } from '../support/client.ts';
+import { type Answer, chatStream, HELLO, startChat } from '../support/client.ts';
 import {
   askedOf,
   begun,
@@ -7,13 +7,16 @@ import {
   missing,
   ONE_WHOLE,
   startHandover,
+  startListed,
   told,
   WORDS,
 } from '../support/handover.ts';
-import { inFlight } from '../support/report.ts';
-import { heard } from '../support/resume.ts';
+import { counted, inFlight, turns } from '../support/report.ts';
+import { chunkOf, heard } from '../support/resume.ts';
 import { STREAM } from '../support/scene.ts';
-import { cut, sse, stall, type Script } from '../support/upstream.ts';
+import { cut, half, hang, headOnly, type Script, sse, stall } from '../support/upstream.ts';
+import { endedInError } from '../support/protocols.ts';
+import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 
 const ERROR = 'data: {"error":{"message":"no"}}\n\n';
 
@@ -91,3 +94,156 @@ test('comments of a continuation are passed on, and its usage once', async () =>
   expect(heard(text).usages).toEqual([all]);
   expect(heard(text).ids).toEqual(new Set(['a']));
 });
+
+const BEGUN = begun('a', 4);
+const SAME = { temperature: 0 };
+const NO_PREFILL = { HOSTED_A_PREFILL: 'none', HOSTED_B_PREFILL: 'none', HOSTED_C_PREFILL: 'none' };
+
+const startAnew = (...scripts: readonly Script[]) => startHandover(scripts, NO_PREFILL);
+
+test.each([
+  ['temperature 0', { temperature: 0 }],
+  ['a seed', { seed: 7 }],
+])(
+  'a request with %s is sent again, as it was, and only what is new is passed on',
+  async (_name, more) => {
+    const { a, b, gateway } = await startAnew(cut(...BEGUN), sse(...told('b')));
+    const answer = await chatStream(gateway.url, more);
+    expect(heard(answer.text)).toMatchObject(ONE_WHOLE);
+    expect(answer.text.match(/^: .*$/gm)).toEqual([': carried on by hosted_b']);
+    expect((await b.call(1)).body).toEqual((await a.call(1)).body);
+  },
+);
+
+test('a request that is not deterministic is not sent again, as the next answer might be any other', async () => {
+  const { b, gateway } = await startAnew(cut(...BEGUN), sse(...told('b')));
+  const answer = await chatStream(gateway.url, { temperature: 0.1 });
+  expect(endedInError(answer.text).before).toBe(BEGUN.join(''));
+  expect(b.calls).toHaveLength(0);
+});
+
+test('an answer given again that differs is not relayed, and the next upstream is asked', async () => {
+  const other = stall(...told('b', ['The ', 'slow ', 'brown ', 'fox ']).slice(0, -1));
+  const { b, gateway } = await startAnew(cut(...BEGUN), other, sse(...told('c')));
+  expect(heard((await chatStream(gateway.url, SAME)).text)).toMatchObject(ONE_WHOLE);
+  await b.gone(1);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
+  expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
+  expect(inFlight(gateway)).toBe(0);
+});
+
+test('a third answer is compared with all that the caller has from the first two', async () => {
+  const { gateway } = await startAnew(
+    cut(...BEGUN),
+    cut(...begun('b', 6)),
+    sse(...told('c', [...WORDS.slice(0, 5), 'leaps ', 'over.'])),
+  );
+  const { text } = await chatStream(gateway.url, SAME);
+  expect(heard(endedInError(text).before).content).toBe(WORDS.slice(0, 6).join(''));
+});
+
+const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });
+
+test('reasoning before the text of an answer given again is compared and not sent twice', async () => {
+  const { gateway } = await startAnew(
+    cut(THOUGHT, ...BEGUN),
+    sse(
+      chunkOf('b', { role: 'assistant', reasoning_content: 'a fox' }),
+      chunkOf('b', { reasoning_content: ', then' }),
+      ...told('b'),
+    ),
+  );
+  const { text } = await chatStream(gateway.url, SAME);
+  expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then' });
+});
+
+// Answers that break off in a thought or in a call of a tool.
+
+const startWith = (first: Script, second: Script, owner: string) =>
+  startListed([first, second], { same: owner });
+
+const thinks = (id: string, ...pieces: readonly string[]) =>
+  pieces.map((piece) => chunkOf(id, { reasoning_content: piece }));
+const piece = (id: string, call: object, callId?: string) =>
+  chunkOf(id, { tool_calls: [{ index: 0, id: callId, type: 'function', function: call }] });
+/** Two words, and a call whose arguments come in pieces. */
+const calls = (id: string, ...parts: readonly string[]) => [
+  ...begun(id, 2),
+  piece(id, { name: 'look', arguments: '' }, `call_${id}`),
+  ...parts.map((part) => piece(id, { arguments: part })),
+];
+const CALLED = [
+  ...calls('b', '{"place', '": "over', ' there"}'),
+  chunkOf('b', {}, 'tool_calls'),
+  'data: [DONE]\n\n',
+];
+
+const ROLE = chunkOf('a', { role: 'assistant', content: null });
+
+const THINKING = [ROLE, ...thinks('a', 'a fox', ', then')];
+const REST = [...thinks('b', ' a dog'), ...told('b').slice(1)];
+
+test('reasoning is continued by llama.cpp, which gets it as it was sent', async () => {
+  const { b, gateway } = await startWith(cut(...THINKING), sse(...REST), 'llamacpp');
+  const { text } = await chatStream(gateway.url, { max_tokens: 50 });
+  expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then a dog' });
+  const { messages, max_tokens: limit } = (await b.call(1)).json;
+  const begunSoFar = { role: 'assistant', content: '', reasoning_content: 'a fox, then' };
+  expect((messages as object[]).at(-1)).toEqual(begunSoFar);
+  // Two pieces, and the tag before them with its line break.
+  expect(limit).toBe(46);
+});
+
+test('reasoning is not continued by other engines, which would begin it again', async () => {
+  const { b, gateway } = await startWith(cut(...THINKING), sse(...REST), 'vllm');
+  const { text } = await chatStream(gateway.url);
+  expect(endedInError(text).before).toBe(THINKING.join(''));
+  expect(b.calls).toHaveLength(0);
+});
+
+test('a tool call that was begun is not continued, and no upstream is asked', async () => {
+  const first = calls('a', '{"place');
+  const { b, gateway } = await startWith(cut(...first), sse(...CALLED), 'llamacpp');
+  const { text } = await chatStream(gateway.url);
+  expect(endedInError(text).before).toBe(first.join(''));
+  expect(b.calls).toHaveLength(0);
+});
+
+/** Its connection stays open: only the gateway can end it. */
+const BROKEN = stall(...begun('a', 3), ERROR);
+
+test.each<[phase: string, second: Script, more: object, seen: string]>([
+  ['before the head', hang, {}, 'brown'],
+  ['between head and content', headOnly, {}, 'brown'],
+  ['in half an answer', half('{"choices":['), {}, 'brown'],
+  ['while it is going on', stall(chunkOf('b', { content: 'fox ' })), {}, 'fox'],
+  ['while it repeats', stall(...begun('b', 2)), { temperature: 0 }, 'carried on'],
+])(
+  'a caller that leaves a continuation %s aborts both upstream calls at once, and no other upstream is called',
+  async (_phase, second, more, seen) => {
+    const kind = 'temperature' in more ? 'none' : 'last-message';
+    const { a, b, c, gateway } = await startHandover([BROKEN, second, goesOn('c')], {
+      HOSTED_B_PREFILL: kind,
+      HOSTED_C_PREFILL: kind,
+    });
+    b.script = second;
+    let tries = 0;
+    const took = await fastest(async () => {
+      tries += 1;
+      a.script = BROKEN;
+      const pending = startChat(gateway.url, { ...HELLO, ...more, stream: true });
+      const [broken, call] = [await a.call(tries), await b.call(tries)];
+      await pending.received(seen);
+      await turns(gateway);
+      pending.leave();
+      return millisecondsUntil(Promise.all([broken.gone, call.gone]));
+    });
+    expect(took).toBeLessThan(AT_ONCE_MS);
+    await turns(gateway);
+    expect(inFlight(gateway)).toBe(0);
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: tries, successes: 0 });
+    expect(await counted(gateway, 'hosted_b')).toEqual({ fails: 0, successes: 0 });
+    expect(c.calls).toHaveLength(0);
+    expect(gateway.host.snapshot().requests[0]?.state).toBe('cancelled');
+  },
+);

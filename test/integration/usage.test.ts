@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createLog } from '../../main/platform/log.ts';
-import { chat, HELLO, startCall } from '../support/client.ts';
+import { chat, chatStream, HELLO, startCall } from '../support/client.ts';
 import { startIn } from '../support/gateway.ts';
 import { readExposition } from '../support/exposition.ts';
-import { bearer, send } from '../support/http.ts';
+import { bearer, postJson, send } from '../support/http.ts';
 import {
   chunk,
   completion,
@@ -19,6 +19,9 @@ import {
 } from '../support/upstream.ts';
 import { history, usageChunk, usageOf } from '../support/usage.ts';
 import { startBefore } from '../support/scene.ts';
+import type { Tokens } from '#shared/usage.ts';
+import { eventsOf, settingsFor, STREAM_PROTOCOLS } from '../support/protocols.ts';
+import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 
 const STREAM = { ...HELLO, model: 'm', stream: true };
 
@@ -146,4 +149,100 @@ test('each request is one line of the log with its times and tokens', async () =
       /^\S+ info {2}request id=\S+ endpoint=\S+ model=m stream=true key="key 1" state=done upstream=hosted_a status=200 fallbackReason=none firstContentMs=\d+ ms=\d+ inputTokens=7 outputTokens=2 tokensEstimated=false\n$/,
     ),
   ]);
+});
+
+const TOLD: Tokens = { input: 11, output: 5, cached: 4, estimated: false };
+
+const CHAT_USAGE = usageOf(11, 5, 4);
+const RESPONSE_USAGE = {
+  input_tokens: 11,
+  output_tokens: 5,
+  input_tokens_details: { cached_tokens: 4 },
+};
+/** Anthropic leaves what was cached out of the input. */
+const MESSAGE_USAGE = { input_tokens: 7, cache_read_input_tokens: 4, output_tokens: 5 };
+
+const HI = [{ role: 'user', content: 'hi' }];
+const data = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
+
+/** Puts what a protocol tells of its usage into the events of a whole stream. */
+const TELLS: Readonly<Record<string, (events: readonly string[]) => readonly string[]>> = {
+  responses: (events) =>
+    events.map((event) =>
+      event.replace('"status":"completed"', `$&,"usage":${JSON.stringify(RESPONSE_USAGE)}`),
+    ),
+  // All but the output at the beginning.
+  messages: (events) =>
+    events.map((event) =>
+      event
+        .replace(
+          '"input_tokens":1,"output_tokens":2',
+          '"input_tokens":7,"cache_read_input_tokens":4',
+        )
+        .replace('"output_tokens":2', '"output_tokens":5'),
+    ),
+};
+const inChat = (events: readonly string[]) =>
+  events.toSpliced(-1, 0, data({ choices: [], usage: CHAT_USAGE }));
+
+const USAGES: Readonly<Record<string, object>> = {
+  responses: RESPONSE_USAGE,
+  messages: MESSAGE_USAGE,
+};
+
+const DIALECTS = [...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS].map((protocol) => ({
+  ...protocol,
+  settings: settingsFor(protocol),
+  events: (TELLS[protocol.name] ?? inChat)(eventsOf(protocol)),
+  answer: { ...(protocol.whole as object), usage: USAGES[protocol.name] ?? CHAT_USAGE },
+}));
+
+const speaks =
+  ({ events, answer }: (typeof DIALECTS)[number]): Script =>
+  (call) =>
+    (call.json['stream'] === true ? sse(...events) : json(200, answer))(call);
+
+const WAYS = DIALECTS.flatMap((dialect) =>
+  [true, false].map((stream) => ({
+    ...dialect,
+    title: `${dialect.name}, ${stream ? 'streamed' : 'whole'}`,
+    stream,
+  })),
+);
+
+test.for(WAYS)('the usage of $title is counted once', async (way) => {
+  const { gateway } = await startBefore({ a: speaks(way) }, way.settings);
+  const body = { ...way.body, stream: way.stream };
+  expect((await postJson(gateway.url + way.path, body)).status).toBe(200);
+  const [row] = gateway.host.snapshot().requests;
+  expect(row?.tokens).toEqual(TOLD);
+  expect(row?.attempts.map(({ tokens }) => tokens)).toEqual([TOLD]);
+});
+
+test('a stream whose upstream tells of its prompt alone counts its events as output', async () => {
+  const usage = data({ choices: [], usage: { prompt_tokens: 11 } });
+  const { gateway } = await startBefore({
+    a: sse(ROLE, chunk({ content: 'hi' }), STOP, usage, DONE),
+  });
+  await chatStream(gateway.url);
+  const [row] = gateway.host.snapshot().requests;
+  expect(row?.tokens).toEqual({ input: 11, output: 4, cached: 0, estimated: true });
+});
+
+const VECTORS = { model: 'm', data: [{ index: 0, embedding: [0.25] }] };
+const SCORES = { model: 'm', results: [{ index: 0, relevance_score: 0.5 }] };
+const INPUT = { prompt_tokens: 11, total_tokens: 11 };
+const INPUT_ONLY = { ...TOLD, output: 0, cached: 0 };
+
+test.for<readonly [name: string, body: object, whole: object, tokens: Tokens | null]>([
+  ['embeddings', { input: 'a' }, { ...VECTORS, usage: INPUT }, INPUT_ONLY],
+  ['rerank', { query: 'q', documents: ['a'] }, { ...SCORES, usage: INPUT }, INPUT_ONLY],
+  // The request in bytes by four.
+  ['embeddings', { input: 'a' }, VECTORS, { ...INPUT_ONLY, input: 7, estimated: true }],
+  ['messages/count_tokens', { messages: HI }, { input_tokens: 11 }, null],
+])('the usage of an answer of %s to %j is counted from %j', async ([name, body, whole, tokens]) => {
+  const { gateway } = await startBefore({ a: json(200, whole) });
+  await postJson(`${gateway.url}/v1/${name}`, { model: 'm', ...body });
+  const [row] = gateway.host.snapshot().requests;
+  expect([row?.status, row?.tokens]).toEqual([200, tokens]);
 });
