@@ -6,7 +6,7 @@ import { createSentBytes } from '../../main/gateway/chat/relay.ts';
 import {
   createAnswerReader,
   createErrorReader,
-  createSniffingReader,
+  readerFor,
 } from '../../main/gateway/upstream/body-readers.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
 import { createBodyBudget } from '../../main/platform/http/bodies.ts';
@@ -63,10 +63,7 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   ],
   ['an answer', () => ofReader(createAnswerReader(PLAN))],
   ['an error', () => ofReader(createErrorReader())],
-  [
-    'an answer of blanks',
-    () => ofReader(createSniffingReader({ json: createErrorReader, events: createErrorReader })),
-  ],
+  ['an answer of blanks', () => ofReader(readerFor({ ...PLAN, mode: 'relay' }, {}))],
   [
     'a parked answer',
     () => {

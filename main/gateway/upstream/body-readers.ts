@@ -95,27 +95,23 @@ export interface ReadPlan {
 /** The reader of an answer's body. */
 export function readerFor(plan: ReadPlan, headers: ResponseHeaders): BodyReader {
   const { format, mode } = plan;
-  const isRelayed = mode === 'rest' || mode === 'relay';
   const { stream, takesBytes } = format;
   if (takesBytes === true && !isJson(headers)) return createBytesReader();
   const json = () => createAnswerReader(plan);
   if (stream === null) return json();
-  const events = () =>
-    isRelayed
-      ? createStreamReader(stream, plan)
-      : createAssemblingReader(stream, stream.createAssembly(), plan);
   // Some engines label their streams as JSON, some a whole answer as a stream.
-  return createSniffingReader({ json, events });
+  return createSniffingReader(json, () =>
+    mode === 'rest' || mode === 'relay'
+      ? createStreamReader(stream, plan)
+      : createAssemblingReader(stream, stream.createAssembly(), plan),
+  );
 }
 
 /** More leading white space than this begins neither an answer nor a stream. */
 const MAX_BLANK_BYTES = 64 * 1024;
 
 /** Chooses the reader by the first byte after white space: a brace or bracket begins JSON, anything else events. */
-export function createSniffingReader(readers: {
-  readonly json: () => BodyReader;
-  readonly events: () => BodyReader;
-}): BodyReader {
+function createSniffingReader(json: () => BodyReader, events: () => BodyReader): BodyReader {
   let chosen: BodyReader | null = null;
   const blanks = new ByteBuffer();
   return {
@@ -124,7 +120,7 @@ export function createSniffingReader(readers: {
       const first = chunk.find((byte) => byte > 0x20);
       blanks.add(chunk);
       if (first !== undefined) {
-        chosen = first === 0x7b || first === 0x5b ? readers.json() : readers.events();
+        chosen = first === 0x7b || first === 0x5b ? json() : events();
         return chosen.push(blanks.take());
       }
       if (blanks.length <= MAX_BLANK_BYTES) return MORE;
