@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { HttpError } from '../../platform/http/responses.ts';
 import { isHeavyJson, isObject, parseExactJson, parseJson } from '../../platform/json.ts';
-import { repairedAnswer } from './chat/repair.ts';
+import { ChunkRepair } from './chat/repair.ts';
 import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
 import type { BegunBlocks } from './messages/events.ts';
 import type { ItemMemory } from './responses/history.ts';
@@ -128,8 +128,9 @@ export function createAnswerTranslator(
       const parsed = parseJson(completion.toString('utf8'));
       // Its syntax was checked as it arrived, so it is too heavy to be parsed.
       if (parsed === undefined) return { kind: 'bad', detail: TOO_MANY_VALUES };
+      const chunk = isObject(parsed) ? new ChunkRepair().take(parsed) : parsed;
       const answer = new AnswerEvents(translation, exchange, null);
-      answer.add(isObject(parsed) ? repairedAnswer(parsed) : parsed);
+      answer.add(chunk);
       answer.end();
       if (answer.ended !== 'complete')
         return { kind: 'bad', detail: 'an answer that cannot be translated' };
@@ -194,7 +195,7 @@ class AnswerEvents {
     this.#steps = stepsOf({ exchange, told: this.#told, emit, refuse, blocks });
   }
 
-  /** @param value a parsed chunk, or a whole completion */
+  /** @param value a parsed chunk */
   add(value: unknown): void {
     if (this.ended !== 'no') return;
     const part = readChatAnswer(value);

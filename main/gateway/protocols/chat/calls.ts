@@ -202,12 +202,8 @@ export interface PartialCall {
   isClosed: boolean;
 }
 
-/**
- * The calls of an answer that was repaired: their pieces are numbered, and the first has the id and the name.
- *
- * @param refuse called with what is wrong if it has none
- */
-export function createPartialCalls(refuse: (problem: string) => void) {
+/** The calls of an answer that was repaired: their pieces are numbered, and the first has the id and the name. */
+export function createPartialCalls() {
   const calls = new Map<unknown, PartialCall>();
   return {
     /** `added`: what the piece adds to the arguments. */
@@ -216,7 +212,6 @@ export function createPartialCalls(refuse: (problem: string) => void) {
       const progress = known?.progress ?? createJsonProgress();
       const call = known ?? { id, name, arguments: new TextBuilder(), progress, isClosed: false };
       calls.set(index, call);
-      if (call.name === '') refuse('The upstream called a tool without its name.');
       // Whitespace may follow the end of a JSON text.
       const added = call.isClosed ? '' : json;
       call.arguments.add(added);

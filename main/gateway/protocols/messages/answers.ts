@@ -28,7 +28,7 @@ const NO_ARGUMENTS = 'The upstream called a tool with arguments that are not a J
  */
 export class MessageSteps implements AnswerSteps {
   readonly #answer: BegunAnswer;
-  readonly #calls: ReturnType<typeof createPartialCalls>;
+  readonly #calls = createPartialCalls();
   /** Calls that began while the open one was incomplete. */
   readonly #waiting = new Set<PartialCall>();
   #open: Open | null = null;
@@ -37,7 +37,6 @@ export class MessageSteps implements AnswerSteps {
 
   constructor(answer: BegunAnswer) {
     this.#answer = answer;
-    this.#calls = createPartialCalls(answer.refuse);
     this.#index = answer.blocks?.next ?? 0;
   }
 

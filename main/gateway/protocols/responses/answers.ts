@@ -139,7 +139,7 @@ export class ResponseSteps implements AnswerSteps {
   /** Without `store`, clients send reasoning back only if it came with this field. It is not really encrypted. */
   readonly #encrypted: object;
   readonly #items: OutputItem[] = [];
-  readonly #calls: ReturnType<typeof createPartialCalls>;
+  readonly #calls = createPartialCalls();
   /** In order of their places. */
   readonly #openCalls = new Map<PartialCall, OpenCall>();
   #item: OpenItem | null = null;
@@ -151,7 +151,6 @@ export class ResponseSteps implements AnswerSteps {
     const { request } = answer.exchange;
     const isAsked = listOf(memberOf(request, 'include')).includes('reasoning.encrypted_content');
     this.#answer = answer;
-    this.#calls = createPartialCalls(answer.refuse);
     this.#encrypted = isAsked ? { encrypted_content: NOT_ENCRYPTED } : {};
   }
 

@@ -4,7 +4,7 @@ import { type Finish, brokenOff, endOf } from '../chat/content.ts';
 import { type TokenCounts, tokenCounts } from '../usage.ts';
 import { errorIn, type UpstreamError } from '../upstream-error.ts';
 
-/** A part of a chunk or of a whole completion; one chunk yields its parts in this order. */
+/** A part of a chunk, which yields its parts in this order. */
 export type AnswerDelta =
   | { readonly kind: 'reasoning' | 'text' | 'refusal'; readonly text: string }
   | { readonly kind: 'call'; readonly call: CallPiece }
@@ -34,7 +34,7 @@ interface AnswerPart extends AnswerState {
   readonly deltas: readonly AnswerDelta[];
 }
 
-/** Reads a chunk (`choices[0].delta`) or a whole completion (`choices[0].message`). A text is the reason to fail it. */
+/** Reads a chunk that was put right. A text is the reason to fail the answer. */
 export function readChatAnswer(value: unknown): AnswerPart | string {
   if (!isObject(value)) return 'The upstream did not send a JSON object.';
   if (isTooDeep(value)) return 'The upstream nested its answer too deeply.';
@@ -45,7 +45,7 @@ export function readChatAnswer(value: unknown): AnswerPart | string {
   );
   const finish = endOf(memberOf(choice, 'finish_reason'));
   if (finish === 'broken') return brokenOff(choice);
-  const said = memberOf(choice, 'delta') ?? memberOf(choice, 'message');
+  const said = memberOf(choice, 'delta');
   const model = value['model'];
   return {
     deltas: isObject(said) ? deltasOf(said) : [],
@@ -81,9 +81,7 @@ const messageOf = ({ message }: UpstreamError): string =>
 function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
   const deltas: AnswerDelta[] = [];
   const add = (kind: 'reasoning' | 'text' | 'refusal', text: unknown) => {
-    // Cloudflare sends a lone digit as a number (decolua/9router#1645).
-    const words = typeof text === 'number' ? String(text) : text;
-    if (typeof words === 'string' && words !== '') deltas.push({ kind, text: words });
+    if (typeof text === 'string' && text !== '') deltas.push({ kind, text });
   };
   // Some engines send the same text under both names.
   add('reasoning', said['reasoning_content'] || said['reasoning'] || said['reasoning_text']);
@@ -99,11 +97,8 @@ function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
     if (citation !== null) deltas.push({ kind: 'citation', citation });
   }
   add('refusal', said['refusal']);
-  for (const [index, call] of callsIn(said['tool_calls']).entries()) {
-    const piece = callPieceOf(call);
-    // Those of a whole answer have no index.
-    deltas.push({ kind: 'call', call: { ...piece, index: piece.index ?? index } });
-  }
+  for (const call of callsIn(said['tool_calls']))
+    deltas.push({ kind: 'call', call: callPieceOf(call) });
   return deltas;
 }
 
