@@ -153,7 +153,7 @@ export function createCallOrder() {
       const placed = { place: call.place, id: call.id, isFirst: !call.isTold, text: call.early };
       call.isTold = true;
       call.early = '';
-      call.hasArguments ||= placed.text !== '';
+      call.hasArguments ||= placed.text.trim() !== '';
       return placed;
     },
     /** At the end of the answer the places of calls without arguments; a text if it is broken. */

@@ -270,11 +270,7 @@ export class ResponseSteps implements AnswerSteps {
   #closeCall(open: OpenCall, status: Status): void {
     open.call.isClosed = true;
     this.#openCalls.delete(open.call);
-    const told = open.call.arguments.text();
-    // Clients parse the arguments, and engines send none for a call without any.
-    const missing = status === 'completed' && told.trim() === '' ? '{}' : '';
-    if (missing !== '') this.#send('function_call_arguments.delta', open, { delta: missing });
-    const json = told + missing;
+    const json = open.call.arguments.text();
     const done = { name: open.function.name, arguments: json };
     this.#send('function_call_arguments.done', open, done);
     this.#done(open, callItem(open, json, status));
