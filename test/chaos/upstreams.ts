@@ -69,7 +69,6 @@ export async function startUpstreams(clock: Clock, gateways: number) {
   return {
     urls,
     callsOf: (n: number): readonly PlayedCall[] => calls.get(n) ?? [],
-    forget: () => calls.clear(),
     /** Responses that have not ended and whose connections are open. */
     open: () => open.size,
     async close() {

@@ -8,15 +8,12 @@ import { startBefore } from '../support/scene.ts';
 /** A gateway that calls an engine of its own machine by its address, without the agent. */
 async function startDirect() {
   const engine = await startScripted('ollama', ['small']);
-  const { gateway } = await startBefore(
-    { a: answers('from the hosted one') },
-    {
-      AGENT: 'true',
-      AGENT_PORTS: '0',
-      ENGINE_URL: engine.url,
-      LOCAL_ENGINE_URL: engine.url.replace('127.0.0.1', 'localhost'),
-    },
-  );
+  const urls = {
+    ENGINE_URL: engine.url,
+    LOCAL_ENGINE_URL: engine.url.replace('127.0.0.1', 'localhost'),
+  };
+  const settings = { AGENT: 'true', AGENT_PORTS: '0', ...urls };
+  const { gateway } = await startBefore({ a: answers('from the hosted one') }, settings);
   const { url, post, agent } = gateway;
   const order = (path: string, json: unknown) => post(`agent/${path}`, json);
   return { url, engine, order, view: agent };

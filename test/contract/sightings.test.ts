@@ -26,7 +26,6 @@ const failed = (by: 'check' | 'request', reason: string) => ({ kind: 'failed', b
 /** An upstream that answers its list of models, and chats. */
 const well = (script: Script = answers('hello')) => ({ script, get: lists('m') });
 
-const chatsOf = (upstream: Upstream) => upstream.calls.length;
 const listsAskedOf = ({ gets }: Upstream) => gets.filter(({ path }) => path === '/models').length;
 
 test('an upstream that was never called is untested, and gets no request while nobody watches', async () => {
@@ -49,7 +48,7 @@ test('an unasked upstream is seen to answer by its list of models, every 30 s, a
       return listsAskedOf(up);
     })
     .toBeGreaterThan(2);
-  expect(chatsOf(up)).toBe(0);
+  expect(up.calls).toHaveLength(0);
 });
 
 test('an unasked upstream with a refused key or a dead port fails, and a web page shows nothing', async () => {
@@ -146,7 +145,7 @@ test('an engine that a test finds busy is skipped for two seconds and then count
   const local = () => gateway.host.snapshot().judgement.conditions.local.kind;
   expect(local()).toBe('skipped');
   expect(await chat(gateway.url)).toMatchObject({ upstream: 'hosted_a' });
-  expect(chatsOf(up)).toBe(1);
+  expect(up.calls).toHaveLength(1);
   clock.advance(2001);
   expect(local()).toBe('closed');
 });

@@ -9,6 +9,7 @@ import { answers, cut, error, REFUSED_URL, ROLE } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 import { startControlled } from '../support/control.ts';
 
+const REMOTES = ['HOSTED_A', 'HOSTED_B', 'HOSTED_C', 'ONDEMAND'];
 const NOWHERE = 'http://127.0.0.1:9';
 
 test('the status report has every field with its default when nothing is configured', async () => {
@@ -25,16 +26,13 @@ test('the status report has every field with its default when nothing is configu
     ondemand_warmup_detail: { state: 'idle', lastWarmupAt: null },
   });
   expect(report.local.health).toBe('unavailable');
-  expect(
-    report.upstreams.map(({ id, baseUrl, chatPath, timeoutMs, hasKey, healthy }) => {
-      return [id, baseUrl, chatPath, timeoutMs, hasKey, healthy];
-    }),
-  ).toEqual([
-    ['local', null, '/v1/chat/completions', 60000, false, false],
-    ['hosted_a', null, '/chat/completions', 30000, false, false],
-    ['hosted_b', null, '/chat/completions', 30000, false, false],
-    ['hosted_c', null, '/chat/completions', 30000, false, false],
-    ['ondemand', null, '/v1/chat/completions', 120000, false, false],
+  const nothing = { baseUrl: null, hasKey: false, healthy: false };
+  expect(report.upstreams).toMatchObject([
+    { id: 'local', ...nothing, chatPath: '/v1/chat/completions', timeoutMs: 60000 },
+    { id: 'hosted_a', ...nothing, chatPath: '/chat/completions', timeoutMs: 30000 },
+    { id: 'hosted_b', ...nothing, chatPath: '/chat/completions', timeoutMs: 30000 },
+    { id: 'hosted_c', ...nothing, chatPath: '/chat/completions', timeoutMs: 30000 },
+    { id: 'ondemand', ...nothing, chatPath: '/v1/chat/completions', timeoutMs: 120000 },
   ]);
   expect(report.config.order).toEqual(UPSTREAM_IDS);
   expect(report.config.models).toEqual(Object.fromEntries(UPSTREAM_IDS.map((id) => [id, null])));
@@ -49,7 +47,7 @@ test('the status report has every field with its default when nothing is configu
 });
 
 test('the status report has every value as it was set when everything is configured', async () => {
-  const remotes = ['HOSTED_A', 'HOSTED_B', 'HOSTED_C', 'ONDEMAND'].flatMap((name) => [
+  const remotes = REMOTES.flatMap((name) => [
     [`${name}_BASE_URL`, `${NOWHERE}/v1/`],
     [`${name}_API_KEY`, `sk-${name}-0123456789abcdef`],
     [`${name}_MODEL`, `model of ${name}`],
@@ -65,19 +63,11 @@ test('the status report has every value as it was set when everything is configu
   const report = await gateway.status();
   expect([report.ok, report.local.health]).toEqual([true, 'ok']);
   expect(report.upstreams.every(({ healthy }) => healthy)).toBe(true);
-  expect(report.upstreams.slice(1).map((each) => [each.label, each.model, each.baseUrl])).toEqual([
-    ['label of HOSTED_A', 'model of HOSTED_A', `${NOWHERE}/v1`],
-    ['label of HOSTED_B', 'model of HOSTED_B', `${NOWHERE}/v1`],
-    ['label of HOSTED_C', 'model of HOSTED_C', `${NOWHERE}/v1`],
-    ['label of ONDEMAND', 'model of ONDEMAND', `${NOWHERE}/v1`],
-  ]);
-  expect(report.config.timeouts).toEqual({
-    local: 4321,
-    hosted_a: 1234,
-    hosted_b: 1234,
-    hosted_c: 1234,
-    ondemand: 1234,
-  });
+  expect(report.upstreams.slice(1).map((each) => [each.label, each.model, each.baseUrl])).toEqual(
+    REMOTES.map((name) => [`label of ${name}`, `model of ${name}`, `${NOWHERE}/v1`]),
+  );
+  const timeouts = UPSTREAM_IDS.map((id) => [id, id === 'local' ? 4321 : 1234]);
+  expect(report.config.timeouts).toEqual(Object.fromEntries(timeouts));
   expect(report.stats.config.failThreshold).toBe(2);
 });
 
@@ -94,10 +84,7 @@ test('the hints name real variables: those of each upstream and of the threshold
   expect(config.env_hint['thresholds']).toContain('INGLENOOK_TTFT_THRESHOLD_MS');
   expect(upstreams.map(({ apiKeyEnv }) => apiKeyEnv)).toEqual([
     expect.stringMatching(/Authorization header .*forwarded/),
-    'INGLENOOK_HOSTED_A_API_KEY',
-    'INGLENOOK_HOSTED_B_API_KEY',
-    'INGLENOOK_HOSTED_C_API_KEY',
-    'INGLENOOK_ONDEMAND_API_KEY',
+    ...REMOTES.map((name) => `INGLENOOK_${name}_API_KEY`),
   ]);
 });
 
@@ -119,22 +106,13 @@ test('successes, failures and fallbacks are counted where they happened', async 
     hosted_c: { requests: 0, fails: 0, successes: 0 },
     ondemand: { requests: 0, fails: 0, successes: 0 },
   });
-  expect(report.circuits['local']).toMatchObject({
-    fails: 3,
-    consecutiveFails: 3,
-    lastError: expect.stringMatching(/^unreachable/),
-    lastFailAt: expect.any(String),
-    lastSuccessAt: null,
-    open: false,
-  });
-  expect(report.circuits['hosted_b']).toMatchObject({
-    successes: 2,
-    consecutiveFails: 0,
-    lastError: null,
-    lastSuccessAt: expect.any(String),
-    lastTtftMs: expect.any(Number),
-    ewmaTtft: expect.any(Number),
-  });
+  const { local, hosted_b: b } = report.circuits;
+  expect(local).toMatchObject({ fails: 3, consecutiveFails: 3, lastSuccessAt: null, open: false });
+  expect(local?.lastError).toMatch(/^unreachable/);
+  expect(local?.lastFailAt).toEqual(expect.any(String));
+  expect(b).toMatchObject({ successes: 2, consecutiveFails: 0, lastError: null });
+  const measured = { lastTtftMs: expect.any(Number), ewmaTtft: expect.any(Number) };
+  expect(b).toMatchObject({ lastSuccessAt: expect.any(String), ...measured });
 });
 
 test.each<[setting: string, header: string | null, shown: string, zero: boolean]>([
@@ -153,12 +131,8 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
     const headers: Record<string, string> =
       header === null ? {} : { 'x-gateway-force-zero': header };
     const { text } = await send(`${gateway.url}/api/v1/status`, { headers });
-    expect(statusReportSchema.parse(JSON.parse(text))).toMatchObject({
-      forceZero: setting === 'true',
-      zero,
-      gateway_forceZero_header: shown,
-      ok: !zero,
-    });
+    const told = { forceZero: setting === 'true', gateway_forceZero_header: shown };
+    expect(statusReportSchema.parse(JSON.parse(text))).toMatchObject({ ...told, zero, ok: !zero });
   },
 );
 

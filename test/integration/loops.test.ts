@@ -3,7 +3,7 @@ import { loadConfig } from '../../main/config/load.ts';
 import { chat, expectServed, HELLO } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { startGateway } from '../support/gateway.ts';
-import { OUTER_ADDRESS } from '../support/http.ts';
+import { expectError, OUTER_ADDRESS } from '../support/http.ts';
 import { answers } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
@@ -24,10 +24,8 @@ test('a request that comes back to its gateway gets a 508 there, and falls back'
 test('a gateway’s own address is refused when it is set, with the reason', async () => {
   const gateway = await startControlled({});
   const refused = await gateway.patch({ agent: { engineUrl: 'http://localhost:3001' } });
-  expect(refused.status).toBe(400);
-  expect(JSON.parse(refused.text)).toMatchObject({
-    error: { message: expect.stringContaining('agent itself'), param: 'agent.engineUrl' },
-  });
+  const message = expectError(refused, 400, 'invalid_request', 'agent.engineUrl');
+  expect(message).toContain('agent itself');
 });
 
 test('gateways may be behind each other, but not without end', async () => {
@@ -46,14 +44,10 @@ test.each(HOSTS.filter((host) => host !== undefined))(
   'a gateway’s own port on %s is refused as an upstream at the start, with the reason',
   (host) => {
     for (const name of ['LOCAL_ENGINE_URL', 'HOSTED_B_BASE_URL', 'ONDEMAND_BASE_URL']) {
-      const loaded = loadConfig(
-        { INGLENOOK_PORT: '50123', [`INGLENOOK_${name}`]: `http://${host}:50123/v1` },
-        {},
-      );
-      expect(loaded).toMatchObject({
-        kind: 'refused',
-        problems: [expect.stringMatching(new RegExp(`^INGLENOOK_${name} .*gateway itself`))],
-      });
+      const variable = `INGLENOOK_${name}`;
+      const env = { INGLENOOK_PORT: '50123', [variable]: `http://${host}:50123/v1` };
+      const problems = [expect.stringMatching(new RegExp(`^${variable} .*gateway itself`))];
+      expect(loadConfig(env, {})).toMatchObject({ kind: 'refused', problems });
     }
   },
 );

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { chat, startCall, HELLO } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
+import { expectError } from '../support/http.ts';
 import { answers, error, json, reset, type Script } from '../support/upstream.ts';
 import { worded, wordOf } from '../support/words.ts';
 import { startBefore } from '../support/scene.ts';
@@ -97,11 +98,9 @@ test.each([
 test('a model that every upstream lacks is a 404 each time, until one of them has it', async () => {
   const lacking = error(404, 'The model `m` does not exist', 'model_not_found');
   const { gateway, a } = await startBefore({ a: lacking, b: lacking });
+  const reason = 'hosted_a=model_not_found; hosted_b=model_not_found';
   for (let n = 0; n < 3; n += 1) {
-    expect(await chat(gateway.url)).toMatchObject({
-      status: 404,
-      reason: 'hosted_a=model_not_found; hosted_b=model_not_found',
-    });
+    expect(await chat(gateway.url)).toMatchObject({ status: 404, reason });
   }
   a.script = answers('it was pulled meanwhile');
   expect(await chat(gateway.url)).toMatchObject({ status: 200, upstream: 'hosted_a' });
@@ -113,41 +112,22 @@ const NOTHING_SET_UP =
 test('a request without a configured upstream gets a 503 that names each one and says what to do', async () => {
   const gateway = await startGateway({});
   const answer = await chat(gateway.url);
-  expect(answer).toMatchObject({ status: 503, upstream: 'none', reason: NOTHING_SET_UP });
-  expect(answer.headers).toMatchObject({
-    'content-type': 'application/json; charset=utf-8',
-    'x-should-retry': 'false',
-  });
+  expect(answer).toMatchObject({ upstream: 'none', reason: NOTHING_SET_UP });
+  expect(answer.headers['x-should-retry']).toBe('false');
   expect(answer.headers).not.toHaveProperty('retry-after');
-  expect(JSON.parse(answer.text)).toEqual({
-    error: {
-      message:
-        "No source is set up. Open the dashboard's Settings, or set local.baseUrl (INGLENOOK_LOCAL_ENGINE_URL) to an engine on this machine.",
-      type: 'server_error',
-      code: 'no_upstream',
-      param: null,
-    },
-    src: 'gateway',
-  });
+  expect(expectError(answer, 503, 'no_upstream')).toBe(
+    "No source is set up. Open the dashboard's Settings, or set local.baseUrl (INGLENOOK_LOCAL_ENGINE_URL) to an engine on this machine.",
+  );
 });
 
 test('a request without a permitted upstream gets a 503 that names each one', async () => {
   const never = answers('never');
   const { url, a, ondemand } = await startBefore({ a: never, ondemand: never });
   const answer = await chat(url, HELLO, { 'x-gateway-force-zero': '1' });
-  expect(answer).toMatchObject({ status: 503, upstream: 'none' });
-  expect(answer.reason).toBe(
-    'local=not_configured; hosted_a=zero_spend; hosted_b=not_configured; hosted_c=not_configured; ondemand=zero_spend',
+  const reason = NOTHING_SET_UP.replace(/(hosted_a|ondemand)=not_configured/g, '$1=zero_spend');
+  expect(answer).toMatchObject({ upstream: 'none', reason });
+  expect(expectError(answer, 503, 'no_upstream')).toBe(
+    'No source can be tried now. hosted_a was skipped because “Never spend money” is on. ondemand was skipped because “Never spend money” is on.',
   );
-  expect(JSON.parse(answer.text)).toEqual({
-    error: {
-      message:
-        'No source can be tried now. hosted_a was skipped because “Never spend money” is on. ondemand was skipped because “Never spend money” is on.',
-      type: 'server_error',
-      code: 'no_upstream',
-      param: null,
-    },
-    src: 'gateway',
-  });
   expect([a, ondemand].flatMap(({ calls, gets }) => [...calls, ...gets])).toEqual([]);
 });

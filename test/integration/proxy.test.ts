@@ -70,9 +70,8 @@ test('an https upstream is reached through the proxy of HTTPS_PROXY, over one tu
     const answer = await chat(url, HELLO);
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('from outside')]);
   }
-  expect(proxy.seen).toEqual([
-    { asked: 'CONNECT agent.test:443', authorization: `Basic ${btoa('staff:secret')}` },
-  ]);
+  const authorization = `Basic ${btoa('staff:secret')}`;
+  expect(proxy.seen).toEqual([{ asked: 'CONNECT agent.test:443', authorization }]);
 });
 
 test('an http upstream is reached through the proxy of HTTP_PROXY, which may leave its scheme out', async () => {
@@ -82,26 +81,21 @@ test('an http upstream is reached through the proxy of HTTP_PROXY, which may lea
   const { url } = await startGateway({ HOSTED_A_BASE_URL: 'http://outside.test/v1' });
   const answer = await chat(url, HELLO);
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('from outside')]);
-  expect(proxy.seen.map(({ asked }) => asked)).toContain(
-    'POST http://outside.test/v1/chat/completions',
-  );
+  const asked = 'POST http://outside.test/v1/chat/completions';
+  expect(proxy.seen.map((each) => each.asked)).toContain(asked);
   expect(upstream.calls[0]?.headers.host).toBe('outside.test');
 });
 
 test.each([
-  ['the engine of LOCAL_ENGINE_URL', (url: string) => ({ LOCAL_ENGINE_URL: url }), '0.0.0.0', ''],
-  ['an upstream on this machine', hostedAt, '127.0.0.1', ''],
-  ['an upstream that NO_PROXY names', hostedAt, '0.0.0.0', 'elsewhere.test,0.0.0.0'],
-])('%s is reached without the proxy', async (_what, settingsFor, host, noProxy) => {
+  ['the engine of LOCAL_ENGINE_URL', 'LOCAL_ENGINE_URL', '0.0.0.0', ''],
+  ['an upstream on this machine', 'HOSTED_A_BASE_URL', '127.0.0.1', ''],
+  ['an upstream that NO_PROXY names', 'HOSTED_A_BASE_URL', '0.0.0.0', 'elsewhere.test,0.0.0.0'],
+])('%s is reached without the proxy', async (_what, name, host, noProxy) => {
   const upstream = await startUpstream(answers('from near'));
   const proxy = await startProxy(portOf(upstream.url));
   vi.stubEnv('HTTP_PROXY', proxy.url);
   vi.stubEnv('NO_PROXY', noProxy);
-  const { url } = await startGateway(settingsFor(`http://${host}:${portOf(upstream.url)}`));
+  const { url } = await startGateway({ [name]: `http://${host}:${portOf(upstream.url)}/v1` });
   expect((await chat(url, HELLO)).status).toBe(200);
   expect(proxy.seen).toEqual([]);
 });
-
-function hostedAt(url: string) {
-  return { HOSTED_A_BASE_URL: `${url}/v1` };
-}

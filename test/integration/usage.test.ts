@@ -154,11 +154,8 @@ test('each request is one line of the log with its times and tokens', async () =
 const TOLD: Tokens = { input: 11, output: 5, cached: 4, estimated: false };
 
 const CHAT_USAGE = usageOf(11, 5, 4);
-const RESPONSE_USAGE = {
-  input_tokens: 11,
-  output_tokens: 5,
-  input_tokens_details: { cached_tokens: 4 },
-};
+const CACHED = { input_tokens_details: { cached_tokens: 4 } };
+const RESPONSE_USAGE = { input_tokens: 11, output_tokens: 5, ...CACHED };
 /** Anthropic leaves what was cached out of the input. */
 const MESSAGE_USAGE = { input_tokens: 7, cache_read_input_tokens: 4, output_tokens: 5 };
 
