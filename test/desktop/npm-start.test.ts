@@ -116,11 +116,7 @@ test.runIf(isPosix)(
       'echo "electron $1 ${ELECTRON_RUN_AS_NODE-unset}"; exit 7',
     );
     const first = start(tree, { ...DISPLAY, ELECTRON_RUN_AS_NODE: '1' });
-    expect(first).toEqual({
-      code: 7,
-      lines: [...BUILT, `electron ${tree} unset`],
-      errors: '',
-    });
+    expect(first).toEqual({ code: 7, lines: [...BUILT, `electron ${tree} unset`], errors: '' });
     expect(existsSync(join(tree, 'dist/desktop/electron.js'))).toBe(true);
     expect(start(tree, DISPLAY).lines).toEqual([`electron ${tree} unset`]);
   },

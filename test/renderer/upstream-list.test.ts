@@ -57,10 +57,7 @@ test('an exclusion for another model does not take the upstream out', () => {
   expect(upstreams[1]?.condition.kind).toBe('closed');
 });
 
-const bare = {
-  local: { ...status().local, failed_count: 1 },
-  standing: absent(null),
-};
+const bare = { local: { ...status().local, failed_count: 1 }, standing: absent(null) };
 
 test('a machine that nobody expects to serve is “not set up”, and no upstream is out because of it', () => {
   const { upstreams } = line([upstream('hosted_a')], bare);

@@ -22,9 +22,7 @@ test('the time axis starts at zero, grows, and never leaves the picture', () => 
 });
 
 test('the waiting part of a waterfall ends at the first token', () => {
-  const row = request('a', {
-    attempts: [attempt({ firstContentMs: 300, endMs: 900 })],
-  });
+  const row = request('a', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
   const [waiting, answering] = segmentsOf(row, 900);
   expect(waiting).toMatchObject({ kind: 'waiting', left: 0, width: axisPercent(300) });
   expect(answering).toMatchObject({ kind: 'answering', left: axisPercent(300) });

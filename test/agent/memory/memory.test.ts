@@ -143,10 +143,7 @@ test('the agent unloads a model that nobody uses if the engine does not do it it
 /** An Ollama that holds a model and does not come to an end with a chat. */
 async function startBusy() {
   const machine = await startWith('ollama', ['small']);
-  const running = startCall(`${machine.url}/v1/chat/completions`, {
-    model: 'small',
-    messages: [],
-  });
+  const running = startCall(`${machine.url}/v1/chat/completions`, { model: 'small', messages: [] });
   await until(() => machine.agent.view().inFlight === 1);
   return { ...machine, running };
 }

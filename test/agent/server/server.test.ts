@@ -281,10 +281,7 @@ test.each([
 test.runIf(OUTER_ADDRESS !== undefined)(
   'a request from another machine needs the token',
   async () => {
-    const machine = await startAgent({
-      host: OUTER_ADDRESS ?? '',
-      ownRegistry: hearingRegistry(),
-    });
+    const machine = await startAgent({ host: OUTER_ADDRESS ?? '', ownRegistry: hearingRegistry() });
     await until(() => machine.agent.view().registry.state === 'connected');
     const url = `${machine.agent.view().server.url}/health`;
     expect(url).toContain(OUTER_ADDRESS);

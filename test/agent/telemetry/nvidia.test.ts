@@ -257,11 +257,7 @@ test('a card off the bus, for which nvidia-smi reports nothing at all, does not 
 });
 
 test('an agent that starts next to a card off the bus asks for those that the bus lists', async () => {
-  const second = deviceOf({
-    key: '0000:02:00.0',
-    vendor: 'nvidia',
-    pciAddress: '0000:02:00.0',
-  });
+  const second = deviceOf({ key: '0000:02:00.0', vendor: 'nvidia', pciAddress: '0000:02:00.0' });
   const { tools, collector, round } = started(fallen('0000:02:00.0'), LIBRARY_CARD, second);
   await round();
   expect(tools.runs.at(-1)?.args[0]).toBe('--id=0000:01:00.0');

@@ -130,9 +130,7 @@ describe.each(Object.entries(STORES).filter(([name]) => !isLeftOut(name)))('%s',
       store.write([document('after', '1')]),
     ]);
     expect(results.map(({ kind }) => kind)).toEqual(['written', 'unwritten', 'written']);
-    expect(results[1]).toMatchObject({
-      message: expect.stringContaining('refused this change'),
-    });
+    expect(results[1]).toMatchObject({ message: expect.stringContaining('refused this change') });
     expect((await reopened()).documents).toEqual({ before: '1', after: '1' });
   });
 

@@ -21,9 +21,7 @@ const cached = { cache_control: { type: 'ephemeral' } };
 conversations([
   [
     'system blocks as one message, their cache control left out',
-    {
-      system: [{ ...text('Be brief.'), ...cached }, text('Be kind.')],
-    },
+    { system: [{ ...text('Be brief.'), ...cached }, text('Be kind.')] },
     said({ role: 'system', content: 'Be brief.\n\nBe kind.' }, HI),
   ],
   [
@@ -128,15 +126,9 @@ conversations([
     {
       messages: [
         HI,
-        {
-          role: 'system',
-          content: [addition('look'), text('More tools.')],
-        },
+        { role: 'system', content: [addition('look'), text('More tools.')] },
         { role: 'user', content: 'And?' },
-        {
-          role: 'system',
-          content: [addition('see')],
-        },
+        { role: 'system', content: [addition('see')] },
       ],
     },
     said(HI, { role: 'system', content: 'More tools.' }, { role: 'user', content: 'And?' }),

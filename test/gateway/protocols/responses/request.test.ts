@@ -96,10 +96,7 @@ conversations([
     'several texts as one string in every role, which upstreams that refuse lists take too',
     {
       input: [
-        {
-          role: 'user',
-          content: [inText('As you answer,'), inText('look.')],
-        },
+        { role: 'user', content: [inText('As you answer,'), inText('look.')] },
         { role: 'assistant', content: 'Let me' },
         { role: 'assistant', content: [{ type: 'output_text', text: 'see.' }] },
         called('a', 'look'),
