@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { giveTreeToOtherUser, nodeOfOtherUser, OTHER_USER } from '../support/other-user.ts';
 import { put } from './electron-distributions.ts';
@@ -81,21 +81,20 @@ function start(tree: string, env: Record<string, string>) {
 const DISPLAY = { DISPLAY: ':0' };
 const isPosix = process.platform !== 'win32';
 
-test.runIf(process.platform === 'linux')(
-  'npm start without a display says so in one line, downloads nothing and runs headless',
-  () => {
-    const tree = makeTree('process.exit(9)');
-    expect(start(tree, {})).toEqual({
-      code: 3,
-      lines: ['There is no display here; running headless.', 'headless true'],
-      errors: '',
-    });
-  },
-);
+describe.runIf(isPosix)('npm start', () => {
+  test.runIf(process.platform === 'linux')(
+    'npm start without a display says so in one line, downloads nothing and runs headless',
+    () => {
+      const tree = makeTree('process.exit(9)');
+      expect(start(tree, {})).toEqual({
+        code: 3,
+        lines: ['There is no display here; running headless.', 'headless true'],
+        errors: '',
+      });
+    },
+  );
 
-test.runIf(isPosix)(
-  'npm start without Electron says why in one line, without a stack, and runs headless',
-  () => {
+  test('npm start without Electron says why in one line, without a stack, and runs headless', () => {
     expect(start(makeTree(INSTALL_FAILS), DISPLAY)).toEqual({
       code: 3,
       lines: [
@@ -105,12 +104,9 @@ test.runIf(isPosix)(
       ],
       errors: '',
     });
-  },
-);
+  });
 
-test.runIf(isPosix)(
-  'npm start with Electron builds the bundle, opens it and passes the exit code on',
-  () => {
+  test('npm start with Electron builds the bundle, opens it and passes the exit code on', () => {
     const tree = makeTree(
       'process.exit(0)',
       'echo "electron $1 ${ELECTRON_RUN_AS_NODE-unset}"; exit 7',
@@ -119,12 +115,9 @@ test.runIf(isPosix)(
     expect(first).toEqual({ code: 7, lines: [...BUILT, `electron ${tree} unset`], errors: '' });
     expect(existsSync(join(tree, 'dist/desktop/electron.js'))).toBe(true);
     expect(start(tree, DISPLAY).lines).toEqual([`electron ${tree} unset`]);
-  },
-);
+  });
 
-test.runIf(isPosix)(
-  'npm start runs headless if Chromium dies at once, and says what allows its sandbox if Ubuntu does not',
-  () => {
+  test('npm start runs headless if Chromium dies at once, and says what allows its sandbox if Ubuntu does not', () => {
     const tree = makeTree('process.exit(0)', 'kill -TRAP $$');
     const lines = ['Electron could not start here (SIGTRAP); running headless.', 'headless true'];
     expect(start(tree, DISPLAY).lines.slice(BUILT.length)).toEqual(lines);
@@ -138,5 +131,5 @@ test.runIf(isPosix)(
       `  sudo chown root ${helper}`,
       `  sudo chmod 4755 ${helper}`,
     ]);
-  },
-);
+  });
+});

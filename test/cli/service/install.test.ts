@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, relative, resolve } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { sayHere, startStandIn, writeOwner } from '../../support/owned-gateway.ts';
 import { startProgram } from '../../support/process.ts';
@@ -41,9 +41,8 @@ function home() {
 
 const isLinux = process.platform === 'linux';
 
-test.runIf(isLinux)(
-  'uninstalling removes the service of this program, and none of another one',
-  async () => {
+describe.runIf(isLinux)('the service of systemd', () => {
+  test('uninstalling removes the service of this program, and none of another one', async () => {
     const { unit, start, uninstall, calls } = home();
     await start('install');
     // A checkout is not deleted, but its service goes.
@@ -53,13 +52,9 @@ test.runIf(isLinux)(
     writeFileSync(unit, 'ExecStart="/usr/bin/node" "/opt/other/headless.js" "start"');
     await uninstall();
     expect(existsSync(unit)).toBe(true);
-  },
-  120_000,
-);
+  }, 120_000);
 
-test.runIf(isLinux)(
-  'install writes the unit and starts it; status and remove know it',
-  async () => {
+  test('install writes the unit and starts it; status and remove know it', async () => {
     const { unit, start, run, calls, endsWith, dataDirectory } = home();
     const before = await run('status');
     expect([before.code, before.stdout]).toEqual([1, 'The service is not installed.\n']);
@@ -87,65 +82,64 @@ test.runIf(isLinux)(
     expect(existsSync(unit)).toBe(false);
     expect(calls().at(-1)).toBe('--user disable --now inglenook.service');
     expect(await run('remove')).toMatchObject({ code: 0 });
-  },
-);
+  });
 
-test.runIf(isLinux)('a complaint of systemctl is printed with its command line', async () => {
-  const { unit, run, endsWith } = home();
-  endsWith(1, 'daemon-reload');
-  const { code, stdout, stderr } = await run('install');
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toContain(`${unit} is written, but the service does not start.`);
-  expect(stderr).toContain('"systemctl --user daemon-reload" failed (1): Failed to connect to bus');
-});
+  test('a complaint of systemctl is printed with its command line', async () => {
+    const { unit, run, endsWith } = home();
+    endsWith(1, 'daemon-reload');
+    const { code, stdout, stderr } = await run('install');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`${unit} is written, but the service does not start.`);
+    expect(stderr).toContain(
+      '"systemctl --user daemon-reload" failed (1): Failed to connect to bus',
+    );
+  });
 
-test.runIf(isLinux)('service install leaves nothing behind if systemd does not run', async () => {
-  const { unit, run, endsWith } = home();
-  endsWith(1);
-  const { code, stdout, stderr } = await run('install');
-  expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
-  expect(stderr).toContain('No service was installed, because systemd cannot be reached here.');
-  expect(stderr).toContain('Failed to connect to bus');
-  endsWith(0);
-  await run('install');
-  endsWith(1);
-  expect(await run('remove')).toMatchObject({ code: 0, stderr: '' });
-  expect(existsSync(unit)).toBe(false);
-});
+  test('service install leaves nothing behind if systemd does not run', async () => {
+    const { unit, run, endsWith } = home();
+    endsWith(1);
+    const { code, stdout, stderr } = await run('install');
+    expect([code, stdout, existsSync(unit)]).toEqual([1, '', false]);
+    expect(stderr).toContain('No service was installed, because systemd cannot be reached here.');
+    expect(stderr).toContain('Failed to connect to bus');
+    endsWith(0);
+    await run('install');
+    endsWith(1);
+    expect(await run('remove')).toMatchObject({ code: 0, stderr: '' });
+    expect(existsSync(unit)).toBe(false);
+  });
 
-test.runIf(isLinux)('the command "service install --print" installs nothing', async () => {
-  const { unit, run, calls } = home();
-  const { code, stdout } = await run('install', '--print');
-  expect([code, stdout]).toEqual([0, expect.stringContaining('KillMode=mixed')]);
-  expect(existsSync(unit)).toBe(false);
-  expect(calls()).toEqual([]);
-});
+  test('the command "service install --print" installs nothing', async () => {
+    const { unit, run, calls } = home();
+    const { code, stdout } = await run('install', '--print');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('KillMode=mixed')]);
+    expect(existsSync(unit)).toBe(false);
+    expect(calls()).toEqual([]);
+  });
 
-test.runIf(isLinux)(
-  'the service gets the data directory that was meant at its installation',
-  async () => {
+  test('the service gets the data directory that was meant at its installation', async () => {
     const { run } = home();
     const meant = relative(process.cwd(), join(temporaryDirectory(), 'data'));
     const printed = await sayHere({ DATA_DIR: meant }, 'service', 'install', '--print');
     expect(printed.stdout).toContain(`INGLENOOK_DATA_DIR=${resolve(meant)}"`);
     expect((await run('install', '--print')).stdout).not.toContain('..');
-  },
-);
+  });
 
-test.runIf(isLinux)('service install is refused while a gateway runs in a terminal', async () => {
-  const { run, dataDirectory, calls } = home();
-  mkdirSync(dataDirectory);
-  await startStandIn(dataDirectory, (_req, res) => void res.end());
-  const { code, stderr } = await run('install');
-  expect([code, stderr]).toEqual([1, expect.stringContaining('A gateway is already running')]);
-  expect(calls()).toEqual([]);
-});
+  test('service install is refused while a gateway runs in a terminal', async () => {
+    const { run, dataDirectory, calls } = home();
+    mkdirSync(dataDirectory);
+    await startStandIn(dataDirectory, (_req, res) => void res.end());
+    const { code, stderr } = await run('install');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('A gateway is already running')]);
+    expect(calls()).toEqual([]);
+  });
 
-test.runIf(isLinux)('the files of a gateway that died do not count as a running one', async () => {
-  const { run, dataDirectory, unit } = home();
-  mkdirSync(dataDirectory);
-  writeOwner(dataDirectory, { url: 'http://127.0.0.1:1' });
-  writeFileSync(join(dataDirectory, 'control-token'), 'c'.repeat(64));
-  expect(await run('install')).toMatchObject({ code: 0, stderr: '' });
-  expect(existsSync(unit)).toBe(true);
+  test('the files of a gateway that died do not count as a running one', async () => {
+    const { run, dataDirectory, unit } = home();
+    mkdirSync(dataDirectory);
+    writeOwner(dataDirectory, { url: 'http://127.0.0.1:1' });
+    writeFileSync(join(dataDirectory, 'control-token'), 'c'.repeat(64));
+    expect(await run('install')).toMatchObject({ code: 0, stderr: '' });
+    expect(existsSync(unit)).toBe(true);
+  });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLifecycle } from '../../../main/gateway/api/lifecycle.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { silentLog } from '../../../main/platform/log.ts';
@@ -71,9 +71,8 @@ async function moved({ lifecycle }: Awaited<ReturnType<typeof startWaiting>>, ho
 }
 
 // 127.0.0.2 stands for an outside address: only Linux has it without being asked.
-test.runIf(process.platform === 'linux')(
-  'a gateway that moves answers at both addresses before it gives up the old one',
-  async () => {
+describe.runIf(process.platform === 'linux')('moves to another address', () => {
+  test('a gateway that moves answers at both addresses before it gives up the old one', async () => {
     const gateway = await startWaiting();
     const move = await moved(gateway, '127.0.0.2');
     expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
@@ -82,12 +81,9 @@ test.runIf(process.platform === 'linux')(
     expect(gateway.lifecycle.url()).toBe(`http://127.0.0.2:${gateway.port}`);
     await expect(gateway.at('127.0.0.1')).rejects.toThrow('fetch failed');
     expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
-  },
-);
+  });
 
-test.runIf(process.platform === 'linux')(
-  'a request at an address that is given up is answered to its end, and its connection takes one more at most',
-  async () => {
+  test('a request at an address that is given up is answered to its end, and its connection takes one more at most', async () => {
     const gateway = await startWaiting();
     const caller = connect(Number(gateway.port), '127.0.0.1');
     onTestFinished(() => void caller.destroy());
@@ -103,22 +99,16 @@ test.runIf(process.platform === 'linux')(
     await once(caller, 'end');
     expect(got).toMatch(/finished[^]*connection: close[^]*here/i);
     expect(got.match(/here/g)).toHaveLength(1);
-  },
-);
+  });
 
-test.runIf(process.platform === 'linux')(
-  'a move to another address that is dropped leaves the gateway where it was',
-  async () => {
+  test('a move to another address that is dropped leaves the gateway where it was', async () => {
     const gateway = await startWaiting();
     (await moved(gateway, '127.0.0.2')).rollBack();
     await expect(gateway.at('127.0.0.2')).rejects.toThrow('fetch failed');
     expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
-  },
-);
+  });
 
-test.runIf(process.platform === 'linux')(
-  'a move to an address where another program has the port is reported as failed',
-  async () => {
+  test('a move to an address where another program has the port is reported as failed', async () => {
     const gateway = await startWaiting();
     const other = createServer();
     onTestFinished(() => void other.close());
@@ -126,5 +116,5 @@ test.runIf(process.platform === 'linux')(
     await once(other, 'listening');
     const move = await gateway.lifecycle.prepareMove('127.0.0.2');
     expect(move).toMatchObject({ kind: 'failed', message: expect.stringContaining('taken') });
-  },
-);
+  });
+});
