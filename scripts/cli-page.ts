@@ -25,15 +25,17 @@ ${codes.join('\n')}
 
 If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143 (SIGTERM).
 
-## As a service
-
-A clone that runs as [a service](../guides/upgrade-and-backup.md#run-it-as-a-service) has to stay where it is. Services get few variables, and print
-no sign-in link: use \`inglenook open\`.
-
 ## In a container
 
-\`deploy/Containerfile\` builds the image of [Open WebUI with Docker](../get-started/open-webui.md). It writes only to
-\`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read the GPU. While
+In a clone, with a key of your own (built and run with podman, not yet with Docker):
+
+\`\`\`sh no-test: needs Docker
+npm run pack deploy
+docker build -t inglenook -f deploy/Containerfile deploy
+docker run -p 47900:47900 -v inglenook:/data -e INGLENOOK_API_KEYS=<key> inglenook
+\`\`\`
+
+It writes only to \`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read the GPU. While
 no source can serve, it is called unhealthy.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });

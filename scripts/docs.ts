@@ -49,11 +49,21 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
+People mostly change \`local.timeoutMs\`, \`circuit.ttftThresholdMs\`, \`hosted_a.model\`, \`hosted_a.budgetMonth\`, \`routing.hedge\`, \`routing.resume\`
+and \`gateway.host\`.
+
 Below, each setting has its path and its variable, then its default if there is one, and the range of a number. A change applies to the next
 request, except where "Restart." follows. A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
 If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A \`settings.json\` with such a value is
 set aside as a whole, with a warning. \`inglenook set\` needs a running gateway. Without one, use variables or edit \`settings.json\`.
+
+\`\`\`json
+{
+  "local": { "timeoutMs": 90000 },
+  "circuit": { "ttftThresholdMs": 15000 }
+}
+\`\`\`
 
 **Base URLs.** A hosted API is called at its base URL exactly as you enter it, so include the version (\`/v1\`). A query, such as Azure's
 \`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out.
