@@ -115,27 +115,20 @@ function sequenceIn(text: string): number | null {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(sequence) ? sequence : null;
 }
 
-/** One parameter of the inner list: an integer or a quoted string of plain characters. */
-const PARAMETER = /;([a-z]+)=(?:(\d{1,12})|"([\w./-]{1,64})")/y;
-
 type ReadInput = Pick<ReadHeaders, 'params' | 'keyId' | 'createdS'>;
 
 function readInput(value: string): ReadInput | null {
   const label = 'inglenook=';
   if (!value.startsWith(label + COMPONENTS) || value.length > 512) return null;
   const params = value.slice(label.length);
-  const seen = new Map<string, string>();
-  for (let at = COMPONENTS.length; at < params.length; at = PARAMETER.lastIndex) {
-    PARAMETER.lastIndex = at;
-    const [, name = '', integer, text] = PARAMETER.exec(params) ?? [];
-    const isInteger = name === 'created';
-    const parameter = isInteger ? integer : text;
-    if (parameter === undefined || seen.has(name)) return null;
-    seen.set(name, parameter);
-  }
-  const [keyId, created] = [seen.get('keyid'), seen.get('created')];
-  const isOurs = seen.size === 4 && seen.get('alg') === 'ed25519' && seen.get('tag') === TAG;
-  if (!isOurs || keyId === undefined || created === undefined) return null;
+  const [before, ...pairs] = params.slice(COMPONENTS.length).split(';');
+  const valueOf = (pattern: RegExp) => pairs.flatMap((pair) => pattern.exec(pair)?.[1] ?? [])[0];
+  const keyId = valueOf(/^keyid="([\w./-]{1,64})"$/);
+  const created = valueOf(/^created=(\d{1,12})$/);
+  const isOurs = pairs.includes('alg="ed25519"') && pairs.includes(`tag="${TAG}"`);
+  // Each of the four is there, so none is there twice.
+  if (before !== '' || pairs.length !== 4 || !isOurs) return null;
+  if (keyId === undefined || created === undefined) return null;
   return { params, keyId, createdS: Number(created) };
 }
 
