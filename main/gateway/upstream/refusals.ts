@@ -155,25 +155,16 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     meaning: 'moderation',
-    codes: [
-      'ResponsibleAIPolicyViolation',
-      'invalid_prompt',
-      // DashScope; Volcengine; MiniMax; Zhipu.
-      'data_inspection_failed',
-      'DataInspectionFailed',
-      'InputTextSensitiveContentDetected',
-      'base_resp:1026',
-      'base_resp:1027',
-      '1301',
-    ],
+    // OpenAI; MiniMax; Zhipu.
+    codes: ['invalid_prompt', 'base_resp:1026', 'base_resp:1027', '1301'],
     words: [
       // OpenRouter with 403, OpenAI with 400.
       /(was|were|been) flagged|flagged (as|for)/i,
       // xAI with 403 (stanford-crfm/helm#3770), Azure, Anthropic.
       /violates? (our |the )?(usage|content|safety)|usage (guidelines|polic)|content (management )?polic/i,
-      /blocked by (the |our )?content|content filter|safety system|SAFETY_CHECK/i,
-      // DeepSeek, Moonshot, DashScope.
-      /content exists risk|considered high risk|inappropriate content/i,
+      /blocked by (the |our )?content|content filter|responsible ai|safety system|SAFETY_CHECK/i,
+      // DeepSeek, Moonshot, DashScope, Volcengine.
+      /content exists risk|considered high risk|(inappropriate|sensitive) content|data inspection failed/i,
     ],
   },
   {
@@ -215,26 +206,24 @@ const REFUSALS: readonly Refusal[] = [
     meaning: 'quota',
     codes: [
       'quota_exceeded',
-      // Zhipu (lidge-jun/opencodex#41); MiniMax; SiliconFlow; DashScope.
+      // Zhipu (lidge-jun/opencodex#41); MiniMax; SiliconFlow.
       '1113',
       'base_resp:1008',
       '30001',
-      'Arrearage',
       // The limits of plans for hours, weeks or months: Zhipu (docs.bigmodel.cn, api-code), MiniMax.
       '1304',
       '1308',
       '1309',
       '1310',
       'base_resp:2056',
-      // LiteLLM, for a key's budget (proxy/auth/auth_checks.py); Volcengine (volcengine.com/docs/82379/1299023).
-      'budget_exceeded',
-      'AccountOverdueError',
     ],
     words: [
       // OpenAI; Anthropic, 400 (anthropics/claude-code#66314); DeepSeek; SiliconFlow; one-api; Novita.
       /billing (error|hard limit|not active)/i,
       /balance (is )?(too low|insufficient|not enough)|not enough balance/i,
       /insufficient (account |user )?(balance|credits?|funds|quota)/i,
+      // LiteLLM, for a key's budget (proxy/auth/auth_checks.py); Volcengine (volcengine.com/docs/82379/1299023); DashScope.
+      /budget exceeded|account overdue|arrearage/i,
       // OpenAI, Moonshot.
       /exceeded (your )?(current|monthly).{0,20} (quota|credits?)/i,
       // xAI; Together; Fireworks; OpenRouter's limit of a key; Copilot.
@@ -281,8 +270,7 @@ const REFUSALS: readonly Refusal[] = [
     codes: [
       // Groq, until its owner has accepted them (console.groq.com/docs/errors).
       'model_terms_required',
-      // Azure; DashScope; Zhipu; SiliconFlow.
-      'DeploymentNotFound',
+      // Zhipu; SiliconFlow.
       '1211',
       '1311',
       '20012',
@@ -295,9 +283,9 @@ const REFUSALS: readonly Refusal[] = [
       // Mistral and Perplexity; GitHub Models and Zhipu; Bedrock; LiteLLM ("Invalid model name passed in").
       /\b(unknown|invalid|unsupported|no such|inaccessible) model\b/i,
       /not a valid model|model (name|id|identifier) (is |was )?(invalid|not valid|not found)/i,
-      // OpenAI, DeepSeek ("Model Not Exist"), vLLM, Ollama, llama.cpp's router, SiliconFlow, Groq, NIM, Cerebras, xAI.
+      // OpenAI, Azure, DeepSeek ("Model Not Exist"), vLLM, Ollama, llama.cpp's router, SiliconFlow, Groq, NIM, Cerebras, xAI.
       new RegExp(
-        String.raw`\bmodels?\b${NAME}\b(do(es)? not exist|not exist|(is |was |be )?not (found|available|deployed|served|loaded)|is disabled|no longer (available|supported|served)|((been|is|was) )?(decommissioned|retired|removed|deprecated)|end of life)\b`,
+        String.raw`\b(models?|deployment)\b${NAME}\b(do(es)? not exist|not exist|(is |was |be )?not (found|available|deployed|served|loaded)|is disabled|no longer (available|supported|served)|((been|is|was) )?(decommissioned|retired|removed|deprecated)|end of life)\b`,
         'i',
       ),
       // Moonshot; OpenAI and Groq for a project; Together.
