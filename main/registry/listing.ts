@@ -50,7 +50,8 @@ export function verificationView(entry: TableEntry): Verification {
   return {
     status: verificationStateOf(entry),
     routable: state !== 'failed' && address !== null,
-    checks: withMissing(checks),
+    // Every check is listed, also before the first run.
+    checks: [...(checks.length === 0 ? NOT_RUN : checks)],
     last_check: lastCheckAt === null ? null : isoTime(lastCheckAt),
     last_heartbeat: lastHeartbeatOf(entry),
     heartbeat_count: entry.stored.heartbeatCount,
@@ -58,17 +59,11 @@ export function verificationView(entry: TableEntry): Verification {
   };
 }
 
-const MISSING: readonly Check[] = CHECK_NAMES.map((name) => ({
+const NOT_RUN: readonly Check[] = CHECK_NAMES.map((name) => ({
   name,
   passed: false,
   error: CHECK_MISSING,
 }));
-
-/** Every check is listed, whether it ran or not. */
-function withMissing(checks: readonly Check[]): Check[] {
-  const missing = MISSING.filter(({ name }) => checks.every((check) => check.name !== name));
-  return [...checks, ...missing];
-}
 
 /** The part of a provider that the status report shows. */
 export function excerptOf(entry: TableEntry): LocalProvider | null {

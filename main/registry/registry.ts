@@ -49,7 +49,10 @@ export function createRegistry(deps: RegistryDeps) {
   const parts: RegistryContext = { ...deps, table };
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const notes = createOwnerNotes(parts, deps.state);
-  const gone = (id: string) => notes.forget(id);
+  const gone = (id: string) => {
+    notes.forget(id);
+    deps.verifier.removed(id);
+  };
   const sweep = createSweeper(parts, gone);
   return {
     ...createOwnAgent(parts),
@@ -191,10 +194,7 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
         return unwritten(written.message);
       }
       // Unless it has been enrolled again in the meantime.
-      if (table.get(id) === undefined) {
-        gone(id);
-        verifier.removed(id);
-      }
+      if (table.get(id) === undefined) gone(id);
       return answered({ id });
     },
     /** Requests a verification; does not wait for the run. */

@@ -13,7 +13,7 @@ const DOCUMENT = 'registry';
 
 /** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
 export function createSweeper(parts: RegistryContext, gone: (id: string) => void) {
-  const { table, clock, verifier, log } = parts;
+  const { table, clock, log } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
   let aliveTicks = -Infinity;
@@ -21,7 +21,6 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
   function forget(id: string): StoreChange {
     table.remove(id);
     gone(id);
-    verifier.removed(id);
     log('info', 'provider_forgotten', { id });
     return { kind: 'provider_removed', id };
   }
