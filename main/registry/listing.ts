@@ -32,6 +32,7 @@ export function providerView(
   const { stored, shown: record } = entry;
   if (record === null) return null;
   const { uptime_s: _, ...reported } = record;
+  const raw = stored.record ?? record;
   return {
     ...reported,
     ...traffic,
@@ -41,7 +42,7 @@ export function providerView(
     attested: false,
     last_heartbeat_ip: stored.lastHeartbeatIp,
     heartbeat_count: stored.heartbeatCount,
-    raw: { id: entry.id, ...shownRecord(stored.record ?? record) },
+    raw: { id: entry.id, ...raw, agent_url: withoutUserinfo(raw.agent_url) },
   };
 }
 
@@ -81,11 +82,6 @@ function excerptFrom(entry: TableEntry, record: AgentRecord): LocalProvider {
     engine_model: record.engine_model,
     engine_health: record.engine_health,
   };
-}
-
-function shownRecord(record: AgentRecord): AgentRecord {
-  const url = withoutUserinfo(record.agent_url);
-  return url === record.agent_url ? record : { ...record, agent_url: url };
 }
 
 /** A password in an address is not meant for every reader of the list. */
