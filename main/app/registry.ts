@@ -1,5 +1,4 @@
 import { AGENT_PORTS } from '#shared/agent.ts';
-import type { ProvidersSummary } from '#shared/live.ts';
 import type { Provider, ProviderTraffic } from '#shared/provider.ts';
 import type { OwnRegistry } from '../agent/registration/link.ts';
 import type { Config } from '../config/schema.ts';
@@ -87,11 +86,7 @@ export function createProviders(deps: ProvidersDeps) {
       ids: (limit) => registry.ids(limit),
       excerpt: (id) => registry.excerpt(id),
       pool: () => (store.shared === undefined ? null : { problem: store.shared.problem() }),
-      summary: (): ProvidersSummary => ({
-        revision: registry.revision(),
-        ...registry.counts(),
-        ...registry.capacity(),
-      }),
+      summary: registry.summary,
       absence: registry.absence,
       proof: registry.proof,
       nameOf: registry.nameOf,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ProvidersSummary } from '#shared/live.ts';
 import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
 import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
@@ -54,15 +55,19 @@ export function createRegistry(deps: RegistryDeps) {
     deps.verifier.removed(id);
   };
   const sweep = createSweeper(parts, gone);
+  const listing = createListing(table, traffic);
   return {
     ...createOwnAgent(parts),
     ...createProviderAdmin(parts, gone),
-    ...createListing(table, traffic),
+    ...listing,
     notes: () => notes.notes(),
     nameOf: (id: string) => notes.nameOf(id),
     setNote: (id: string, body: unknown) => notes.setNote(id, body),
-    /** What the machines that routing may choose now offer together. */
-    capacity: () => capacityOf(table),
+    summary: (): ProvidersSummary => ({
+      revision: table.revision(),
+      ...listing.counts(),
+      ...capacityOf(table),
+    }),
     /** Starts watching for silence. */
     start(): void {
       sweep.start();
@@ -97,8 +102,6 @@ export function createRegistry(deps: RegistryDeps) {
     proof: (id: string) => proofOf(table.get(id)),
     /** Why none of the machines is used, for callers. */
     causes: () => causesIn(table),
-    /** Rises with each change. */
-    revision: () => table.revision(),
     verifierHost: createVerifierHost(parts, deps.proved),
   };
 }

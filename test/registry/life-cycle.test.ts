@@ -118,10 +118,10 @@ test('the history reports each change of status once, silence included', async (
 test('a machine’s silence reaches the dashboard without anybody asking', async () => {
   const world = await withMachine();
   world.changed.length = 0;
-  const before = world.registry.revision();
+  const before = world.registry.summary().revision;
   world.clock.advance(46_000);
   expect(world.changed).toEqual([world.agent.id]);
-  expect(world.registry.revision()).toBeGreaterThan(before);
+  expect(world.registry.summary().revision).toBeGreaterThan(before);
 });
 
 const restart = async (world: World, downMs: number) => {
