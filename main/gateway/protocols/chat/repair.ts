@@ -34,16 +34,13 @@ export class ChunkRepair {
   take(chunk: Json): Json | string | null {
     const before = listOf(chunk['choices']);
     if (this.#choices.size + before.length > MAX_CHOICES) return 'too many choices';
-    // Written only from the first change on.
-    let after: unknown[] | null = null;
-    for (let index = 0; index < before.length; index += 1) {
-      const given = before[index];
+    const after: unknown[] = [];
+    for (const given of before) {
       const fixed = isObject(given) ? this.#repaired(given) : given;
       if (typeof fixed === 'string') return fixed;
-      if (fixed !== given || fixed === null) after ??= before.slice(0, index);
-      if (fixed !== null) after?.push(fixed);
+      if (fixed !== null) after.push(fixed);
     }
-    if (after === null) return chunk;
+    if (areSame(after, before)) return chunk;
     return after.length === 0 && !isObject(chunk['usage']) ? null : { ...chunk, choices: after };
   }
 
@@ -103,12 +100,9 @@ const isBlank = (value: unknown): boolean =>
 function repairedDelta(delta: Json, order: CallOrder, isLast: boolean): Json | string {
   const { role, content, tool_calls: toolCalls } = delta;
   if (order.isEmpty() && isTextAlone(delta)) return delta;
-  const given = callsIn(toolCalls);
-  const calls = repairedCalls(given, order, isLast);
+  const calls = repairedCalls(callsIn(toolCalls), order, isLast);
   if (typeof calls === 'string') return calls;
-  const isUsual =
-    calls.length === listOf(toolCalls).length && calls.every((call, n) => call === given[n]);
-  if (isUsual && hasUsualText(delta)) return delta;
+  if (areSame(calls, listOf(toolCalls)) && hasUsualText(delta)) return delta;
   const { role: _role, tool_calls: _calls, ...others } = delta;
   return {
     ...(role === '' || role === undefined ? {} : { role }),
@@ -152,6 +146,9 @@ function rightPiece(call: Json, { place, id, isFirst, text }: PlacedPiece): Json
 }
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+
+const areSame = (some: readonly unknown[], others: readonly unknown[]): boolean =>
+  some.length === others.length && some.every((each, n) => each === others[n]);
 
 const isSame = (one: unknown, other: unknown): boolean => (one ?? null) === (other ?? null);
 
