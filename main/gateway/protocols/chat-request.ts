@@ -193,14 +193,6 @@ function needsOf(body: JsonBody): ModelNeeds {
   };
 }
 
-/** The request as if its caller had asked for another model. */
-function withModel(request: ChatRequest, model: string): ChatRequest {
-  if (request.endpoint.body === 'multipart') {
-    return { ...request, model, bytes: withFormField(request.bytes, 'model', model) };
-  }
-  return { ...request, ...withMembers(request, { model: JSON.stringify(model) }), model };
-}
-
 /** What an upstream is asked for in place of what the body asks for, or beyond it. */
 interface Asking {
   /** Null leaves the body's. */
@@ -238,10 +230,15 @@ export function withoutAlias(
   pairs: readonly string[],
   isOwn: (name: string) => boolean,
 ): ChatRequest {
-  const { model: name, endpoint } = request;
+  const { model: name, endpoint, bytes } = request;
   if (name === null || pairs.length === 0) return request;
   const model = aliased(pairs, { name, isOwn, keepsModel: endpoint.keepsModel });
-  return model === null ? request : withModel(request, model);
+  if (model === null) return request;
+  const body =
+    endpoint.body === 'multipart'
+      ? { bytes: withFormField(bytes, 'model', model) }
+      : withMembers(request, { model: JSON.stringify(model) });
+  return { ...request, ...body, model };
 }
 
 /** `anthropic`: Anthropic's own, which gets the volatile parts. */

@@ -49,13 +49,11 @@ export function editedObjects(
   };
 }
 
-/** `edit` on each object in a list; the list itself if nothing changes. */
-export function editedEach<T>(
-  list: readonly T[],
-  edit: (element: Json) => Json,
-): readonly (T | Json)[] {
-  const edited = list.map((each) => (isObject(each) ? edit(each) : each));
-  return edited.every((each, at) => each === list[at]) ? list : edited;
+/** `edit` on each object in the list that an object has as `name`; the object itself if nothing changes. */
+export function editedWithin(holder: Json, name: string, edit: (element: Json) => Json): Json {
+  const before = listOf(holder[name]);
+  const after = before.map((each) => (isObject(each) ? edit(each) : each));
+  return after.every((each, at) => each === before[at]) ? holder : { ...holder, [name]: after };
 }
 
 /** Edits the turns of a conversation that have one of the words in them. */
@@ -73,7 +71,7 @@ const WORDS = ['"system"', '"developer"', '"assistant"', '""'];
  */
 export const withStrictTurns: BodyChange = (body) => {
   const hasOpened = body.members.some(({ key }) => key === 'system' || key === 'instructions');
-  const strict = edited(WORDS, (turn, at, isLast) => {
+  return edited(WORDS, (turn, at, isLast) => {
     const { role } = turn;
     if (SYSTEM.includes(role)) {
       const plain = at === 0 && !hasOpened ? 'system' : 'user';
@@ -81,8 +79,7 @@ export const withStrictTurns: BodyChange = (body) => {
     }
     if (role !== 'assistant' && (role !== 'user' || isLast)) return turn;
     return withoutNothing(turn);
-  });
-  return strict(body);
+  })(body);
 };
 
 /** An empty list if the turn neither says nor calls anything. */
@@ -111,14 +108,13 @@ export const withJoinedTurns: BodyChange = (body) => {
   const strict = withStrictTurns(body);
   let held: Json | null = null;
   let hasJoined = false;
-  const joining = edited(['"role"'], (turn, _at, isLast) => {
+  const joined = edited(['"role"'], (turn, _at, isLast) => {
     const both: Json | null = held === null ? null : asOne(held, turn);
     hasJoined ||= both !== null;
     const done = held === null || both !== null ? [] : [held];
     held = both ?? turn;
     return isLast ? [...done, held] : done;
-  });
-  const joined = joining(strict ?? body);
+  })(strict ?? body);
   return hasJoined ? joined : strict;
 };
 
@@ -142,13 +138,12 @@ const DONE = { role: 'assistant', content: 'Done.' };
 /** With a turn of the model behind results that somebody else's message follows. */
 export const withAnswersToResults: BodyChange = (body) => {
   let before: unknown;
-  const answered = edited(['"role"'], (turn) => {
+  return edited(['"role"'], (turn) => {
     const { role } = turn;
     const isUnanswered = before === 'tool' && role !== 'tool' && role !== 'assistant';
     before = role;
     return isUnanswered ? [DONE, turn] : turn;
-  });
-  return answered(body);
+  })(body);
 };
 
 /** Of which all hosts take ids of calls. */
@@ -173,16 +168,10 @@ export const withPlainCallIds: BodyChange = (body) => {
     if (block['type'] === 'tool_use') return plain(block, 'id');
     return block['type'] === 'tool_result' ? plain(block, 'tool_use_id') : block;
   };
-  const within = (turn: Json, name: string, edit: (each: Json) => Json): Json => {
-    const before = listOf(turn[name]);
-    const after = editedEach(before, edit);
-    return after === before ? turn : { ...turn, [name]: after };
-  };
-  const changed = edited(['"tool_', '"call_id"'], (turn) => {
-    const called = within(turn, 'tool_calls', (call) => plain(call, 'id'));
-    return plain(plain(within(called, 'content', inBlock), 'tool_call_id'), 'call_id');
-  });
-  return changed(body);
+  return edited(['"tool_', '"call_id"'], (turn) => {
+    const called = editedWithin(turn, 'tool_calls', (call) => plain(call, 'id'));
+    return plain(plain(editedWithin(called, 'content', inBlock), 'tool_call_id'), 'call_id');
+  })(body);
 };
 
 /** Each turn of the model has a thought, if only a dot. */
@@ -197,15 +186,13 @@ export const withFilledReasoning = edited(['"assistant"'], (turn) => {
 const NOT_CHECKED = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
 /** Each call has a signature, if only Google's word for one that is not checked. */
-export const withSignedCalls = edited(['"tool_calls"'], (turn) => {
-  const calls = listOf(turn['tool_calls']);
-  const signed = editedEach(calls, (call) =>
+export const withSignedCalls = edited(['"tool_calls"'], (turn) =>
+  editedWithin(turn, 'tool_calls', (call) =>
     memberOf(call, 'extra_content', 'google', 'thought_signature') === undefined
       ? { ...call, extra_content: NOT_CHECKED }
       : call,
-  );
-  return signed === calls ? turn : { ...turn, tool_calls: signed };
-});
+  ),
+);
 
 /** Responses without reasoning and without ids of items, which mean something to their host alone. */
 export const withoutForeignItems = edited(['"id"', '"reasoning"'], (item) => {

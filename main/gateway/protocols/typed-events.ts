@@ -39,7 +39,7 @@ export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepai
   function see(event: Buffer): EventView {
     const type = mayMatter(event) ? typeOf(event) : null;
     if (type === null) return passing(event);
-    if (failed.includes(type)) return failing(errorOf(event));
+    if (failed.includes(type)) return failing(errorOfTyped(parseJson(dataOf(event) ?? '')));
     const right = repair.take(event, type);
     if (!done.includes(type)) return { event: right, sight: GOING };
     return repair.isWhole()
@@ -67,8 +67,6 @@ export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepai
  */
 const unreadable = (event: Buffer): EventView =>
   dataOf(event)?.trim() === '[DONE]' ? UNFINISHED_SEEN : DROPPED;
-
-const errorOf = (event: Buffer): UpstreamError => errorOfTyped(parseJson(dataOf(event) ?? ''));
 
 /** Responses tells an error flat, or within the response that failed. */
 function errorOfTyped(value: unknown): UpstreamError {

@@ -7,7 +7,7 @@ import {
   smallValueOf,
   withMembers,
 } from '../json-edit.ts';
-import { editedEach, editedObjects, elementsOf } from '../turns.ts';
+import { editedObjects, editedWithin, elementsOf } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -30,15 +30,13 @@ const isUnsigned = ({ type, signature = '' }: Json): boolean =>
   type === 'thinking' && (signature === SIGNATURE || signature === '');
 
 /** Thoughts as llama.cpp, vLLM and Ollama tell them. */
-const unsigned = editedObjects('messages', [SIGNATURE], (message) => {
-  const before = listOf(message['content']);
-  const content = editedEach(before, (block) =>
+const unsigned = editedObjects('messages', [SIGNATURE], (message) =>
+  editedWithin(message, 'content', (block) =>
     block['type'] === 'thinking' && block['signature'] === SIGNATURE
       ? { ...block, signature: '' }
       : block,
-  );
-  return content === before ? message : { ...message, content };
-});
+  ),
+);
 
 /** As they stand in a body, written with and without blanks. */
 const UNSIGNED = [`"${SIGNATURE}"`, '"signature":""', '"signature": ""'].map((mark) =>
