@@ -20,7 +20,7 @@ async function follows(
 
 test('a changed owner rule takes effect in list and routing, and one that the environment sets is named and cannot be changed', async () => {
   const host = await startRuledHost({
-    env: { INGLENOOK_AGENT_ONLY_WHEN_IDLE: 'true' },
+    settings: { AGENT_ONLY_WHEN_IDLE: 'true' },
     hostActivity: {
       isOnBattery: () => Promise.resolve(true),
       userIdleMs: () => Promise.resolve(3_600_000),

@@ -21,8 +21,8 @@ const PICTURE = {
 
 const start = (given = {}) => startLlama(KALOMI, given);
 
-async function startMachineOf(llama: Llama, env: Readonly<Record<string, string>> = {}) {
-  return startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url, ...env } });
+async function startMachineOf(llama: Llama, settings: Readonly<Record<string, string>> = {}) {
+  return startRuledHost({ settings: { ENGINE_URL: llama.url, ...settings } });
 }
 
 /** Asks every 250 ms until `local` answers; gives the time that took and what the others took. */
@@ -59,7 +59,7 @@ test('a machine whose real engine is killed and comes back is used again within 
 
 test('a machine whose real engine is stopped keeps a request no longer than 25 s, and is degraded', async () => {
   const llama = await start();
-  const host = await startMachineOf(llama, { INGLENOOK_HEDGE: 'off' });
+  const host = await startMachineOf(llama, { HEDGE: 'off' });
   llama.signal('SIGSTOP');
   const began = performance.now();
   const answer = await chat(host.url);

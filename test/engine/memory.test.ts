@@ -43,11 +43,11 @@ async function loadedIn(router: string): Promise<readonly string[]> {
 }
 
 /** The machine, whose engine has loaded `alpha`. */
-async function startMachine(context: TestContext, env: Readonly<Record<string, string>> = {}) {
+async function startMachine(context: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const router = await startLlamaRouter(TEXTS);
   const chats = `${router.url}/v1/chat/completions`;
   skipUnlessLoaded(context, await postJson(chats, askFor('alpha')));
-  const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: router.url, ...env } });
+  const host = await startRuledHost({ settings: { ENGINE_URL: router.url, ...settings } });
   return { router, host };
 }
 
@@ -118,7 +118,7 @@ test('the memory of a real engine changes for an order only when no request runs
 });
 
 test('the memory of a real engine goes when nobody uses it, and the next request loads it again', async (context) => {
-  const idle = { INGLENOOK_AGENT_IDLE_UNLOAD_MIN: '0.05' };
+  const idle = { AGENT_IDLE_UNLOAD_MIN: '0.05' };
   const { router, host } = await startMachine(context, idle);
   await soon(async () => expect(await loadedIn(router.url)).toEqual([]));
   await soon(async () => expect((await host.view()).owner.mode).toBe('on'));
@@ -128,7 +128,7 @@ test('the memory of a real engine goes when nobody uses it, and the next request
 
 test('the memory of a real engine for one model cannot be freed, and its owner learns what would help', async () => {
   const llama = await startLlama(TEXTS.alpha);
-  const host = await startRuledHost({ env: { INGLENOOK_ENGINE_URL: llama.url } });
+  const host = await startRuledHost({ settings: { ENGINE_URL: llama.url } });
   const { memory, owner } = viewIn(await host.order('agent/free', {}));
   expect([owner.mode, memory.state, memory.toLoad]).toEqual(['paused', 'freed', []]);
   expect(memory.problem).toMatch(/has no way to unload a model\. Start llama-server as a router/);

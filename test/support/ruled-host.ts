@@ -5,8 +5,6 @@ import {
   type HostActivity,
   UNKNOWN_HOST_ACTIVITY,
 } from '../../main/agent/availability/host-activity.ts';
-import { createHost } from '../../main/app/app.ts';
-import { loadedOf } from './config.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { silentLog } from '../../main/platform/log.ts';
 import { startModelServer } from './agent.ts';
@@ -14,6 +12,7 @@ import { chat } from './client.ts';
 import { controlOf } from './control.ts';
 import { openDatabaseHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
+import { startHost } from './host.ts';
 import type { SmiCard } from './stub-tool.ts';
 import { pathWithCard, soon } from './two-hosts.ts';
 import { answers, startUpstream } from './upstream.ts';
@@ -23,40 +22,37 @@ interface Given {
   readonly hostActivity?: Partial<HostActivity>;
   /** As nvidia-smi has it. */
   readonly card?: SmiCard;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** Starts a gateway whose own machine serves `local`, with a fallback, and waits until the machine is verified. */
-export async function startRuledHost({ hostActivity, card, env }: Given = {}) {
+export async function startRuledHost({ hostActivity, card, settings }: Given = {}) {
   const engine = await startModelServer(answers('from the engine'));
   const hosted = await startUpstream(answers('from the hosted one'));
   const dataDirectory = temporaryDirectory();
-  const loaded = loadedOf({
-    INGLENOOK_PORT: '0',
-    INGLENOOK_AGENT_PORTS: '0',
-    INGLENOOK_ENGINE_URL: engine.url,
-    INGLENOOK_HOSTED_A_BASE_URL: hosted.url,
-    ...env,
-  });
+  const machine = { AGENT: 'true', AGENT_PORTS: '0', ENGINE_URL: engine.url };
+  const settled = { ...machine, HOSTED_A_BASE_URL: hosted.url, ...settings };
+  const edges = {
+    openDatabase: openDatabaseHere,
+    hostActivity: { ...UNKNOWN_HOST_ACTIVITY, ...hostActivity },
+    clock: systemClock,
+    random: () => 0.5,
+    log: silentLog,
+  };
   vi.stubEnv('PATH', pathWithCard(card));
-  const host = await createHost(
-    { loaded, dataDirectory, windowDirectory: join(dataDirectory, 'no-window') },
-    {
-      openDatabase: openDatabaseHere,
-      hostActivity: { ...UNKNOWN_HOST_ACTIVITY, ...hostActivity },
-      clock: systemClock,
-      random: () => 0.5,
-      log: silentLog,
-    },
+  const { host, url } = await startHost(
+    settled,
+    dataDirectory,
+    edges,
+    join(dataDirectory, 'no-window'),
   );
   vi.unstubAllEnvs();
-  const { url } = await host.start();
   onTestFinished(() => host.stop());
   const { patch, post, read, agent } = controlOf({ url, dataDirectory });
   await soon(async () => expect((await chat(url)).upstream).toBe('local'));
   return {
     url,
-    patch: (settings: object) => patch({ agent: settings }),
+    patch: (tree: object) => patch({ agent: tree }),
     /** POSTs to a route of the owner's, such as `agent/mode`. */
     order: post,
     view: agent,
