@@ -55,19 +55,6 @@ describe.each(WAYS)('OpenAI’s responses, $way through $place', (way) => {
     expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
   });
 
-  test(`a tool call without arguments can be parsed through ${way.place} (${way.way}), plain and streamed`, async () => {
-    const calls = [{ id: 'call_1', name: 'weather', arguments: '' }];
-    const said = { ...SAID, text: '', calls, finish: 'tool_calls' as const };
-    const client = clientOf((await startSpeaker(way, said)).url);
-    const asked = { ...ASK, tools: [WEATHER] };
-    const whole = await client.responses.create(asked);
-    const streamed = await client.responses.stream(asked).finalResponse();
-    expect([whole.output, streamed.output]).toMatchObject([
-      [{ type: 'function_call', arguments: '{}' }],
-      [{ type: 'function_call', arguments: '{}' }],
-    ]);
-  });
-
   test(`structured output and an image pass through ${way.place} (${way.way})`, async () => {
     const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
     const schema = { type: 'object', properties: { a: { type: 'number' } } };
@@ -89,6 +76,22 @@ describe.each(WAYS)('OpenAI’s responses, $way through $place', (way) => {
     expect([status, why?.reason]).toEqual(['incomplete', 'max_output_tokens']);
   });
 });
+
+test.each(WAYS.filter(({ way }) => way === 'translated'))(
+  'a tool call without arguments can be parsed through $place ($way), plain and streamed',
+  async (way) => {
+    const calls = [{ id: 'call_1', name: 'weather', arguments: '' }];
+    const said = { ...SAID, text: '', calls, finish: 'tool_calls' as const };
+    const client = clientOf((await startSpeaker(way, said)).url);
+    const asked = { ...ASK, tools: [WEATHER] };
+    const whole = await client.responses.create(asked);
+    const streamed = await client.responses.stream(asked).finalResponse();
+    expect([whole.output, streamed.output]).toMatchObject([
+      [{ type: 'function_call', arguments: '{}' }],
+      [{ type: 'function_call', arguments: '{}' }],
+    ]);
+  },
+);
 
 /** A client of a gateway in front of an upstream that speaks chat completions. */
 async function startChat(script: Script) {

@@ -140,27 +140,14 @@ export async function ask(
 }
 
 /** As `ask`; the first call is silent until the line, and `second` is called beside it. */
-export async function askHedged(
-  stage: Stage,
-  first: Asked,
-  second: Asked,
-  body: unknown = STREAM,
-): Promise<{
-  readonly pending: Pending;
-  readonly slow: UpstreamCall;
-  readonly hedge: UpstreamCall;
-}> {
+export async function askHedged(stage: Stage, first: Asked, second: Asked, body: unknown = STREAM) {
   const n = second.calls.length + 1;
   const { pending, call: slow } = await askSlow(stage, first, body);
   return { pending, slow, hedge: await second.call(n) };
 }
 
 /** As `ask`; the first call is silent until the line. */
-export async function askSlow(
-  stage: Stage,
-  first: Asked,
-  body: unknown = STREAM,
-): Promise<{ readonly pending: Pending; readonly call: UpstreamCall }> {
+export async function askSlow(stage: Stage, first: Asked, body: unknown = STREAM) {
   const asked = await ask(stage, first, body);
   stage.clock.advance(LINE_MS);
   return asked;

@@ -11,6 +11,7 @@ import type { Said } from './chat-answers.ts';
 import { chunksOf, piecesOf, wholeOf } from '../upstreams/speech.ts';
 import { listening } from './listening.ts';
 import { answerOf, streamOf } from './translated.ts';
+import { json } from './upstream.ts';
 
 /** An upstream that speaks chat completions, as a script. */
 export interface ScriptedChat {
@@ -55,7 +56,7 @@ async function serve(
   const now = { ...chat };
   [chat.said = now.said, ...chat.next] = chat.next;
   if (request['stream'] === true) return stream(res, protocol, exchange, now);
-  json(res, 200, answerOf(wholeOf(now.said), protocol, exchange) ?? {});
+  json(200, answerOf(wholeOf(now.said), protocol, exchange) ?? {})({ res });
 }
 
 function stream(
@@ -69,8 +70,4 @@ function stream(
   for (const chunk of chunksOf(said, {}, { pieces: piecesOf(pieceChars) }))
     res.write(translated.push(chunk));
   res.end(translated.end());
-}
-
-function json(res: ServerResponse, status: number, value: object): void {
-  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
