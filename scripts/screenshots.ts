@@ -109,36 +109,45 @@ async function fault(page: Page, place: number, name: string): Promise<void> {
   await answered;
 }
 
-/** Traffic with a resumed stream, a hedged call and a fallback, the newest request still running. */
-async function photographDemo(): Promise<void> {
+/** Starts the demo without its own traffic, whose requests would push these off the picture. */
+async function withDemo(show: (demo: Program, page: Page) => Promise<void>): Promise<void> {
   const demo = await startProgram('main/demo.ts');
   try {
     const page = await openPage(demo.link);
     await page.setViewportSize({ width: 1280, height: 832 });
-    const traffic = page.getByLabel('Send a request every second');
-    // Its requests would push these off the picture.
-    await traffic.click();
-    await ask(demo);
-    await fault(page, 0, 'cut');
-    await ask(demo);
-    await fault(page, 0, 'refuse');
-    await fault(page, 1, 'slow');
-    await ask(demo);
-    await fault(page, 1, 'none');
-    const running = ask(demo);
-    await page.locator('.request').nth(3).waitFor();
-    await photograph(page, { name: 'requests', hash: '#/requests', height: 508 });
-    await running;
-    await page.evaluate(() => void (location.hash = '#/'));
-    await traffic.click();
-    await page
-      .getByText(/^paused after/)
-      .first()
-      .waitFor();
-    await photograph(page, { name: 'overview', hash: '#/', height: 832 });
+    await page.getByLabel('Send a request every second').click();
+    await show(demo, page);
   } finally {
     await demo.stop();
   }
+}
+
+/** A resumed stream, a hedged call and a fallback, the newest request still running. */
+async function photographRequests(demo: Program, page: Page): Promise<void> {
+  await ask(demo);
+  await fault(page, 0, 'cut');
+  await ask(demo);
+  await fault(page, 0, 'refuse');
+  await fault(page, 1, 'slow');
+  await ask(demo);
+  await fault(page, 1, 'none');
+  const newest = ask(demo);
+  await page.locator('.request').nth(3).waitFor();
+  await photograph(page, { name: 'requests', hash: '#/requests', height: 508 });
+  await newest;
+}
+
+/** The GPUs have failed until they are skipped, and a hosted API answers. */
+async function photographFallback(demo: Program, page: Page): Promise<void> {
+  for (let request = 0; request < 12; request += 1) await ask(demo);
+  await fault(page, 0, 'refuse');
+  for (let request = 0; request < 5; request += 1) await ask(demo);
+  await page
+    .getByText(/^paused after/)
+    .first()
+    .waitFor();
+  await page.getByText('1 running').waitFor({ state: 'hidden' });
+  await photograph(page, { name: 'overview', hash: '#/', height: 832 });
 }
 
 /** An Ollama with one model in memory, which also passes for a hosted API; it answers everything with a word. */
@@ -258,6 +267,7 @@ async function photographHome(): Promise<void> {
       const { id } = (await computer('GET', 'agent')) as { id: string };
       await owner('PUT', `providers/${id}/note`, { name, note: '' });
     }
+    await page.setViewportSize({ width: 1200, height: 900 });
     await page.evaluate(() => void (location.hash = '#/providers'));
     await page.getByText('2 machines: 2 can serve').waitFor();
     await takeOf(page.locator('.provider-list'), 'machines');
@@ -270,7 +280,8 @@ async function photographHome(): Promise<void> {
 
 await mkdir(IMAGES, { recursive: true });
 try {
-  await photographDemo();
+  await withDemo(photographRequests);
+  await withDemo(photographFallback);
   await photographHome();
 } finally {
   await closeBrowser();
