@@ -49,11 +49,8 @@ test('a record is exactly what the registry accepts', () => {
 test('a record holds null for what is unknown, and 0 for what is zero', () => {
   const record = agentRecord(machine({ ...CARD, name: null, memoryUsedMb: null }), null, STATE);
   expect(record).toMatchObject({ chip: null, chip_tier: null, current_model: null, models: [] });
-  expect(record.gpu.devices[0]).toMatchObject({
-    name: 'NVIDIA GPU',
-    memory_used_mb: null,
-    util_gpu: 0,
-  });
+  const device = record.gpu.devices[0];
+  expect(device).toMatchObject({ name: 'NVIDIA GPU', memory_used_mb: null, util_gpu: 0 });
   expect(record.engine_health).toEqual({ status: 'no engine found', code: 0 });
 });
 
@@ -62,10 +59,8 @@ test('a GPU that shares the machine’s memory has that memory in its record', (
   const shared = (part: Pick<GpuDevice, 'vendor' | 'name'> & Partial<GpuDevice>) =>
     machine(withHostMemory({ ...UNREAD, key: 'k', isUnified: true, ...part }, memory));
   const spark = shared({ vendor: 'nvidia', name: 'GB10' });
-  expect(agentRecord(spark, ENGINE, STATE).gpu.devices[0]).toMatchObject({
-    memory_used_mb: 28 * 1024,
-    memory_free_mb: 100 * 1024,
-  });
+  const device = agentRecord(spark, ENGINE, STATE).gpu.devices[0];
+  expect(device).toMatchObject({ memory_used_mb: 28 * 1024, memory_free_mb: 100 * 1024 });
   const lost = shared({ vendor: 'nvidia', name: 'GB10', fault: 'GPU is lost' });
   expect(agentRecord(lost, ENGINE, STATE).gpu.count).toBe(0);
 });

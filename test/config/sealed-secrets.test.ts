@@ -29,9 +29,8 @@ test('a key is sealed before it reaches the disk, is shown as such, and is there
   const box = createSecretBox(newBoxKey());
   const first = start(directory, box);
   const apiKeys = ['for-apps-0123456789-0123456789'];
-  expect(first.config.patch({ hosted_a: { apiKey: KEY }, gateway: { apiKeys } }).kind).toBe(
-    'patched',
-  );
+  const patched = first.config.patch({ hosted_a: { apiKey: KEY }, gateway: { apiKeys } }).kind;
+  expect(patched).toBe('patched');
   expect(first.fact().source).toBe('keychain');
   expect(fileOf(directory)).not.toContain(KEY);
   expect(fileOf(directory)).not.toContain('for-apps');

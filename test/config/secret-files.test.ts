@@ -32,9 +32,8 @@ test('each secret may come from a file that a variable names, and counts as set 
 });
 
 test('a setting that is not a secret has no file', () => {
-  expect(loadedOf({ INGLENOOK_PORT_FILE: fileWith('1') }).warnings).toEqual([
-    'INGLENOOK_PORT_FILE is not a setting of this version and is ignored',
-  ]);
+  const warnings = loadedOf({ INGLENOOK_PORT_FILE: fileWith('1') }).warnings;
+  expect(warnings).toEqual(['INGLENOOK_PORT_FILE is not a setting of this version and is ignored']);
 });
 
 test('an unusable file of a secret refuses the start, and the error says which and why', () => {

@@ -56,9 +56,8 @@ test(
       await page.waitForLoadState('load');
       expect(new URL(page.url()).hostname).toBe('127.0.0.1');
       expect(await page.title()).toContain('Inglenook');
-      expect(await page.evaluate(() => 'require' in globalThis || 'process' in globalThis)).toBe(
-        false,
-      );
+      const hasNode = await page.evaluate(() => 'require' in globalThis || 'process' in globalThis);
+      expect(hasNode).toBe(false);
       const status = await page.evaluate(async () => (await fetch('/healthz')).status);
       expect(status).toBe(200);
     } finally {

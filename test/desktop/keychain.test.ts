@@ -105,9 +105,8 @@ test.each(['locked', 'silent'] as const)(
   'API keys take effect when a keyring opens that was %s at the start, and nothing is overwritten',
   async (mode) => {
     const { safeStorage, clock, host, file, item, notifications } = await started(mode, true);
-    expect(notifications[0]?.options.body).toContain(
-      'Unlock it, or enter them again: hosted_a.apiKey',
-    );
+    const told = notifications[0]?.options.body;
+    expect(told).toContain('Unlock it, or enter them again: hosted_a.apiKey');
     clock.advance(9999);
     await settle();
     expect([host.calls, file.old]).toEqual([['start'], []]);

@@ -127,9 +127,7 @@ describe.runIf(isPosix)('npm start', () => {
     put(tree, { userns: '1\n' });
     writeFileSync(script, text.replace(setting, join(tree, 'userns')));
     const helper = join(tree, 'node_modules/electron/dist/chrome-sandbox');
-    expect(start(tree, DISPLAY).lines.slice(2, 4)).toEqual([
-      `  sudo chown root ${helper}`,
-      `  sudo chmod 4755 ${helper}`,
-    ]);
+    const advice = start(tree, DISPLAY).lines.slice(2, 4);
+    expect(advice).toEqual([`  sudo chown root ${helper}`, `  sudo chmod 4755 ${helper}`]);
   });
 });

@@ -73,8 +73,7 @@ test.runIf(process.platform === 'linux')(
 test.runIf(hasModes && process.getuid?.() !== 0)(
   'a data directory of another user brings a warning',
   () => {
-    expect(openDataDirectory({ INGLENOOK_DATA_DIR: '/' }, process.platform)).toEqual([
-      expect.stringContaining('belongs to another user'),
-    ]);
+    const warnings = openDataDirectory({ INGLENOOK_DATA_DIR: '/' }, process.platform);
+    expect(warnings).toEqual([expect.stringContaining('belongs to another user')]);
   },
 );

@@ -111,9 +111,8 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     expect([joined.code, joined.stderr]).toEqual([0, '']);
     expect(joined.stdout).toContain(`The agent listens on ${OUTER_ADDRESS}`);
     expect(joined.stdout).toContain('checks only the ports 3001 and 47901');
-    expect(JSON.parse(readFileSync(join(directory, 'settings.json'), 'utf8'))).toEqual({
-      agent: { host: OUTER_ADDRESS },
-    });
+    const saved = JSON.parse(readFileSync(join(directory, 'settings.json'), 'utf8')) as unknown;
+    expect(saved).toEqual({ agent: { host: OUTER_ADDRESS } });
   },
 );
 

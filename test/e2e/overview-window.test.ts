@@ -23,9 +23,8 @@ test('a rented GPU starts at once, and a source that is paused counts down until
   const last = station(page, 'Rented GPU');
   await page.getByLabel('Start Rented GPU when your GPUs fail').uncheck();
   await page.getByText('It starts only when a request reaches it.').waitFor();
-  expect((await demoStatus(demo)).config.description).toMatch(
-    /warm-up of ondemand is switched off/,
-  );
+  const description = (await demoStatus(demo)).config.description;
+  expect(description).toMatch(/warm-up of ondemand is switched off/);
   await demo.break('ondemand', '500');
   await last.getByRole('button', { name: /Start now/ }).click();
   await last.getByText('starting', { exact: true }).waitFor();

@@ -157,10 +157,8 @@ test('damage to pages under an open database is reported, and the next start set
     kind: 'unwritten',
     message: expect.stringMatching(/is damaged: restart Inglenook|cannot be read or written/),
   });
-  expect(lines.map((line) => line.split(' ')[0])).toEqual([
-    'database_unread',
-    'database_unwritten',
-  ]);
+  const events = lines.map((line) => line.split(' ')[0]);
+  expect(events).toEqual(['database_unread', 'database_unwritten']);
   await database.close();
   expect((await open(path)).notice).toContain('a fresh one was started');
 });

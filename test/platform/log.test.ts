@@ -38,10 +38,8 @@ test('a log line is one JSON object, text for people, or text for the journal', 
   expect(linesOf('text', [...REQUEST])).toEqual([
     expect.stringMatching(/^\S+Z info {2}request id=req_1 status=200 upstream=null\n$/),
   ]);
-  expect(linesOf('journal', [...REQUEST], ['warn', 'careful'])).toEqual([
-    '<6>request id=req_1 status=200 upstream=null\n',
-    '<4>careful\n',
-  ]);
+  const journal = linesOf('journal', [...REQUEST], ['warn', 'careful']);
+  expect(journal).toEqual(['<6>request id=req_1 status=200 upstream=null\n', '<4>careful\n']);
 });
 
 test.each(['text', 'journal', 'json'] as const)(

@@ -138,10 +138,8 @@ test.each([1000, HOUR_MS, 40 * DAY_MS])(
     const before = await withMachine();
     before.clock.advance(30_000);
     const after = await restart(before, downMs);
-    expect(after.registry.get(before.agent.id)).toMatchObject({
-      status: 'serving',
-      verification: { status: 'verified' },
-    });
+    const machine = after.registry.get(before.agent.id);
+    expect(machine).toMatchObject({ status: 'serving', verification: { status: 'verified' } });
     expect(after.registry.targets()).toHaveLength(1);
     after.clock.advance(44_999);
     expect(after.registry.targets()).toHaveLength(1);

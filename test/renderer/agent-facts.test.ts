@@ -152,10 +152,8 @@ test('idle power is shown with its cost in a day, and a token with the price fro
 });
 
 test('electricity is shown without amounts if there is no price, and not at all before a measurement', () => {
-  expect(electricityFacts({ ...ENERGY, priceKwh: null }).map(({ value }) => value)).toEqual([
-    '28 W: 0.67 kWh a day',
-    '2.9 J',
-  ]);
+  const values = electricityFacts({ ...ENERGY, priceKwh: null }).map(({ value }) => value);
+  expect(values).toEqual(['28 W: 0.67 kWh a day', '2.9 J']);
   const models = [{ model: 'qwen3', joules: 100, tokens: 49 }];
   expect(electricityFacts({ ...ENERGY, idleWatts: null, models })).toEqual([]);
 });

@@ -116,11 +116,8 @@ test('a failed reading keeps the list of machines and has the gateway’s messag
   );
   await providers.readList();
   sick = true;
-  expect(await providers.readList()).toMatchObject({
-    ok: false,
-    status: 503,
-    refusal: { message: 'Too slow.' },
-  });
+  const list = await providers.readList();
+  expect(list).toMatchObject({ ok: false, status: 503, refusal: { message: 'Too slow.' } });
   expect(providers.lastList()).toEqual(MACHINES);
 });
 

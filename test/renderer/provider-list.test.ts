@@ -87,15 +87,8 @@ test('machines sorted by load begin with the busiest GPU, and one busy with one 
 
 test('machines sorted by state have a heading for each group, and a group without a machine is left out', () => {
   const lines = linesOf(entries(MIXED), 'state');
-  expect(lines.map((line) => (line.kind === 'group' ? line.group : line.entry.name))).toEqual([
-    'attention',
-    'quiet',
-    'ready',
-    'gpu-9',
-    'gpu-10',
-    'resting',
-    'asleep',
-  ]);
+  const order = lines.map((line) => (line.kind === 'group' ? line.group : line.entry.name));
+  expect(order).toEqual(['attention', 'quiet', 'ready', 'gpu-9', 'gpu-10', 'resting', 'asleep']);
 });
 
 test('machines sorted by a figure have the highest first, the unknown last and no headings', () => {
@@ -106,11 +99,8 @@ test('machines sorted by a figure have the highest first, the unknown last and n
     });
   const machines = [hot('cool', 40), hot('unknown', null), hot('hot', 81)];
   const lines = linesOf(entries(machines), 'temperature');
-  expect(lines.map((line) => line.kind === 'machine' && line.entry.name)).toEqual([
-    'hot',
-    'cool',
-    'unknown',
-  ]);
+  const byHeat = lines.map((line) => line.kind === 'machine' && line.entry.name);
+  expect(byHeat).toEqual(['hot', 'cool', 'unknown']);
 });
 
 test('the owner’s name of a machine is shown before its host’s, and a search finds the name and the note', () => {
@@ -132,9 +122,8 @@ test('a search finds names, chips, models and addresses of machines, in any orde
 });
 
 test('the summary counts each machine once', () => {
-  expect(t.providers.summary(countsOf(entries(MIXED)))).toBe(
-    '4 machines: 2 can serve, 1 needs attention, 1 signed off or held back.',
-  );
+  const summary = t.providers.summary(countsOf(entries(MIXED)));
+  expect(summary).toBe('4 machines: 2 can serve, 1 needs attention, 1 signed off or held back.');
   expect(t.providers.summary(countsOf(entries([named('a')])))).toBe('1 machine: 1 can serve.');
   expect(t.providers.summary(countsOf([]))).toBe('None yet.');
 });

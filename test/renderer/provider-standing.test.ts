@@ -64,9 +64,11 @@ test.each(Object.entries(MACHINES))('a machine is shown as %s', (kind, [machine,
 
 test('a machine that is verified again after a change is ready while requests go to it', () => {
   const again = verification({ status: 'pending', routable: true, checks: [] });
-  expect(standingOf(provider({ verification: again }, { status: 'idle' }), undefined).kind).toBe(
-    'idle',
-  );
+  const verifying = standingOf(
+    provider({ verification: again }, { status: 'idle' }),
+    undefined,
+  ).kind;
+  expect(verifying).toBe('idle');
 });
 
 test('a machine without heartbeats is silent, whatever was last known of it', () => {
@@ -135,7 +137,8 @@ test('a machine that failed verification is shown with the check that failed', (
 
 test('entries of one check are grouped, and the check passes if one of them has', () => {
   const groups = checkGroups([refused, slow, { ...unnamed, passed: true }]);
-  expect(groups.map(({ name, outcome }) => [name, outcome])).toEqual([
+  const outcomes = groups.map(({ name, outcome }) => [name, outcome]);
+  expect(outcomes).toEqual([
     [HEALTH, 'passed'],
     ['latency <10s', 'failed'],
   ]);
@@ -160,9 +163,8 @@ test.each([
 test('a machine without a host name is named after its chip', () => {
   const machine = provider();
   expect(providerName(machine)).toBe('tower');
-  expect(providerName({ chip: 'RTX 4090', host: { ...machine.host, hostname: ' ' } })).toBe(
-    'RTX 4090',
-  );
+  const byChip = providerName({ chip: 'RTX 4090', host: { ...machine.host, hostname: ' ' } });
+  expect(byChip).toBe('RTX 4090');
 });
 
 test('a machine that local calls directly is shown so, whatever the check of its agent says', () => {

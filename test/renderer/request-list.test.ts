@@ -42,9 +42,8 @@ test('each ended request is under one filter besides All, and a continued one un
 test('requests are found by upstream, machine, model, reason and words', () => {
   const row = hedgedMachine();
   expect(matchesFilter(row, 'all', { machine: 'prv_aaaa1111', reason: 'outrun' })).toBe(true);
-  expect(matchesFilter(row, 'all', { upstream: 'local', model: 'qwen3', text: 'HEDGED' })).toBe(
-    true,
-  );
+  const isFound = matchesFilter(row, 'all', { upstream: 'local', model: 'qwen3', text: 'HEDGED' });
+  expect(isFound).toBe(true);
   expect(matchesFilter(row, 'all', { upstream: 'hosted_a' })).toBe(false);
 });
 

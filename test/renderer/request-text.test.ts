@@ -71,9 +71,8 @@ test('a fallback names each upstream that was left, by the user’s label, and t
   const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
   expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
   const skipped = request('b', { fallbackReason: 'local=circuit_open; hosted_a=circuit_open' });
-  expect(whyOf(skipped, labels)).toBe(
-    'Local was paused (failing or slow); Groq was paused (failing or slow)',
-  );
+  const why = whyOf(skipped, labels);
+  expect(why).toBe('Local was paused (failing or slow); Groq was paused (failing or slow)');
   expect(whyOf(request('a'), labels)).toBeNull();
 });
 
@@ -98,9 +97,8 @@ test('only a streamed answer shows a number of tokens', () => {
   expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
   const tokens = { input: 12, output: 51, cached: 0, estimated: false };
   const timed = attempt({ tokens, firstContentMs: 500, lastContentMs: 2500, endMs: 2600 });
-  expect(amountOf(request('a', { events: 52, tokens, attempts: [timed] }))).toBe(
-    '51 tokens · 25 tokens/s',
-  );
+  const amount = amountOf(request('a', { events: 52, tokens, attempts: [timed] }));
+  expect(amount).toBe('51 tokens · 25 tokens/s');
 });
 
 test.each([
@@ -173,9 +171,8 @@ test('the tokens of a call include those that were read again, and why, and so d
 test('the tokens of a call include those found in a cache', () => {
   const found = { ...TOKENS, input: 41_900, cached: 41_200 };
   const whole = { tokens: found, endMs: 2600 };
-  expect(usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }))).toBe(
-    '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache',
-  );
+  const usage = usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }));
+  expect(usage).toBe('41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache');
   expect(usageText(attempt({ ...whole, fixedParts: ['cch'], repairedCalls: 2 }))).toBe(
     '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant · 2 tool calls repaired',
   );

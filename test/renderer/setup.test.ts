@@ -68,11 +68,8 @@ test('a passed test of an upstream shows model, times and tokens, and leaves out
 
 test('a failed test of an upstream shows the upstream’s own words', () => {
   const result = { ok: false, reason: 'credentials', message: 'Bad key', totalMs: 9 } as const;
-  expect(testWords({ kind: 'ended', result })).toMatchObject({
-    tone: 'red',
-    word: 'Failed: key rejected.',
-    detail: 'Bad key',
-  });
+  const words = testWords({ kind: 'ended', result });
+  expect(words).toMatchObject({ tone: 'red', word: 'Failed: key rejected.', detail: 'Bad key' });
 });
 
 test('a test that meets an engine which still loads its model says so, and what to expect', () => {

@@ -89,9 +89,8 @@ const budgetOf = (spent: number) => ({ period: 'day', limit: 10, spent }) as con
 
 test('a money budget causes a warning from 80 % on', () => {
   expect(problemsOf(upstream('hosted_a', { budget: budgetOf(7.9) }))).toEqual([]);
-  expect(problemsOf(upstream('hosted_a', { budget: budgetOf(8) }))).toEqual([
-    'Groq has spent over 80% of its budget for the day.',
-  ]);
+  const problems = problemsOf(upstream('hosted_a', { budget: budgetOf(8) }));
+  expect(problems).toEqual(['Groq has spent over 80% of its budget for the day.']);
 });
 
 test('a used-up money budget skips its upstream until it begins again, and leads to the setting', () => {
@@ -245,10 +244,8 @@ test('every cause is shown if nothing can answer, even one that passes by itself
 test('a rejected key is not said to come back, and an upstream that failed only to be tried again', () => {
   const rejected = skipped('hosted_a', 'credentials', 16_000);
   expect(firstBack(line([rejected]))).toBeNull();
-  expect(firstBack(line([rejected, tripped('local', 41_000)]))).toMatchObject({
-    label: 'Local',
-    isPromised: false,
-  });
+  const first = firstBack(line([rejected, tripped('local', 41_000)]));
+  expect(first).toMatchObject({ label: 'Local', isPromised: false });
 });
 
 test('“Try again now” is offered at a source that requests skip, unless its budget is spent', () => {
@@ -277,13 +274,8 @@ test('every upstream that costs money is shown as switched off while none may be
   const words = line([upstream('local'), upstream('hosted_a'), upstream('ondemand')], {
     zero: true,
   }).upstreams.map(upstreamWords);
-  expect(words.map(({ word }) => word)).toEqual([
-    'serving',
-    'switched off',
-    'not set up',
-    'not set up',
-    'switched off',
-  ]);
+  const states = words.map(({ word }) => word);
+  expect(states).toEqual(['serving', 'switched off', 'not set up', 'not set up', 'switched off']);
 });
 
 test('the way out is named if only what costs money could answer', () => {

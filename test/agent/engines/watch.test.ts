@@ -129,7 +129,8 @@ test('of two engines the one that can answer serves, and it stays when both can'
   expect(world.watch.engine()?.kind).toBe('llama.cpp');
   first.routes = VLLM;
   await timesOf(first, world, 6);
-  expect(world.watch.engines().map(({ kind, health }) => [kind, health.status])).toEqual([
+  const seen = world.watch.engines().map(({ kind, health }) => [kind, health.status]);
+  expect(seen).toEqual([
     ['llama.cpp', 'ok'],
     ['vllm', 'ok'],
   ]);

@@ -295,11 +295,8 @@ const STRANGER = { 'x-forwarded-for': '10.0.0.9' };
 test('a caller without the token gets the proof of identity for its nonce, and nothing else', async () => {
   const { url, agent } = await serving(hang);
   const health = await send(`${url}/health?nonce=00ff`, { headers: STRANGER });
-  expect(JSON.parse(health.text)).toEqual({
-    status: 'ok',
-    id: agent.view().id,
-    signature: expect.any(String),
-  });
+  const told = JSON.parse(health.text) as unknown;
+  expect(told).toEqual({ status: 'ok', id: agent.view().id, signature: expect.any(String) });
   const tokened = { ...STRANGER, 'x-gateway-token': 'b'.repeat(64) };
   expect((await send(`${url}/health?nonce=00ff`, { headers: tokened })).status).toBe(401);
   expect((await send(`${url}/health?nonce=hello`, { headers: STRANGER })).status).toBe(400);
@@ -349,10 +346,8 @@ test('a drain lets running requests finish, then the machine is paused', async (
   const { engine, url, agent } = await serving(stall(...answerChunks('a').slice(0, 2)));
   const { res } = await begin(url);
   await agent.setMode('drained');
-  expect(agent.view()).toMatchObject({
-    owner: { mode: 'draining' },
-    record: { status: 'draining' },
-  });
+  const view = agent.view();
+  expect(view).toMatchObject({ owner: { mode: 'draining' }, record: { status: 'draining' } });
   expect(codeOf((await postJson(url + CHAT, ASK)).text)).toBe('draining');
   const call = await engine.call(1);
   call.res.end(STOP + 'data: [DONE]\n\n');
@@ -370,8 +365,6 @@ test('the counts of requests and tokens come from the usage, and outlive a resta
   const { id } = first.agent.view();
   await first.stop();
   const second = await startServing(engine, { dataDirectory: first.directory });
-  expect(second.agent.view()).toMatchObject({
-    id,
-    record: { requests_served: 1, tokens_generated: 7 },
-  });
+  const view = second.agent.view();
+  expect(view).toMatchObject({ id, record: { requests_served: 1, tokens_generated: 7 } });
 });

@@ -94,9 +94,8 @@ test('an AMD card is named although warnings precede the output of its tool', as
 });
 
 test('an AMD card is read from the bare list that its tool printed before ROCm 7', () => {
-  expect(parseAmdSmiMetric(fixture('amd-smi-usage.json'))).toMatchObject([
-    { key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null },
-  ]);
+  const usage = parseAmdSmiMetric(fixture('amd-smi-usage.json'));
+  expect(usage).toMatchObject([{ key: 'amd-0', utilGpu: 42, utilMemory: 1, memoryTotalMb: null }]);
 });
 
 test('an AMD tool that prints nonsense is reported in plain words', async () => {
@@ -120,9 +119,8 @@ test.each([
   ['at both ends', `${WARNED}\r\n${CARD}\r\n${WARNED}`],
 ])('a card of AMD is read next to a warning %s, whatever the exit code', async (_where, text) => {
   const there = world({ 'amd-smi': prints(text, 'exit 2') });
-  expect((await afterRound(amd(there))).devices).toMatchObject([
-    { memoryTotalMb: 16_368, utilGpu: 3 },
-  ]);
+  const devices = (await afterRound(amd(there))).devices;
+  expect(devices).toMatchObject([{ memoryTotalMb: 16_368, utilGpu: 3 }]);
 });
 
 const intel = ({ clock, tools, files }: World) =>

@@ -41,10 +41,8 @@ test('thinking is switched off in a tool loop that loses its reasoning', () => {
     messages: [{ role: 'assistant', content }, result],
   });
   const left = { messages: [{ role: 'assistant', content: [toolUse] }, result] };
-  expect(cleaned(loop(thought('unsigned'), toolUse))).toEqual({
-    ...left,
-    thinking: { type: 'disabled' },
-  });
+  const lost = cleaned(loop(thought('unsigned'), toolUse));
+  expect(lost).toEqual({ ...left, thinking: { type: 'disabled' } });
   const own = loop(thought('theirs'), thought('unsigned'), toolUse);
   expect(cleaned(own)).toEqual(loop(thought('theirs'), toolUse));
 });

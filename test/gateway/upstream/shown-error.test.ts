@@ -21,9 +21,8 @@ function shown(message: string, content: string): string {
 }
 
 test('an upstream’s own words are shown with its status', () => {
-  expect(shown("The model 'qwen3' does not exist", 'Hi')).toBe(
-    "HTTP 400: The model 'qwen3' does not exist",
-  );
+  const named = shown("The model 'qwen3' does not exist", 'Hi');
+  expect(named).toBe("HTTP 400: The model 'qwen3' does not exist");
 });
 
 test.each([
@@ -33,9 +32,8 @@ test.each([
   ['with slashes', 'open /etc/shadow/of/the/moon'],
   ['with doubled blanks', 'buy  the  moon  before  breakfast'],
 ])('an upstream message that repeats a prompt %s is not shown', (_how, prompt) => {
-  expect(shown(`prompt too long: ${prompt}`, prompt)).toBe(
-    'HTTP 400: (repeats the request, not shown)',
-  );
+  const repeated = shown(`prompt too long: ${prompt}`, prompt);
+  expect(repeated).toBe('HTTP 400: (repeats the request, not shown)');
 });
 
 test('an error shows [secret] in place of what looks like a key', () => {

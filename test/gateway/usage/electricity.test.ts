@@ -19,10 +19,8 @@ const rate = () => 3;
 
 test('the electricity of a call is its tokens times their energy, at the price of a kilowatt-hour', () => {
   // 1,200,000 tokens of 3 J are one kilowatt-hour.
-  expect(energyFigures(call('prv', 1_200_000), rate, 0.3)).toEqual({
-    energyMj: 3_600_000_000,
-    energyNano: 300_000_000,
-  });
+  const figures = energyFigures(call('prv', 1_200_000), rate, 0.3);
+  expect(figures).toEqual({ energyMj: 3_600_000_000, energyNano: 300_000_000 });
 });
 
 test('the energy of a token is known from fifty tokens on, for that model only', () => {

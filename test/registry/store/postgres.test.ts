@@ -69,9 +69,8 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     await expect(migrate(await connection(url), OURS, [...MIGRATIONS, bad])).rejects.toThrow(
       /nothing/,
     );
-    expect(await postgres.query(url, `SELECT to_regnamespace('inglenook') AS schema`)).toEqual([
-      { schema: null },
-    ]);
+    const schemas = await postgres.query(url, `SELECT to_regnamespace('inglenook') AS schema`);
+    expect(schemas).toEqual([{ schema: null }]);
   });
 
   test('a gateway with another secret is refused, and the message says which file to copy', async () => {
@@ -90,8 +89,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a shared database', () => {
     });
     const said = JSON.stringify([opened, lines]);
     for (const secret of [PASSWORD, 'wr0ng-w0rd']) expect(said).not.toContain(secret);
-    expect(await opened.store.write([put()])).toMatchObject({
-      message: expect.stringContaining('28P01'),
-    });
+    const unwritten = await opened.store.write([put()]);
+    expect(unwritten).toMatchObject({ message: expect.stringContaining('28P01') });
   });
 });

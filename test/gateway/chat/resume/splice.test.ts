@@ -59,9 +59,8 @@ test('an echo is dropped only if it is the very first text and comes in one piec
   const echo = [chunkOf('2', { role: 'assistant', content: '' }), text(SENT), text(', and'), STOP];
   for (const plan of [ECHO, going('always')]) {
     expect((await heardOf(plan, echo)).content).toBe(`${SENT}, and`);
-    expect((await heardOf(plan, [text(' – '), text(SENT), STOP])).content).toBe(
-      `${SENT} – ${SENT}`,
-    );
+    const later = (await heardOf(plan, [text(' – '), text(SENT), STOP])).content;
+    expect(later).toBe(`${SENT} – ${SENT}`);
   }
 });
 
@@ -83,15 +82,8 @@ test('blanks that end the sent text are sent again by the continuation and dropp
   const first = [chunkOf('1', { content: `${SENT}.\n\n` })];
   const plan = going('never', `${SENT}.`, '\n\n');
   for (const pieces of [['\n\nIt'], ['\n', '\n', 'It'], ['\n', '\nI', 't']]) {
-    expect(
-      (
-        await heardOf(
-          plan,
-          pieces.map((piece) => text(piece)),
-          first,
-        )
-      ).content,
-    ).toBe(`${SENT}.\n\nIt`);
+    const events = pieces.map((piece) => text(piece));
+    expect((await heardOf(plan, events, first)).content).toBe(`${SENT}.\n\nIt`);
   }
   // Fewer or none than there were: what was sent stays. More: they go on.
   expect((await heardOf(plan, [text('\nIt\n')], first)).content).toBe(`${SENT}.\n\nIt\n`);
@@ -121,9 +113,8 @@ test('a continuation that takes the text for reasoning has diverged', async () =
   const thoughts = chunkOf('2', { reasoning_content: '; the rain' });
   expect((await out(CONTINUED, [thoughts, STOP])).diverged).toMatch(/reasons instead/);
   // One that only thinks once more before it goes on is.
-  expect((await heardOf(CONTINUED, [thoughts, text('; the rain'), STOP])).content).toBe(
-    `${SENT}; the rain`,
-  );
+  const onceMore = (await heardOf(CONTINUED, [thoughts, text('; the rain'), STOP])).content;
+  expect(onceMore).toBe(`${SENT}; the rain`);
 });
 
 const REASONED = [chunkOf('1', { reasoning_content: 'hm so' }), ...FIRST];
@@ -142,10 +133,8 @@ test('reasoning that the continuation’s prompt did not hold counts as output a
   const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 };
   const last = [chunkOf('2', {}, 'stop', { usage })];
   // Two events, and four tokens that are no events.
-  expect((await heardOf(CONTINUED, last, REASONED)).usages).toEqual([
-    { prompt_tokens: 11, completion_tokens: 11, total_tokens: 22 },
-  ]);
-  expect((await heardOf({ ...CONTINUED, heldTokens: 6 }, last, REASONED)).usages).toEqual([
-    { prompt_tokens: 6, completion_tokens: 11, total_tokens: 17 },
-  ]);
+  const unheld = (await heardOf(CONTINUED, last, REASONED)).usages;
+  expect(unheld).toEqual([{ prompt_tokens: 11, completion_tokens: 11, total_tokens: 22 }]);
+  const held = (await heardOf({ ...CONTINUED, heldTokens: 6 }, last, REASONED)).usages;
+  expect(held).toEqual([{ prompt_tokens: 6, completion_tokens: 11, total_tokens: 17 }]);
 });

@@ -54,10 +54,6 @@ test('text is passed on at once unless a call could begin in it', () => {
     '```\n<tool_call>',
     '\n```\n',
   ];
-  expect(pieces.map((piece) => gate.push(piece))).toEqual([
-    ...pieces.slice(0, 4),
-    ' a ',
-    '<b> c\n',
-    ...pieces.slice(6),
-  ]);
+  const passed = pieces.map((piece) => gate.push(piece));
+  expect(passed).toEqual([...pieces.slice(0, 4), ' a ', '<b> c\n', ...pieces.slice(6)]);
 });

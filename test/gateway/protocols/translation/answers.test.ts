@@ -89,9 +89,8 @@ test('an answer of the Responses API has the reasoning that clients without stor
   const message = completion({ content: 'Hello.', reasoning: 'Hm' });
   const request = { store: false, include: ['reasoning.encrypted_content'] };
   const reasoning = { type: 'reasoning', encrypted_content: expect.stringMatching(/./) };
-  expect(answerOf(message, RESPONSES_TRANSLATION, { request })).toMatchObject({
-    output: [reasoning, {}],
-  });
+  const answer = answerOf(message, RESPONSES_TRANSLATION, { request });
+  expect(answer).toMatchObject({ output: [reasoning, {}] });
   expect(answerOf(message, RESPONSES_TRANSLATION)).not.toMatchObject({ output: [reasoning, {}] });
 });
 
@@ -106,9 +105,8 @@ test('an answer of the Responses API calls a function in a namespace by its own 
   const item = { type: 'function_call', namespace: 'eye', name: 'look', call_id: 'a' };
   expect(body).toMatchObject({ output: [item] });
   const { output } = body as { output: object[] };
-  expect(RESPONSES_TRANSLATION.toChat({ ...request, input: output }, null)).toMatchObject({
-    body: { messages: [{ tool_calls: [called] }] },
-  });
+  const next = RESPONSES_TRANSLATION.toChat({ ...request, input: output }, null);
+  expect(next).toMatchObject({ body: { messages: [{ tool_calls: [called] }] } });
 });
 
 test.each([
