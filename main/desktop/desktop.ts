@@ -38,7 +38,7 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   }
   app.enableSandbox();
   // The window would take memory from the GPU that this program is there to serve.
-  if (!deps.preferences.current().drawsOnGpu) app.disableHardwareAcceleration();
+  app.disableHardwareAcceleration();
   // Windows groups taskbar entries and toasts by this id, which electron-builder.yml repeats.
   app.setAppUserModelId('io.github.inglenook');
   const action = startAction(deps.argv);

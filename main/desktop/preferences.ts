@@ -35,8 +35,6 @@ const schema = z.object({
   isDrainedForSleep: z.boolean().default(false),
   /** Whether the owner was told that closing the window leaves the gateway running. */
   isTrayExplained: z.boolean().default(false),
-  /** Whether the window is drawn with the GPU. It can be set only in the file. */
-  drawsOnGpu: z.boolean().default(false),
 });
 
 /** What the owner has chosen in the menu; the headless gateway does not read it. */

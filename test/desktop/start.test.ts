@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFakeHost } from './fixtures.ts';
-import { type DesktopScene, memoryFile, settle, startDesktop } from './harness.ts';
+import { type DesktopScene, settle, startDesktop } from './harness.ts';
 
 test('a second instance ends before it has started a gateway', async () => {
   const second = await startDesktop({ prepare: ({ app }) => void (app.isFirst = false) });
@@ -80,8 +80,6 @@ test('the desktop entry’s action to quit ends a running app, and starts none',
 
 test('every renderer is sandboxed, and draws without the GPU, before Electron is ready', async () => {
   expect((await startDesktop()).app.calls).toEqual(['sandbox', 'no GPU', 'lock', 'ready']);
-  const preferences = memoryFile({ drawsOnGpu: true });
-  expect((await startDesktop({ preferences })).app.calls).not.toContain('no GPU');
 });
 
 const unwritable = () => {
