@@ -1,39 +1,27 @@
 import type * as Electron from 'electron';
-import { messageOf } from '../platform/errors.ts';
-import type { Log } from '../platform/log.ts';
 import type { Host } from '../app/app.ts';
 import { withTimeout } from '../platform/async.ts';
 import type { ShellDeps } from './system.ts';
 
 interface SleepDeps extends Pick<ShellDeps, 'electron' | 'preferences'> {
   readonly host: Pick<Host, 'machine' | 'setMachine' | 'resumed'>;
-  readonly log: Log;
 }
 
 /**
  * Drains the machine before sleep, so that gateways stop sending it requests; afterwards it takes requests again, and
  * everything is checked again. The state is saved on disk, because a machine may lose power while it sleeps.
  */
-export function followSleep({ electron, host, preferences, log }: SleepDeps): void {
-  async function change(choice: 'on' | 'drained'): Promise<boolean> {
-    try {
-      await host.setMachine(choice);
-      return true;
-    } catch (error) {
-      log('error', 'mode_not_changed', { choice, error: messageOf(error) });
-      return false;
-    }
-  }
-
+export function followSleep({ electron, host, preferences }: SleepDeps): void {
   async function wake(): Promise<void> {
     if (!preferences.current().isDrainedForSleep) return;
-    if (await change('on')) preferences.change({ isDrainedForSleep: false });
+    await host.setMachine('on');
+    preferences.change({ isDrainedForSleep: false });
   }
 
   electron.powerMonitor.on('suspend', () => {
     if (host.machine() !== 'on') return;
     preferences.change({ isDrainedForSleep: true });
-    void change('drained');
+    void host.setMachine('drained');
   });
   electron.powerMonitor.on('resume', () => {
     // This comes first, so that the next heartbeat says that the machine takes requests.

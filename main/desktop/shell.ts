@@ -80,7 +80,7 @@ export function openShell(
     changed();
   });
   Menu.setApplicationMenu(Menu.buildFromTemplate(appMenu(platform, act)));
-  followSleep({ ...deps, host, log });
+  followSleep({ ...deps, host });
   const crash = crashNotice(deps.crashFile, log);
   if (crash !== null) notifier.say(crash);
   if (own.lostKeys.length > 0) notifier.say(lostKeys(own.lostKeys));

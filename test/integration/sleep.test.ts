@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { followSleep } from '../../main/desktop/power.ts';
 import { createPreferences } from '../../main/desktop/preferences.ts';
-import { silentLog } from '../../main/platform/log.ts';
 import { memoryFile } from '../desktop/harness.ts';
 import { chat, expectServed, startChat } from '../support/client.ts';
 import { createFakeElectron } from '../desktop/fake-electron.ts';
@@ -14,7 +13,7 @@ import { startBefore, startStill } from '../support/scene.ts';
 function wake({ host }: TestGateway): void {
   const { electron, power } = createFakeElectron();
   const preferences = createPreferences(memoryFile());
-  followSleep({ electron, host, preferences, log: silentLog });
+  followSleep({ electron, host, preferences });
   power.emit('resume');
 }
 
