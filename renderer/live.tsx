@@ -5,7 +5,7 @@ import type { Inglenook } from './api/inglenook.ts';
 import { About } from './features/about/about.tsx';
 import { History } from './features/history/history.tsx';
 import { Models } from './features/models/models.tsx';
-import { headlineOf, type HeadlineText, UNREACHABLE } from './features/overview/headline.tsx';
+import { headlineOf, type HeadlineText, UNREACHABLE } from './features/overview/headline-text.ts';
 import { Overview } from './features/overview/overview.tsx';
 import { upstreamList } from './features/overview/upstream-list.ts';
 import { Provider } from './features/providers/provider.tsx';

@@ -11,7 +11,7 @@ import { openPage, turnTo } from '../support/page.ts';
 import { openWindow } from '../support/window-feed.ts';
 import { snapshot } from '../renderer/builders.ts';
 import { putCardOnPath } from '../support/two-hosts.ts';
-import { answers } from '../support/upstream.ts';
+import { answers, startUpstream } from '../support/upstream.ts';
 import { startWindowHost } from '../support/window-host.ts';
 
 const station = (page: Page, name: string) =>
@@ -74,6 +74,23 @@ test('an engine that dies and comes back after failed requests is shown so witho
   await expect.poll(() => headline.innerText()).toBe('Serving from your GPUs');
   expect(await todo.count()).toBe(0);
   expect((await chat(url)).status).toBe(200);
+});
+
+test('a machine that its owner holds back is resumed from the headline, whether or not another source answers', async () => {
+  const { host, verdict, post, set } = await startOwner();
+  const page = await openPage(host.controlLink());
+  const headline = page.getByRole('heading', { level: 1 });
+  const service = await startUpstream(answers('hi'));
+  const hosted = { hosted_a: { baseUrl: service.url, label: 'Groq' } };
+  for (const said of ['Nothing can answer now.', 'Groq']) {
+    await post('agent/mode', { mode: 'paused' });
+    await expect.poll(() => headline.innerText()).toContain(said);
+    await page.getByText('Your GPUs are held back.').waitFor();
+    await page.getByRole('button', { name: 'Resume this machine' }).click();
+    await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
+    await page.getByText('Your GPUs are held back.').waitFor({ state: 'detached' });
+    await set(hosted);
+  }
 });
 
 test('a page whose content cannot be read says so, offers to try again, and reads no longer', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LocalStanding, NoProviderCause } from '#shared/condition.ts';
 import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
-import { headlineOf } from '../../renderer/features/overview/headline.tsx';
+import { headlineOf } from '../../renderer/features/overview/headline-text.ts';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
 import {
   firstBack,
@@ -197,17 +197,19 @@ test.each<[NoProviderCause, string]>([
   ['engine', 'Local has no running engine.'],
   ['no-gpu', 'Local has an engine, but no GPU.'],
   ['failed', 'Local has no machine that passed its test.'],
-  ['paused', 'Local is held back by the owner.'],
+  ['paused', 'Local is held back.'],
 ])('the advice for machines that do not serve names the cause: %s', (cause, what) => {
   const { problems } = headlineOf(line([], { standing: absent(cause) }), false);
   expect(problems.map((problem) => problem.what)).toEqual([what]);
   expect(problems[0]?.todo === 'Start the engine.').toBe(cause === 'engine');
 });
 
-test('machines that their owner paused are not a problem while another upstream serves', () => {
+test('machines that are held back can be resumed from the headline, which stays green while another upstream serves', () => {
   const found = line([upstream('hosted_a')], { standing: absent('paused') });
-  expect(headlineOf(found, false).problems).toEqual([]);
-  expect(headlineOf(found, false).tone).toBe('green');
+  const { problems, tone } = headlineOf(found, false);
+  const remedy = { elsewhere: { hash: '#/providers', word: 'Show machines' } };
+  expect(problems).toEqual([{ what: 'Local is held back.', todo: '', remedy }]);
+  expect(tone).toBe('green');
 });
 
 test('the advice is not to start an engine while a machine of local is verified', () => {

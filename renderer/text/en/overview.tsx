@@ -96,8 +96,8 @@ export const overview = {
         todo: 'See Machines for the failed checks.',
       },
       paused: {
-        what: (label: string) => clause(label, 'is held back by the owner.'),
-        todo: 'Resume under Machines.',
+        what: (label: string) => clause(label, 'is held back.'),
+        todo: '',
       },
     },
     seeMachines: 'See the machines.',

@@ -1,0 +1,369 @@
+import { TIMES } from '../../text/en/nouns.ts';
+import type { NoProviderCause } from '#shared/condition.ts';
+import type { UpstreamId } from '#shared/ids.ts';
+import { clause, inSentence } from '#shared/services.ts';
+import type { UpstreamReport } from '#shared/status.ts';
+import { WARNED_SHARE } from '#shared/usage.ts';
+import { hashOf } from '../../route.ts';
+import type { Absence } from '../../text/en/overview.tsx';
+import type { Tone } from '../../text/en/states.ts';
+import { counted, formatDuration, formatList } from '../../text/format.ts';
+import { reasonOf, reasonText } from '../../text/reason-text.ts';
+import * as t from '../../text/t.ts';
+import { isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+
+/* What the headline of the Overview says, and what can be done about each problem. */
+
+export interface HeadlineText {
+  /** The text before the subject, as in `Serving from `. */
+  readonly lead: string;
+  /** The coloured part of the sentence: the upstream, if there is one. */
+  readonly subject: string;
+  readonly rest: string;
+  readonly tone: Tone;
+  /** The lines that are shown if there are no problems, or if nobody answers. */
+  readonly details: readonly string[];
+  readonly problems: readonly Problem[];
+  readonly isStuck: boolean;
+}
+
+const words = t.overview.headline;
+
+export const UNREACHABLE: HeadlineText = {
+  lead: '',
+  subject: 'Gateway not reachable.',
+  rest: '',
+  tone: 'red',
+  details: ['Apps get connection errors. Below is the last known state.'],
+  problems: [],
+  isStuck: false,
+};
+
+export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
+  const { upstreams, verdict } = list;
+  const isStuck = verdict.kind === 'stuck';
+  const found = upstreams
+    .map((upstream) => slownessAt(upstream, list) ?? problemAt(upstream, isStuck))
+    .filter((problem) => problem !== null);
+  const broken = demo
+    ? found.map(({ what }, index) => ({
+        what,
+        todo: index === 0 ? 'Choose “healthy” below and watch the recovery.' : '',
+        remedy: null,
+      }))
+    : found;
+  const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
+  return { ...sentenceFor(list), problems, isStuck };
+}
+
+/** The problem that money may not be spent, if a source that costs money could answer. */
+function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
+  if (!upstreams.some(isOff)) return [];
+  return [
+    problem(`“${t.overview.neverSpend}” is on.`, 'Without it, a fallback would answer.', SPEND),
+  ];
+}
+
+const isOff = ({ condition }: UpstreamView): boolean => condition.kind === 'zero-spend';
+
+type Sentence = Omit<HeadlineText, 'problems' | 'isStuck'>;
+
+function say(
+  tone: Tone,
+  { lead = '', subject, rest = '' }: Partial<Sentence> & Pick<Sentence, 'subject'>,
+  ...details: readonly string[]
+): Sentence {
+  return { lead, subject, rest, tone, details };
+}
+
+/** A sentence that begins with its subject. */
+const does = (subject: string, predicate: string) => ({
+  subject,
+  rest: clause(subject, predicate).slice(subject.length),
+});
+
+function sentenceFor(list: UpstreamList): Sentence {
+  const { verdict, upstreams, server } = list;
+  switch (verdict.kind) {
+    case 'bare':
+      return say(
+        'grey',
+        { subject: 'Nothing is set up yet.' },
+        'Tell Inglenook where a model runs: here, on another machine, or at a service.',
+      );
+    case 'verifying': {
+      const local = upstreams.find(({ report }) => report.id === 'local');
+      return say(
+        'blue',
+        does(local?.report.label ?? '', 'is being tested.'),
+        'Requests are answered as soon as the test has passed.',
+      );
+    }
+    case 'stuck': {
+      const detail =
+        server === null
+          ? 'Requests are refused until a source is back.'
+          : `Requests still try ${inSentence(server.report.label)} first.`;
+      return say('red', words.none, detail);
+    }
+    case 'untested': {
+      return say(
+        'grey',
+        does(server?.report.label ?? '', 'is next, but untested.'),
+        'Test it below, or send the first request.',
+      );
+    }
+    case 'serving':
+      return server === null ? say('red', words.none) : serving(server, upstreams);
+  }
+}
+
+function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sentence {
+  const { label, timeoutMs } = server.report;
+  const details = detailLines(server, upstreams);
+  switch (server.condition.kind) {
+    case 'probe':
+      return say('amber', does(label, 'is tried again with the next request.'), ...details);
+    case 'on-demand': {
+      const { warmup } = server.condition;
+      if (warmup === 'ready') break;
+      return say(
+        'blue',
+        does(label, warmup === 'warming' ? 'is starting.' : 'is next, and off.'),
+        `Requests wait for it, up to ${formatDuration(timeoutMs)}.`,
+      );
+    }
+    default:
+  }
+  const before = upstreams
+    .slice(0, upstreams.indexOf(server))
+    .filter(({ condition }) => condition.kind !== 'missing');
+  const rest = words.servingRest(before.map(absenceOf));
+  const tone = server.waits === null ? 'green' : 'amber';
+  return say(tone, { lead: 'Serving from ', subject: inSentence(label), rest }, ...details);
+}
+
+/** An upstream that requests pass by, and why if it is not down: it cannot serve, is slow, or was paused. */
+function absenceOf({ report, condition }: UpstreamView): Absence {
+  const { label } = report;
+  if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
+  if ('cause' in condition && condition.cause === 'slow') return { label, because: 'too slow' };
+  const isPaused = condition.kind === 'no-provider' && condition.cause === 'paused';
+  return { label, because: isPaused ? reasonText('paused') : null };
+}
+
+function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
+  const { model, circuit } = server.report;
+  const speed =
+    circuit.ewmaTtft === null ? '' : `first token in about ${formatDuration(circuit.ewmaTtft)}`;
+  const behind = upstreams
+    .slice(upstreams.indexOf(server) + 1)
+    .filter(({ condition }) => condition.kind === 'closed' || condition.kind === 'on-demand')
+    .map(({ report }) => report.label);
+  const next =
+    behind.length > 0
+      ? `${behind.length === 1 ? 'Fallback' : 'Fallbacks'}: ${formatList(behind)}.`
+      : upstreams.some(isOff)
+        ? `“${t.overview.neverSpend}” is on, so there is no fallback.`
+        : 'There is no fallback.';
+  return [[model, speed].filter((part) => part !== '').join(' · '), next].filter(
+    (line) => line !== '',
+  );
+}
+
+interface Problem {
+  readonly what: string;
+  readonly todo: string;
+  /** Null if there is nothing to press. */
+  readonly remedy: Remedy | null;
+}
+
+/**
+ * A page to go to, the switch to flip, the machine to resume if it is this one, or the upstream to call once: if it
+ * answers, requests go to it again.
+ */
+export type Remedy =
+  Link | Saving | Resumption | { readonly check: UpstreamId; readonly label: string };
+
+const w = t.overview.problems;
+
+const problem = (what: string, todo: string, remedy: Remedy): Problem => ({ what, todo, remedy });
+
+export interface Link {
+  readonly hash: string;
+  readonly word: string;
+}
+
+const MACHINES: Link = {
+  hash: hashOf({ page: 'providers', filter: 'all' }),
+  word: 'Show machines',
+};
+
+export interface Resumption {
+  /** Where to go if another machine than this one is held back. */
+  readonly elsewhere: Link;
+}
+
+const RESUME: Resumption = { elsewhere: MACHINES };
+
+/** A setting to save. */
+export interface Saving {
+  readonly saves: object;
+  readonly word: string;
+  /** What to set instead if the environment holds the setting. */
+  readonly variable: string;
+}
+
+const SPEND: Remedy = {
+  saves: { routing: { forceZero: false } },
+  word: 'Switch it off',
+  variable: 'INGLENOOK_FORCE_ZERO=false',
+};
+
+/** Your GPUs are skipped for slowness: mostly the model needs longer than the setting allows. */
+function slownessAt({ report, condition }: UpstreamView, { slow }: UpstreamList): Problem | null {
+  const isPaused = condition.kind === 'cooling' || condition.kind === 'probe';
+  if (report.id !== 'local' || slow === null || !isPaused) return null;
+  const { ttftMs, enoughMs } = slow;
+  return problem(
+    `${clause(report.label, 'is paused for slowness')}: the first token took ${formatDuration(ttftMs)}.`,
+    '',
+    {
+      saves: { circuit: { ttftThresholdMs: enoughMs } },
+      word: 'Wait longer for my GPU',
+      variable: `INGLENOOK_TTFT_THRESHOLD_MS=${enoughMs}`,
+    },
+  );
+}
+
+const settingsAt = (section: string, field: string, word: string): Remedy => ({
+  hash: hashOf({ page: 'settings', section, field }),
+  word,
+});
+
+const raiseBudget = (id: UpstreamId, period: 'day' | 'month'): Remedy =>
+  settingsAt(id, period === 'day' ? 'budgetDay' : 'budgetMonth', 'Raise budget');
+
+const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ check: id, label });
+
+/**
+ * An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. `isStuck`: nobody
+ * answers, so what passes by itself is told as well.
+ */
+function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Problem | null {
+  const { label, circuit } = report;
+  switch (condition.kind) {
+    case 'cooling':
+    case 'probe':
+      return condition.cause === 'slow'
+        ? problem(
+            clause(label, `was too slow ${counted(circuit.consecutiveSlow, TIMES)} in a row.`),
+            'Check what else is using it.',
+            checkOf(report),
+          )
+        : repair(
+            report,
+            `${label} failed ${counted(circuit.consecutiveFails, TIMES)} in a row${becauseOf(report)}.`,
+          );
+    case 'failing':
+      return repair(report, clause(label, `is failing${becauseOf(report)}.`));
+    case 'skipped': {
+      const { reason } = condition;
+      const isTold = reason === 'budget' || isLasting(reason) || isStuck;
+      return isTold ? skipProblem(report, reason) : null;
+    }
+    case 'no-provider':
+      return noProviderProblem(label, condition.cause);
+    case 'down':
+      return downProblem(report, condition.reason);
+    case 'on-demand':
+      return condition.warmup === 'failed'
+        ? problem(
+            `${label} could not be started.`,
+            'Check the endpoint at your GPU provider.',
+            checkOf(report),
+          )
+        : null;
+    default:
+      return nearBudget(report);
+  }
+}
+
+function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
+  if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
+  return problem(
+    clause(label, `has spent over 80% of its budget for the ${budget.period}.`),
+    '',
+    raiseBudget(id, budget.period),
+  );
+}
+
+function noProviderProblem(label: string, cause: NoProviderCause) {
+  if (cause === 'verifying') return null;
+  const { what, todo } = w.noProvider[cause];
+  return problem(what(label), todo, cause === 'paused' ? RESUME : MACHINES);
+}
+
+const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
+  lastError === null ? '' : ` (${reasonText(reasonOf(lastError))})`;
+
+function downProblem(report: UpstreamReport, reason: string): Problem {
+  if (isLasting(reason)) return skipProblem(report, reason);
+  const what = clause(report.label, `does not answer (${reasonText(reason)}).`);
+  if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
+  const todo =
+    report.id === 'local'
+      ? (at: string) => `Start the engine${at}, or correct the address.`
+      : (at: string) => `Check it${at}.`;
+  return problem(what, todo(placeOf(report)), checkOf(report));
+}
+
+/** Several machines may serve `local`; only their page tells which of them fails, and why. */
+const isPool = ({ id, baseUrl }: UpstreamReport): boolean => id === 'local' && baseUrl === null;
+
+const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' : ` at ${baseUrl}`);
+
+function repair(report: UpstreamReport, what: string): Problem {
+  const { circuit, id } = report;
+  if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
+  const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
+  const engine = isUnreachable
+    ? (at: string) => `Start the engine${at}.`
+    : (at: string) => `Check the engine${at}.`;
+  const todo = id === 'local' ? engine : (at: string) => `Check its service${at}.`;
+  return problem(what, todo(placeOf(report)), checkOf(report));
+}
+
+function skipProblem(report: UpstreamReport, reason: string): Problem {
+  const { id, label, model, budget } = report;
+  switch (reason) {
+    case 'budget': {
+      const period = budget?.period ?? 'day';
+      return problem(
+        clause(label, `has spent its budget for the ${period}.`),
+        '',
+        raiseBudget(id, period),
+      );
+    }
+    case 'credentials':
+      return problem(
+        `${label} rejected the API key.`,
+        'Set a new one.',
+        settingsAt(id, 'apiKey', 'Change key'),
+      );
+    case 'quota':
+      return problem(clause(label, 'is out of quota.'), 'Top up the account.', checkOf(report));
+    case 'model_not_found':
+      return problem(
+        clause(label, `does not have the model ${model || 'that was requested'}.`),
+        'Choose another.',
+        settingsAt(id, 'model', 'Change model'),
+      );
+    default:
+      return problem(
+        clause(label, `is skipped: ${reasonText(reason)}.`),
+        'Requests go to it again once that is over.',
+        checkOf(report),
+      );
+  }
+}
