@@ -10,6 +10,9 @@ import { answers, completion, error, json, startUpstream } from '../support/upst
 import { usageOf } from '../support/usage.ts';
 import { startBefore } from '../support/scene.ts';
 import { recordOf } from '../registry/world.ts';
+import type { LiveSnapshot } from '#shared/live.ts';
+import type { HistoryReport } from '#shared/usage.ts';
+import { readExposition } from '../support/exposition.ts';
 
 const KEPT = 300;
 
@@ -102,4 +105,67 @@ test('a third refusal in the same unexplained words is shown with its app, count
   const move = { upstream: 'local', words: `HTTP 400: ${words}`, count: 3, spentNano: 6_000_000 };
   const caller = { userAgent: 'codex/1.2' };
   expect(gateway.host.snapshot().moves).toMatchObject([{ ...move, caller }]);
+});
+
+/* One figure, wherever people see it. */
+
+async function read<T>(url: string, path: string): Promise<T> {
+  const { status, text } = await send(`${url}/api/v1/${path}`);
+  expect(status).toBe(200);
+  return JSON.parse(text) as T;
+}
+
+/** Requests that fell back and that failed, as each page and the metrics have them. */
+async function countsAt(url: string) {
+  const { outcomes, status } = await read<LiveSnapshot>(url, 'snapshot');
+  const history = await read<HistoryReport>(url, 'history');
+  const pageOf = (outcome: string) => read<RequestPage>(url, `requests?outcome=${outcome}`);
+  const [fellBack, failed] = [await pageOf('fell-back'), await pageOf('failed')];
+  const metrics = readExposition((await send(`${url}/metrics`)).text);
+  return {
+    overview: [outcomes?.ended['fell-back'], outcomes?.ended.failed],
+    history: [history.today.fallbacks, history.today.failures],
+    requests: [fellBack.data.length, failed.data.length],
+    metrics: metrics.get('inglenook_fallbacks_total')?.series.get('{}'),
+    firstChoice: outcomes?.ended['first-choice'],
+    report: status.stats.fallbackCount,
+  };
+}
+
+test('fallbacks and failures are the same number in the overview, the history, the list and the metrics', async () => {
+  const { url, a, b } = await startBefore(
+    { a: error(503), b: answers('hi') },
+    { FAIL_THRESHOLD: '100' },
+  );
+  await chat(url);
+  b.script = error(503);
+  await chat(url);
+  await chat(url);
+  a.script = answers('hi');
+  await chat(url);
+  expect(await countsAt(url)).toEqual({
+    overview: [1, 2],
+    history: [1, 2],
+    requests: [1, 2],
+    metrics: 1,
+    firstChoice: 1,
+    // The report counts the header, which failed requests have as well.
+    report: 3,
+  });
+});
+
+test('a hosted upstream that answers is the first choice with nothing set up for Local', async () => {
+  const { url } = await startBefore({ b: answers('hi') });
+  expect((await chat(url)).reason).toBe('none');
+  expect(await countsAt(url)).toMatchObject({ overview: [0, 0], history: [0, 0], firstChoice: 1 });
+});
+
+test('a failed request that no upstream was called for is still counted after a restart', async () => {
+  const directory = temporaryDirectory();
+  const first = await startIn(directory);
+  expect((await chat(first.url)).status).toBe(503);
+  await first.host.stop();
+  const second = await startIn(directory);
+  expect(await countsAt(second.url)).toMatchObject({ overview: [0, 1], history: [0, 1] });
+  expect(second.host.snapshot().status.stats.totalRequests).toBe(1);
 });

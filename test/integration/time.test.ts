@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { expectServed, startChat } from '../support/client.ts';
-import { turns } from '../support/report.ts';
+import { CHAT, expectServed, HELLO, startChat } from '../support/client.ts';
+import { counted, turns } from '../support/report.ts';
 import {
   answers,
   chunk,
@@ -9,11 +9,15 @@ import {
   half,
   hang,
   ROLE,
+  type Script,
   stall,
   STOP,
-  type Script,
 } from '../support/upstream.ts';
 import { PLAIN, startStill, STREAM } from '../support/scene.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { liveBytes } from '../support/live-bytes.ts';
+import { startChatOnly } from '../support/speakers.ts';
+import { chatBytes, openWire } from '../support/wire.ts';
 
 const A = chunk({ content: 'a' });
 
@@ -107,4 +111,111 @@ test('a whole answer is limited by the timeout in all, however steadily it comes
     clock.advance(1000);
   }
   expectServed(await pending.answer, 'hosted_b', 'hosted_a=timeout');
+});
+
+const EVENT = chunk({ content: 'x'.repeat(64 * 1024) });
+/** More than the sockets' buffers on the way take, however the machine sizes them. */
+const EVENTS = 1100;
+const TOTAL_BYTES = EVENT.length * EVENTS;
+const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
+
+/** Streams as fast as it may, counts what it got rid of, and ends as told. */
+function flood(end: Script) {
+  const sent = { bytes: 0 };
+  const script: Script = async (call) => {
+    const { res } = call;
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let event = 0; event < EVENTS; event += 1) {
+      if (!res.write(EVENT)) {
+        await new Promise<void>((resolve) => res.once('drain', () => resolve()));
+      }
+      sent.bytes += EVENT.length;
+    }
+    await end(call);
+  };
+  return { sent, script };
+}
+
+/** Resolves when `value` stays the same while the gateway takes many turns. */
+async function settled(gateway: TestGateway, value: () => number): Promise<number> {
+  for (;;) {
+    const before = value();
+    await turns(gateway, 20);
+    if (before > 0 && value() === before) return before;
+  }
+}
+
+/** A caller that has stopped reading, before an upstream that has written all that there is room for. */
+async function startFlooded({ sent, script }: ReturnType<typeof flood>) {
+  const { gateway, a, clock } = await startStill({ a: script }, { IDLE_TIMEOUT_MS: '5000' });
+  const caller = await openWire(gateway.url, false);
+  const before = liveBytes();
+  caller.send(chatBytes({ ...HELLO, stream: true }));
+  const call = await a.call(1);
+  caller.pause();
+  const blockedAt = await settled(gateway, () => sent.bytes);
+  return { clock, gateway, caller, call, blockedAt, grownBytes: liveBytes() - before };
+}
+
+test('a caller that does not read stops the upstream, fills no memory, and starts no silence', async () => {
+  const flooding = flood(({ res }) => void res.write(chunk({ content: 'the last word' })));
+  const { sent } = flooding;
+  const { clock, gateway, caller, call, blockedAt, grownBytes } = await startFlooded(flooding);
+  expect(blockedAt).toBeLessThan(TOTAL_BYTES);
+  expect(grownBytes).toBeLessThan(MAX_GROWTH_BYTES);
+
+  // The silence is the caller's own: the idle clock rests.
+  for (let wait = 0; wait < 10; wait += 1) clock.advance(5000);
+  await turns(gateway);
+  // The system's buffers still grow meanwhile, so the count need not stay at `blockedAt`.
+  expect(sent.bytes).toBeLessThan(TOTAL_BYTES);
+
+  caller.resume();
+  await caller.received('the last word');
+  expect(sent.bytes).toBe(TOTAL_BYTES);
+  expect(caller.bytesReceived()).toBeGreaterThan(TOTAL_BYTES);
+  clock.advance(4999);
+  await turns(gateway);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+  clock.advance(1);
+  await caller.received('upstream_timeout');
+  await call.gone;
+});
+
+test('a caller that reads nothing loses its upstream call with its connection, which is not a failure', async () => {
+  const { clock, gateway, caller, call } = await startFlooded(flood(() => {}));
+  clock.advance(590_000);
+  await turns(gateway);
+  expect(call.res.destroyed).toBe(false);
+  caller.leave();
+  await call.gone;
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
+});
+
+/** A response is under way that is translated from such a flood. */
+async function startTranslated() {
+  const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
+  const { upstream, gateway } = await startChatOnly(script);
+  const caller = await openWire(gateway.url, false);
+  const before = liveBytes();
+  caller.send(chatBytes({ input: 'hi', stream: true }).replace(CHAT, '/v1/responses'));
+  const { gone } = await upstream.call(1);
+  return { sent, gateway, caller, before, gone };
+}
+
+test('a caller that does not read a translated answer stops the upstream too, and aborts it when it leaves', async () => {
+  const { sent, gateway, caller, before, gone } = await startTranslated();
+  caller.pause();
+  expect(await settled(gateway, () => sent.bytes)).toBeLessThan(TOTAL_BYTES);
+  expect(liveBytes() - before).toBeLessThan(MAX_GROWTH_BYTES);
+  caller.leave();
+  await gone;
+});
+
+test('a translated answer without end is broken off before it fills the memory', async () => {
+  const { sent, gateway, gone } = await startTranslated();
+  await gone;
+  expect(sent.bytes).toBeLessThan(TOTAL_BYTES);
+  await turns(gateway);
+  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 1, successes: 0 });
 });
