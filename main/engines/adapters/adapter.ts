@@ -30,8 +30,8 @@ export const MODELS_PATH = '/v1/models';
 
 /** Whether the model list has an entry with this `owned_by`. */
 export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
-  const models = modelList(await ask(MODELS_PATH));
-  return models !== null && models.some(({ ownedBy }) => ownedBy === owner);
+  const models = modelList(await ask(MODELS_PATH)) ?? [];
+  return models.some(({ ownedBy }) => ownedBy === owner);
 }
 
 /** What an engine said of its models, by id. */
@@ -60,7 +60,7 @@ export function detail(
         ...said.get(id),
       }),
     ),
-    location: null,
+    location: loaded?.[0] ?? null,
     metrics: null,
     decode: { kind: 'none' },
     ...given,

@@ -16,6 +16,6 @@ export const jan: Engine = {
   async read(ask) {
     const list = await ask(MODELS_PATH);
     const models = modelList(list);
-    return detail(list, models, { loaded: idsOf(models), location: models?.[0]?.id ?? null });
+    return detail(list, models, { loaded: idsOf(models) });
   },
 };

@@ -26,7 +26,6 @@ export const koboldCpp: Engine = {
     return detail(await ask('/api/extra/version'), models, {
       said: new Map(idsOf(models).map((id) => [id, { context_length }])),
       loaded: idsOf(models),
-      location: models?.[0]?.id ?? null,
       metrics: json === null ? null : metrics,
       decode: tpsReport(numberOf(memberOf(json, 'last_eval_speed'))),
     });

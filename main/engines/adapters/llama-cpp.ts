@@ -57,26 +57,17 @@ async function saidOf(
   const args = listOf(memberOf(entry, 'status', 'args')).map(String);
   const use = useOf(args);
   const modalities = memberOf(entry, 'architecture', 'input_modalities');
-  const listed: Partial<ModelFacts> = {
+  const listed = Array.isArray(modalities) ? modalities.includes('image') : null;
+  const props = isLoaded(model) ? (await ask(`/props${queryFor(model, models)}`)).json : null;
+  const facts = {
     ...(use === null ? {} : { use }),
-    vision: Array.isArray(modalities) ? modalities.includes('image') : null,
+    vision: booleanOf(memberOf(props, 'modalities', 'vision')) ?? listed,
+    tools: booleanOf(memberOf(props, 'chat_template_caps', 'supports_tools')),
     size_bytes: numberOf(memberOf(entry, 'meta', 'size')),
-    context_length: sizeIn(args),
+    context_length:
+      numberOf(memberOf(props, 'default_generation_settings', 'n_ctx')) ?? sizeIn(args),
   };
-  if (!isLoaded(model)) return [id, listed];
-  const { json } = await ask(`/props${queryFor(model, models)}`);
-  const vision = booleanOf(memberOf(json, 'modalities', 'vision'));
-  const tools = booleanOf(memberOf(json, 'chat_template_caps', 'supports_tools'));
-  const length = numberOf(memberOf(json, 'default_generation_settings', 'n_ctx'));
-  return [
-    id,
-    {
-      ...listed,
-      vision: vision ?? listed.vision ?? null,
-      tools,
-      context_length: length ?? listed.context_length ?? null,
-    },
-  ];
+  return [id, facts];
 }
 
 function useOf(args: readonly string[]): ModelUse | null {

@@ -14,7 +14,7 @@ export const llamaSwap: Engine = {
     const answer = await ask('/running');
     const running = isOk(answer) ? memberOf(answer.json, 'running') : null;
     const loaded = Array.isArray(running) ? readyIn(listOf(running)) : null;
-    return detail(list, modelList(list), { loaded, location: loaded?.[0] ?? null });
+    return detail(list, modelList(list), { loaded });
   },
 };
 

@@ -21,7 +21,7 @@ export const lmStudio: Engine = {
       native === null ? null : chatFirst(native).filter((each) => each.loaded === true);
     const ids = loaded?.map(({ id }) => id) ?? null;
     const said = new Map((native ?? []).map((model) => [model.id, model]));
-    return detail(list, modelList(list), { loaded: ids, location: ids?.[0] ?? null, said });
+    return detail(list, modelList(list), { loaded: ids, said });
   },
 };
 

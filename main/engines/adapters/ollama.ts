@@ -19,7 +19,7 @@ export const ollama: Engine = {
     const running = memberOf((await ask('/api/ps')).json, 'models');
     const loaded = idsIn(running, 'name');
     const said = await saidOf(listOf(listed), listOf(running), ask);
-    return detail(tags, null, { models, loaded, location: loaded[0] ?? null, said });
+    return detail(tags, null, { models, loaded, said });
   },
 };
 

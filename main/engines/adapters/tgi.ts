@@ -23,12 +23,6 @@ export const tgi: Engine = {
     const metrics = await metricsOf(ask, 'tgi');
     const context_length = numberOf(memberOf(json, 'max_total_tokens'));
     const said = new Map(models.map((model) => [model, { context_length }]));
-    return detail(await ask('/health'), null, {
-      models,
-      loaded: models,
-      location: id,
-      said,
-      ...metrics,
-    });
+    return detail(await ask('/health'), null, { models, loaded: models, said, ...metrics });
   },
 };
