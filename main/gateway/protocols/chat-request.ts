@@ -66,9 +66,7 @@ export async function parseInTurns(
 const MARK = Buffer.from('\uFEFF');
 
 const withoutMark = (body: Buffer): Buffer =>
-  body[0] === MARK[0] && body.subarray(0, MARK.length).equals(MARK)
-    ? body.subarray(MARK.length)
-    : body;
+  body.subarray(0, MARK.length).equals(MARK) ? body.subarray(MARK.length) : body;
 
 function requestOf(
   endpoint: ApiEndpoint,
