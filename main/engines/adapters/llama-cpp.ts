@@ -55,12 +55,11 @@ async function saidOf(
 ): Promise<readonly [string, Partial<ModelFacts>]> {
   const { id, entry } = model;
   const args = listOf(memberOf(entry, 'status', 'args')).map(String);
-  const use = useOf(args);
   const modalities = memberOf(entry, 'architecture', 'input_modalities');
   const listed = Array.isArray(modalities) ? modalities.includes('image') : null;
   const props = isLoaded(model) ? (await ask(`/props${queryFor(model, models)}`)).json : null;
   const facts = {
-    ...(use === null ? {} : { use }),
+    use: useOf(args),
     vision: booleanOf(memberOf(props, 'modalities', 'vision')) ?? listed,
     tools: booleanOf(memberOf(props, 'chat_template_caps', 'supports_tools')),
     size_bytes: numberOf(memberOf(entry, 'meta', 'size')),
