@@ -150,13 +150,14 @@ export function streamOf(
   return Buffer.from(chunks.map((json) => `data: ${json}\n\n`).join('') + DONE_EVENT);
 }
 
-type OwnParts = Pick<ApiEndpoint, 'checkBody' | 'answer'> & Partial<ApiEndpoint>;
+type OwnParts = Pick<ApiEndpoint, 'answer'> & Partial<ApiEndpoint>;
 
 /** What an endpoint does not say of itself is as at most of them. */
 export const endpointAt = (path: string, own: OwnParts): ApiEndpoint => ({
   paths: [`/api/v1${path}`, `/v1${path}`],
   upstreamPath: path,
   body: 'json',
+  checkBody: () => null,
   asks: () => ONE_WHOLE,
   isResumable: false,
   keepsModel: false,

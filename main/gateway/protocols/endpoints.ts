@@ -62,7 +62,6 @@ export const RERANK = endpointAt('/rerank', {
 export const TRANSCRIPTIONS = endpointAt('/audio/transcriptions', {
   keepsModel: true,
   body: 'multipart',
-  checkBody: requires({}),
   answer: { ...wholeAnswer({ text: 'any text' }), takesBytes: true },
 });
 

@@ -1,6 +1,6 @@
 import { isObject, listOf, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
 import type { Assembly } from '../assembly.ts';
-import { createMemberScan, endpointAt, ONE_WHOLE, requires } from '../endpoint.ts';
+import { createMemberScan, endpointAt, ONE_WHOLE } from '../endpoint.ts';
 import { smallValueOf } from '../json-edit.ts';
 import { itemsIn, withoutOwnItems } from './history.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
@@ -22,7 +22,6 @@ const ENDS: TypedEnds = {
 
 /** OpenAI's Responses API. Its fields are the upstream's to check: an answer may be asked for by `prompt` alone. */
 export const RESPONSES = endpointAt('/responses', {
-  checkBody: requires({}),
   // A request that runs in the background is answered before its response is complete.
   asks: (body) => ({
     ...ONE_WHOLE,
