@@ -237,7 +237,12 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, readonly Body[]>>
       openAi('no', 'model_not_found'),
     ],
     // Anthropic, OpenRouter.
-    'hosted_a 404': [anthropic('not_found_error', 'model: m'), openAi('No endpoints found for m.')],
+    'hosted_a 404': [
+      anthropic('not_found_error', 'model: m'),
+      openAi('No endpoints found for m.'),
+      // Bedrock, for one that was retired.
+      openAi('This model version has reached the end of its life.', 'ResourceNotFoundException'),
+    ],
     // OpenRouter.
     'hosted_a 503': [openAi('There is no available model provider that meets your requirements')],
   },

@@ -328,7 +328,9 @@ const REFUSALS: readonly Refusal[] = [
       // LM Studio, with a 200 (OpenHands/OpenHands#419).
       /unexpected endpoint or method/i,
       /(unknown|invalid|unsupported|no such) (request )?(url|path|route|endpoint)|cannot (post|get) \//i,
-      /(page|route|path|endpoint|url|file|resource) (was )?not found|^\s*(404 )?not found\.?\s*$/i,
+      /(page|route|path|endpoint|url) (was )?not found|^\s*(404 )?not found\.?\s*$/i,
+      // As a code it is about an object, such as a model at Moonshot (`resource_not_found_error`) and Bedrock.
+      /(file|resource) (was )?not found(?!( error| exception)?;)/i,
       // A Responses API that takes functions only, for Codex's tools (ggml-org/llama.cpp#20156, vllm-project/vllm#42475).
       /'type' of tool must be 'function'|'tools', \d+, .{0,40}'type'\).{0,20}input should be/i,
     ],
