@@ -74,7 +74,8 @@ type OpenedFile =
 /** SQLite's lock, because the system releases it when the process dies, and Node has none of its own. */
 function lockFile(path: string): OpenedFile {
   try {
-    closeSync(openSync(path, 'a', 0o600));
+    // Only if there is none: who closes a file gives up all locks of its process on it (POSIX).
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
     return { kind: 'failed', why: codeOf(error) ?? 'unknown error' };
   }
