@@ -145,13 +145,7 @@ export function status(
 }
 
 export function perUpstream<T>(value: T): Record<UpstreamId, T> {
-  return {
-    local: value,
-    hosted_a: value,
-    hosted_b: value,
-    hosted_c: value,
-    ondemand: value,
-  };
+  return { local: value, hosted_a: value, hosted_b: value, hosted_c: value, ondemand: value };
 }
 
 export function request(id: string, over: Partial<RequestRow> = {}): RequestRow {

@@ -43,12 +43,7 @@ export function hedgeLost(): RequestRow {
 /** Groq dropped the stream, Together continued the answer. */
 export function handedOver(over: Partial<RequestRow> = {}): RequestRow {
   const attempts = [
-    attempt({
-      upstream: 'hosted_a',
-      firstContentMs: 400,
-      endMs: 2_600,
-      reason: 'bad_response',
-    }),
+    attempt({ upstream: 'hosted_a', firstContentMs: 400, endMs: 2_600, reason: 'bad_response' }),
     attempt({
       upstream: 'hosted_b',
       cause: 'resume',
@@ -90,12 +85,7 @@ export function hedgedAndHandedOver(): RequestRow {
 /** Two machines of the local tier, of which the second was called beside the first. */
 export function hedgedMachine(): RequestRow {
   const attempts = [
-    attempt({
-      provider: 'prv_aaaa1111',
-      machine: 'tower',
-      endMs: 5_600,
-      reason: 'outrun',
-    }),
+    attempt({ provider: 'prv_aaaa1111', machine: 'tower', endMs: 5_600, reason: 'outrun' }),
     attempt({
       provider: 'prv_bbbb2222',
       machine: 'attic',

@@ -45,11 +45,7 @@ describe.each([
     model: 'large',
     orders: ['POST /api/models/unload/large {}', 'GET /upstream/large/health'],
   },
-  {
-    kind: 'vllm',
-    model: 'small',
-    orders: ['POST /sleep?level=1 {}', 'POST /wake_up {}'],
-  },
+  { kind: 'vllm', model: 'small', orders: ['POST /sleep?level=1 {}', 'POST /wake_up {}'] },
   {
     kind: 'docker',
     model: 'large',

@@ -84,10 +84,5 @@ test.each([
 ])('an answer that reports %s is estimated by its length', (_what, usage, input) => {
   const body = Buffer.from(JSON.stringify({ choices: [], usage }));
   const used = tokensOf(body, { endpoint: CHAT_COMPLETIONS, promptBytes: 400 });
-  expect(used).toEqual({
-    input,
-    output: Math.ceil(body.length / 4),
-    cached: 0,
-    estimated: true,
-  });
+  expect(used).toEqual({ input, output: Math.ceil(body.length / 4), cached: 0, estimated: true });
 });

@@ -40,11 +40,7 @@ export const LLAMA: readonly System[] = [
     // github.com/ollama/ollama/issues/15457; openai/openai.go of the same.
     name: 'Ollama 0.20',
     place: 'local',
-    manner: {
-      role: 'each',
-      reasoning: 'reasoning',
-      calls: { index: 'zero', arguments: 'whole' },
-    },
+    manner: { role: 'each', reasoning: 'reasoning', calls: { index: 'zero', arguments: 'whole' } },
     oddities: [
       {
         // github.com/ollama/ollama, middleware/openai.go: a chunk made of an error.

@@ -61,11 +61,7 @@ export const SWAPPERS: readonly System[] = [
       {
         // streaming_proxy.cpp
         event: {
-          error: {
-            message: 'backend returned HTTP 429',
-            type: 'backend_error',
-            status_code: 429,
-          },
+          error: { message: 'backend returned HTTP 429', type: 'backend_error', status_code: 429 },
         },
         means: 'rate_limited',
       },

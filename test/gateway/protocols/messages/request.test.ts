@@ -48,12 +48,7 @@ conversations([
           role: 'user',
           content: [
             { type: 'tool_result', tool_use_id: 'a', content: 'one', ...cached },
-            {
-              type: 'tool_result',
-              tool_use_id: 'b',
-              content: [text('No.')],
-              is_error: true,
-            },
+            { type: 'tool_result', tool_use_id: 'b', content: [text('No.')], is_error: true },
             { ...text('And?'), ...cached },
           ],
         },
@@ -245,11 +240,7 @@ refusals([
   ],
   [
     'messages[0].content[0].citations.enabled',
-    inUser({
-      type: 'document',
-      source: { type: 'text', data: 'D' },
-      citations: { enabled: true },
-    }),
+    inUser({ type: 'document', source: { type: 'text', data: 'D' }, citations: { enabled: true } }),
   ],
   ['messages[0].content[0].type', inUser({ type: 'container_upload', file_id: 'f' })],
   [
