@@ -33,9 +33,8 @@ test('a command that sets no limit, or one for an action without limits, is refu
     'limit laptop --tokens-day never',
     'revoke laptop --tokens-day 5',
     'list --tokens-day 5',
-  ]) {
+  ])
     expect([line, await keys(line)]).toEqual([line, 2]);
-  }
 });
 
 test('a key that does not exist is answered with the command that lists those that do', async () => {

@@ -19,9 +19,8 @@ export function writeBase(folder: string): void {
     mkdirSync(dirname(join(root, to)), { recursive: true });
     cpSync(realpathSync(from), join(root, to), { recursive: true });
   };
-  for (const at of ['usr/bin', 'usr/lib', 'usr/lib64', 'tmp', 'root', 'dev', 'proc', 'sys']) {
+  for (const at of ['usr/bin', 'usr/lib', 'usr/lib64', 'tmp', 'root', 'dev', 'proc', 'sys'])
     mkdirSync(join(root, at), { recursive: true });
-  }
   for (const at of ['bin', 'lib', 'lib64']) symlinkSync(`usr/${at}`, join(root, at));
   const programs = ['sh', 'env', 'mkdir'].map((name) => ({ name, path: which(name) }));
   for (const { name, path } of [...programs, { name: 'node', path: process.execPath }]) {

@@ -45,9 +45,8 @@ test('the image serves the network, so it starts only with a key, and logs JSON 
 
 test('the image runs as an unprivileged user, keeps its data in a volume, and is checked on its own port', () => {
   const lines = containerfile.split('\n');
-  for (const line of ['USER node', 'VOLUME /data', 'CMD ["inglenook", "start"]']) {
+  for (const line of ['USER node', 'VOLUME /data', 'CMD ["inglenook", "start"]'])
     expect(lines).toContain(line);
-  }
   const port = ENTRIES.find(({ path }) => path === 'gateway.port');
   if (port === undefined) throw new Error('no port');
   const value = String(valueAt(configOf({}), port));

@@ -55,9 +55,8 @@ function makeTree(install: string, electron = 'exit 0'): string {
     'node_modules/.package-lock.json': '{"packages":{}}',
   });
   mkdirSync(join(tree, 'scripts'));
-  for (const script of globSync('*.mjs', { cwd: SCRIPTS })) {
+  for (const script of globSync('*.mjs', { cwd: SCRIPTS }))
     copyFileSync(join(SCRIPTS, script), join(tree, 'scripts', script));
-  }
   giveTreeToOtherUser(tree);
   return tree;
 }

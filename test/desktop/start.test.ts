@@ -49,9 +49,7 @@ test.each([
 ])('a second instance while the app quits starts it again, once, %s', async (_how, args) => {
   const { app, host, windows } = await startDesktop({ args: ['--hidden'] });
   app.quit();
-  for (let times = 0; times < 2; times++) {
-    app.emit('second-instance', {}, ['inglenook', ...args]);
-  }
+  for (let times = 0; times < 2; times++) app.emit('second-instance', {}, ['inglenook', ...args]);
   expect(windows).toHaveLength(1);
   host.finishStop();
   await settle();

@@ -212,9 +212,7 @@ async function followPage(reader: Reader, page: string): Promise<readonly Outcom
   expect(notes.filter((note) => !/^(no-test|after|on|soon|stopped): \S/.test(note))).toEqual([]);
   await reader.turnTo(text);
   const outcomes: Outcome[] = [];
-  for (const block of blocks) {
-    outcomes.push({ page, ...block, missing: await reader.run(block) });
-  }
+  for (const block of blocks) outcomes.push({ page, ...block, missing: await reader.run(block) });
   const ran = outcomes.filter(({ missing }) => missing !== null);
   expect([page, ran.length > 0]).toEqual([page, true]);
   return ran.filter(({ missing }) => missing?.length !== 0);

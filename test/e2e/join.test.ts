@@ -46,9 +46,8 @@ test('join enrols this machine, says what comes next, keeps the identity when re
   for (const secret of [token, String(gatewayToken)]) expect(first.stdout).not.toContain(secret);
   // The gateway is on this machine: loopback is where it finds the agent.
   expect(existsSync(join(directory, 'settings.json'))).toBe(false);
-  for (const file of readdirSync(directory)) {
+  for (const file of readdirSync(directory))
     expect([file, statSync(join(directory, file)).mode & 0o077]).toEqual([file, 0]);
-  }
 
   const again = await sayJoin(directory, [url, await newToken()], { AGENT_PORTS: '4000' });
   expect([again.code, again.stdout]).toEqual([

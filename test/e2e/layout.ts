@@ -36,9 +36,8 @@ function coveredControls(): Pick<LayoutFaults, 'covered' | 'over'> {
     if (width === 0 || height === 0) continue;
     const hit = document.elementFromPoint(left + width / 2, top + height / 2);
     const ends = [control, control.closest('label')];
-    if (!ends.some((end) => end?.contains(hit) === true)) {
+    if (!ends.some((end) => end?.contains(hit) === true))
       covered.push(`${nameOf(control)} under ${nameOf(hit)}`);
-    }
   }
   scrollTo({ top: 0, behavior: 'instant' });
   const { bottom } = document.querySelector('.header')?.getBoundingClientRect() ?? { bottom: 0 };

@@ -26,9 +26,8 @@ test('a data directory has one owner: a second Inglenook exits and names it, and
   expect(owner).toMatchObject({ pid: first.pid, url });
   const second = await runCli({ PORT: '0', DATA_DIR: directory });
   expect([second.code, second.stdout]).toEqual([1, '']);
-  for (const part of [directory, `process ${first.pid}`, owner.startedAt, url]) {
+  for (const part of [directory, `process ${first.pid}`, owner.startedAt, url])
     expect(second.stderr).toContain(part);
-  }
   expect(recorded(directory)).toEqual(owner);
   expect((await send(`${url}/healthz`)).status).toBe(200);
   first.kill('SIGKILL');

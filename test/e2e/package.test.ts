@@ -203,9 +203,8 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       'dist/node/systeminformation-helper.js',
       'dist/window/index.html',
       'dist/window/licenses.md',
-    ]) {
+    ])
       expect(paths).toContain(path);
-    }
     const { size } = statSync(tarball);
     console.log(`The package has ${paths.length} files, ${Math.round(size / 1024)} KiB.`);
     expect(size).toBeLessThan(MAX_TARBALL_BYTES);

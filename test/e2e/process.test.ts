@@ -47,9 +47,8 @@ const filesOf = (directory: string) =>
 test('the program prints a base URL and a link that gives control, "open" prints another, and SIGTERM ends it', async () => {
   // An agent that is off uses no engine.
   const { cli, directory, link, url, baseUrl } = await startHeadless({ ENGINE_URL: REFUSED_URL });
-  for (const file of process.platform === 'win32' ? [] : filesOf(directory)) {
+  for (const file of process.platform === 'win32' ? [] : filesOf(directory))
     expect([file, statSync(file).mode & 0o077]).toEqual([file, 0]);
-  }
   expect((await send(`${baseUrl}/models`)).status).toBe(200);
   const statusAt = async (origin: string, token = '') =>
     (await send(`${origin}/api/v1/settings`, { headers: bearer(token) })).status;

@@ -64,9 +64,8 @@ test('each page fits each size with the longest names: every control can be pres
       const found = await layoutFaults(page);
       const isSeen = width === 320 || (width === 1024 && isSeenInLight === true);
       const violations = isSeen ? await axeViolations(page, page.locator(part)) : [];
-      if (found.over > 0 || [...found.covered, ...found.collided, ...violations].length > 0) {
+      if (found.over > 0 || [...found.covered, ...found.collided, ...violations].length > 0)
         faults[`${hash} at ${width} × ${height}`] = { ...found, violations };
-      }
     }
   }
   expect(faults).toEqual({});

@@ -17,9 +17,8 @@ test('a real engine streams responses for OpenAI’s client, which learns that a
   const streamed = await client.responses.stream(asked).finalResponse();
   const whole = await client.responses.create(asked);
   expect(streamed.output_text).toMatch(/boat row your/);
-  for (const { status, usage } of [streamed, whole]) {
+  for (const { status, usage } of [streamed, whole])
     expect([status, usage?.output_tokens]).toEqual(['incomplete', 16]);
-  }
 });
 
 test('a real engine that starts after its gateway is recognised by its first response', async () => {

@@ -114,8 +114,7 @@ describe.each(WAYS)(`$way of a real engine`, ({ way, path, body, seen, settings 
 
   test(`${way} of a real engine that breaks off in its thought or its text goes on from there`, async () => {
     const { whole, cutAfter } = await startResuming();
-    for (const pieces of [1, 5, THOUGHT, THOUGHT + 1, SPOKEN - 1, SPOKEN]) {
+    for (const pieces of [1, 5, THOUGHT, THOUGHT + 1, SPOKEN - 1, SPOKEN])
       expect(await cutAfter(pieces)).toEqual(whole);
-    }
   });
 });

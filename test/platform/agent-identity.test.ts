@@ -35,9 +35,8 @@ test('a health proof holds for its key, nonce and id, and for no other', () => {
   expect(verifyHealth(key, { ...proof, nonce: '00fe' })).toBe(false);
   expect(verifyHealth(key, { ...proof, id: `prv_${'0'.repeat(32)}` })).toBe(false);
   const unpadded = signature.replaceAll('=', '');
-  for (const bad of ['', unpadded, signature.slice(4), `${signature} `, `A${signature.slice(1)}`]) {
+  for (const bad of ['', unpadded, signature.slice(4), `${signature} `, `A${signature.slice(1)}`])
     expect(verifyHealth(key, { ...proof, signature: bad })).toBe(false);
-  }
 });
 
 test.each(['', 'xyz', '00 ff', '"@method": POST', 'f'.repeat(129)])(

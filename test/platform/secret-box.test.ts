@@ -15,8 +15,7 @@ test('a secret box opens nothing that was changed, cut, or sealed with another k
   const sealed = box.seal('a.key', 'secret');
   const bytes = Buffer.from(sealed, 'base64');
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
-  for (const text of [bytes.toString('base64'), sealed.slice(0, 20), '', 'no base64 at all']) {
+  for (const text of [bytes.toString('base64'), sealed.slice(0, 20), '', 'no base64 at all'])
     expect(box.open('a.key', text)).toBeNull();
-  }
   expect(createSecretBox(newBoxKey()).open('a.key', sealed)).toBeNull();
 });

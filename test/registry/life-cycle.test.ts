@@ -165,9 +165,7 @@ test('a restart finds every provider as it was, and in the same order', async ()
   }
   const after = await restart(before, 0);
   expect(listed(after)).toEqual(listed(before));
-  for (const id of listed(before)) {
-    expect(after.registry.get(id)).toEqual(before.registry.get(id));
-  }
+  for (const id of listed(before)) expect(after.registry.get(id)).toEqual(before.registry.get(id));
 });
 
 test.each([

@@ -88,9 +88,8 @@ test('comments and events without data are not events of the live feed', () => {
 
 test('an event stream is read the same wherever it is cut into chunks', () => {
   const whole = read([STREAM]);
-  for (let cut = 1; cut < STREAM.length; cut += 1) {
+  for (let cut = 1; cut < STREAM.length; cut += 1)
     expect(read([STREAM.slice(0, cut), STREAM.slice(cut)])).toEqual(whole);
-  }
   expect(read(STREAM.split(''))).toEqual(whole);
 });
 

@@ -44,9 +44,8 @@ const blank = provider(
 
 test('an unknown fact on a machine is shown as unknown, never as zero', () => {
   const facts = [...machineFacts(blank), ...servingFacts(blank, undefined)];
-  for (const label of ['Chip', 'Family', 'GPU memory', 'Bandwidth', 'GPU cores', 'Model files']) {
+  for (const label of ['Chip', 'Family', 'GPU memory', 'Bandwidth', 'GPU cores', 'Model files'])
     expect(valueOf(facts, label)).toBe('unknown');
-  }
   expect(valueOf(facts, 'Speed (reported)')).toBe('unknown');
   expect(valueOf(facts, 'First token')).toBe('not measured yet');
   expect(chipText(blank)).toBe('GPU unknown · memory unknown');
@@ -94,9 +93,7 @@ test('a meter shows an unknown figure as a word without a bar, and a total witho
     util_gpu: null,
     temperature_c: null,
   };
-  for (const meter of shown(unknown)) {
-    expect(meter).toMatchObject({ text: 'unknown', share: null });
-  }
+  for (const meter of shown(unknown)) expect(meter).toMatchObject({ text: 'unknown', share: null });
   expect(shown({ memory_used_mb: null })[0]?.text).toBe('24 GB, use unknown');
   expect(shown({ memory_total_mb: null, memory_used_mb: 1024 })[0]?.text).toBe('1 GB used');
   expect(shown({ memory_total_mb: 0, memory_used_mb: 0 })[0]?.share).toBeNull();

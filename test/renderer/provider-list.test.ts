@@ -107,17 +107,15 @@ test('the owner’s name of a machine is shown before its host’s, and a search
   const notes = { 'prv_gpu-9': { name: 'Attic', note: 'second fan' } };
   const [attic] = entriesOf({ data: [named('gpu-9')], notes }, {});
   expect(attic?.name).toBe('Attic');
-  for (const text of ['attic', 'second', 'gpu-9']) {
+  for (const text of ['attic', 'second', 'gpu-9'])
     expect(attic && matchesText(attic, text)).toBe(true);
-  }
 });
 
 test('a search finds names, chips, models and addresses of machines, in any order and case', () => {
   const [entry] = entries([named('tower')]);
   const found = (text: string) => entry && matchesText(entry, text);
-  for (const text of ['', 'TOWER', '4090 tower', 'qwen3', '192.168.1.20', 'prv_tow']) {
+  for (const text of ['', 'TOWER', '4090 tower', 'qwen3', '192.168.1.20', 'prv_tow'])
     expect(found(text)).toBe(true);
-  }
   expect(found('tower h200')).toBe(false);
 });
 

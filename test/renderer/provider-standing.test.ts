@@ -177,9 +177,8 @@ test('a machine that local calls directly is shown so, whatever the check of its
 });
 
 test('a machine that local calls directly keeps a problem of its engine, and a better state', () => {
-  for (const machine of [down, provider({}, { status: 'paused' }), provider()]) {
+  for (const machine of [down, provider({}, { status: 'paused' }), provider()])
     expect(standingOf(machine, undefined, true)).toEqual(standingOf(machine, undefined));
-  }
 });
 
 test('a machine whose model has changed is shown as waiting for a test, and not as failed', () => {

@@ -118,9 +118,8 @@ test('the list begins again, rather than with a gap, if more requests came than 
 
 test('an hour of requests leaves no more in the page than the gateway keeps', () => {
   let kept = NOTHING_READ;
-  for (let last = 199; last < 4_000; last += 150) {
+  for (let last = 199; last < 4_000; last += 150)
     kept = readNewest(kept, rowsTo(last, Math.max(0, last - 500)));
-  }
   expect(kept.rows.length).toBeLessThanOrEqual(4_200);
 });
 

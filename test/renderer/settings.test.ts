@@ -76,9 +76,8 @@ test('a whole number is sent as a number, and anything else as it was typed', ()
       expect(valueOf(timeout, ` ${number} `)).toBe(number);
     }),
   );
-  for (const odd of ['soon', '1e3', '0x10', '12 days', 'Infinity', '5,000']) {
+  for (const odd of ['soon', '1e3', '0x10', '12 days', 'Infinity', '5,000'])
     expect(valueOf(timeout, odd)).toBe(odd);
-  }
 });
 
 test('a time may be typed in a larger unit', () => {

@@ -85,9 +85,8 @@ const startOf = (row: RequestRow, index: number) =>
   drawn(row).find((segment) => segment.attempt === index)?.left;
 
 test('a hedge is marked where it begins, whichever call came first', () => {
-  for (const row of [rows.hedgeWon(), rows.hedgeLost()]) {
+  for (const row of [rows.hedgeWon(), rows.hedgeLost()])
     expect(marks(row)).toEqual([{ kind: 'hedge', attempt: 1, lane: 1, at: startOf(row, 1) }]);
-  }
 });
 
 test('the call that lost the race is drawn so', () => {

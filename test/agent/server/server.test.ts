@@ -99,9 +99,8 @@ test('a form is forwarded with its boundary, and JSON in its place is refused', 
 
 test('the answer without an engine says what to do', async () => {
   const { url } = await startAgent();
-  for (const answer of [await postJson(url + CHAT, ASK), await send(`${url}/v1/models`)]) {
+  for (const answer of [await postJson(url + CHAT, ASK), await send(`${url}/v1/models`)])
     expect([answer.status, codeOf(answer.text)]).toEqual([503, 'no_engine']);
-  }
 });
 
 test('a redirect of the engine is not passed on', async () => {

@@ -36,9 +36,8 @@ test('a start waits for a port that is taken, says so once, and uses the port as
 
 test('a start whose port stays taken gives up after 5 s and names the port', async () => {
   const { port, clock, started } = await startOnTakenPort();
-  for (let waitedMs = 0; waitedMs < 5000; waitedMs += 250) {
+  for (let waitedMs = 0; waitedMs < 5000; waitedMs += 250)
     clock.advance(await clock.timer(250, 250));
-  }
   expect(await started).toEqual({
     ok: false,
     isPortTaken: true,

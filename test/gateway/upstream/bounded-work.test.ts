@@ -27,9 +27,8 @@ function* repeated(unit: string, bytes: number): Generator<Buffer> {
   const times = Math.max(1, Math.ceil(PIECE_BYTES / unit.length));
   const block = Buffer.from(unit.repeat(times));
   for (let sent = 0; sent < bytes; sent += block.length) {
-    for (let at = 0; at < block.length; at += PIECE_BYTES) {
+    for (let at = 0; at < block.length; at += PIECE_BYTES)
       yield Buffer.from(block.subarray(at, at + PIECE_BYTES));
-    }
   }
 }
 
