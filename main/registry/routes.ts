@@ -1,4 +1,4 @@
-import { answered, route, type Route, type RouteRequest } from '../platform/http/routes.ts';
+import { answered, route, type Route } from '../platform/http/routes.ts';
 import { providerNotFound } from './responses.ts';
 import type { Registry } from './registry.ts';
 
@@ -16,24 +16,21 @@ export function registryRoutes(registry: Registry): readonly Route[] {
     ),
     route('GET', '/api/v1/providers', 'callers', ({ query }) => registry.list(query)),
     route('GET', '/api/v1/providers/notes', 'callers', () => answered(registry.notes())),
-    route('GET', '/api/v1/providers/:id', 'callers', (request) => {
-      const id = idOf(request);
+    route('GET', '/api/v1/providers/:id', 'callers', ({ params: { id = '' } }) => {
       const provider = registry.get(id);
       return provider === null ? providerNotFound(id) : answered(provider);
     }),
-    route('DELETE', '/api/v1/providers/:id', 'control', (request) =>
-      registry.remove(idOf(request)),
+    route('DELETE', '/api/v1/providers/:id', 'control', ({ params: { id = '' } }) =>
+      registry.remove(id),
     ),
-    route('PUT', '/api/v1/providers/:id/note', 'control', (request) =>
-      registry.setNote(idOf(request), request.json),
+    route('PUT', '/api/v1/providers/:id/note', 'control', ({ params: { id = '' }, json }) =>
+      registry.setNote(id, json),
     ),
-    route('POST', '/api/v1/providers/:id/verify', 'control', (request) =>
-      registry.requestVerification(idOf(request)),
+    route('POST', '/api/v1/providers/:id/verify', 'control', ({ params: { id = '' } }) =>
+      registry.requestVerification(id),
     ),
-    route('GET', '/api/v1/providers/:id/history', 'callers', (request) =>
-      registry.history(idOf(request), request.query),
+    route('GET', '/api/v1/providers/:id/history', 'callers', ({ params: { id = '' }, query }) =>
+      registry.history(id, query),
     ),
   ];
 }
-
-const idOf = ({ params }: RouteRequest): string => params['id'] ?? '';
