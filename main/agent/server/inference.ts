@@ -267,7 +267,6 @@ function forward(
   let exchange: Exchange | null = null;
   let meter: Meter | null = null;
   let responseStatus = 0;
-  let isOver = false;
   let lastProgressTicks = clock.ticks();
   let cancelTimer = clock.after(silenceMs, onTime);
   res.on('close', onCallerClosed);
@@ -289,18 +288,15 @@ function forward(
       res.flushHeaders();
     },
     onData(chunk) {
-      if (isOver) return;
       progressed();
       meter?.see(chunk, lastProgressTicks);
       if (!res.write(chunk)) exchange?.pause();
     },
     onEnd() {
-      if (isOver) return;
       res.end();
       finish({ kind: 'served', status: responseStatus, meter });
     },
     onFailure({ kind, detail }) {
-      if (isOver) return;
       if (kind === 'exhausted') return breakOff(EXHAUSTED, 'cancelled');
       const code = kind === 'malformed' ? 'engine_bad_response' : 'engine_unreachable';
       const message = `The engine of this machine did not answer: ${detail}.`;
@@ -346,8 +342,6 @@ function forward(
   }
 
   function finish(end: ForwardEnd): void {
-    if (isOver) return;
-    isOver = true;
     cancelTimer();
     res.off('close', onCallerClosed);
     res.off('drain', onDrain);
