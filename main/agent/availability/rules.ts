@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts';
+import { type Config, SETTINGS } from '../../config/schema.ts';
 
 /**
  * What rules are evaluated on; null if this machine does not report it, undefined before the first reading. No rule on
@@ -38,16 +38,9 @@ export type OwnerRules = Pick<
 
 export type OwnerRuleKey = keyof OwnerRules;
 
-/** The settings while every rule is switched off. */
-export const NO_RULES: OwnerRules = {
-  onlyWhenIdle: false,
-  notOnBattery: false,
-  maxGpuTemperatureC: null,
-  yieldToOthers: false,
-};
-
+/** By default every rule is switched off. */
 export const isSet = (key: OwnerRuleKey, rules: OwnerRules): boolean =>
-  rules[key] !== NO_RULES[key];
+  rules[key] !== SETTINGS.agent[key].fallback;
 
 /** One rule that pauses a machine which is on. */
 interface OwnerRule {

@@ -11,13 +11,19 @@ import {
   type OwnerState,
 } from '../../../main/agent/availability/availability.ts';
 import {
-  NO_RULES,
   type Observation,
   OWNER_RULE_KEYS,
   OWNER_RULES,
   type OwnerRules,
 } from '../../../main/agent/availability/rules.ts';
 import { startAgent, until } from '../../support/agent.ts';
+
+const NO_RULES: OwnerRules = {
+  onlyWhenIdle: false,
+  notOnBattery: false,
+  maxGpuTemperatureC: null,
+  yieldToOthers: false,
+};
 
 const QUIET: Observation = {
   userIdleMs: null,
