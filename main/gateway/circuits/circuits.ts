@@ -70,8 +70,6 @@ export interface CircuitsDeps {
   readonly config: () => { readonly circuit: Limits };
   /** Called with each change. */
   readonly changed: () => void;
-  /** Called at the first change, and at the first one after each `saved`. */
-  readonly unsaved: () => void;
   /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
 }
@@ -103,28 +101,20 @@ const NEW: Circuit = { breaker: NEW_BREAKER, epoch: 0 };
 export type Circuits = ReturnType<typeof createCircuits>;
 
 export function createCircuits(deps: CircuitsDeps) {
-  const { memory, clock, config, random, changed, unsaved, opened } = deps;
+  const { memory, clock, config, random, changed, opened } = deps;
   let epoch = 0;
-  let isSaved = true;
   const at = (id: string): Circuit => memory.of(id).get('circuit') ?? NEW;
   const now = () => dualTimeOf(clock);
   const conditionsAt = (time: DualTime): Conditions => {
     return { now: time, limits: config().circuit, random: random() };
   };
 
-  function noteChange(): void {
-    changed();
-    if (!isSaved) return;
-    isSaved = false;
-    unsaved();
-  }
-
   function change(id: string, next: (before: Breaker) => Breaker): void {
     const circuit = at(id);
     const breaker = next(circuit.breaker);
     if (breaker === circuit.breaker) return;
     memory.of(id).set('circuit', '', { ...circuit, breaker });
-    noteChange();
+    changed();
     if (breaker.state.kind !== 'open') return;
     const opening = openingOf(circuit.breaker, breaker, config().circuit);
     if (opening !== null) opened(id, opening);
@@ -178,7 +168,7 @@ export function createCircuits(deps: CircuitsDeps) {
       // What excludes it may end before its cause does.
       if (reason === 'credentials' || reason === 'quota')
         noteSetback(known, { at: time.wallMs, reason, by: 'request' });
-      noteChange();
+      changed();
     },
     /** Ends a cool-down early, after a passed health check: the next request is the probe. */
     coolDown: (id: string) => change(id, (before) => cooledDown(before, now())),
@@ -187,9 +177,7 @@ export function createCircuits(deps: CircuitsDeps) {
       const known = memory.of(id);
       known.set('circuit', '', { breaker: reset(at(id).breaker), epoch });
       known.deleteWhere('left_alone', () => true);
-      noteChange();
+      changed();
     },
-    /** To be called with each save. */
-    saved: () => void (isSaved = true),
   };
 }

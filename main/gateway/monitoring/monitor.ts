@@ -87,11 +87,11 @@ export function createMonitor(deps: MonitorDeps) {
   const counters = createCounters();
   const moves = createMoves(clock);
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
-  const circuits = createCircuits({
-    ...deps,
-    changed: feed.changed,
-    unsaved: () => state.changed(),
-  });
+  function changed(): void {
+    state.changed();
+    feed.changed();
+  }
+  const circuits = createCircuits({ ...deps, changed });
   function sightings() {
     const choice = pickLocal();
     const pool =
@@ -115,10 +115,7 @@ export function createMonitor(deps: MonitorDeps) {
     };
   }
 
-  const warmup = createWarmup({ http, clock }, () => {
-    state.changed();
-    feed.changed();
-  });
+  const warmup = createWarmup({ http, clock }, changed);
   const { part, before, rows: earlier } = deps.usage;
   const budgets = createBudgets(before.spent, {
     clock,
@@ -136,10 +133,7 @@ export function createMonitor(deps: MonitorDeps) {
     joulesPerToken: (id, model) => joulesPerTokenIn(machines.energyOf(id), model),
   });
   const saved = { counters, memory, warmup };
-  const state = deps.keep(() => {
-    circuits.saved();
-    return stateToSave(saved, config());
-  });
+  const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
   function providerIds(scope: StatusScope): readonly string[] {
     const asked = memory.ids('circuit').filter((id) => id.startsWith(PROVIDER_PREFIX));

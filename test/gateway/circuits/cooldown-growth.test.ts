@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { createCircuits } from '../../../main/gateway/circuits/circuits.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { UNWATCHED } from '../../support/circuits.ts';
 
 test.each([
   [0, 0.9],
@@ -23,7 +22,7 @@ test.each([
       clock,
       random: () => dice,
       config: () => ({ circuit: limits }),
-      ...UNWATCHED,
+      changed() {},
       opened() {},
     });
     const admit = () =>

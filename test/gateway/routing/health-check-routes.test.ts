@@ -6,7 +6,6 @@ import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import { type Answering, startByteServer } from '../../support/byte-server.ts';
 import { configOf } from '../../support/config.ts';
-import { UNWATCHED } from '../../support/circuits.ts';
 import { targetAt } from '../../support/targets.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}';
@@ -27,7 +26,7 @@ async function checking(answering: Answering) {
       clock: systemClock,
       random: () => 0.5,
       config: () => config,
-      ...UNWATCHED,
+      changed() {},
       opened() {},
     }),
     pickLocal: () => ({ kind: 'target', target }),
