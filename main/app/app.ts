@@ -219,18 +219,17 @@ function createThisMachine(deps: ThisMachineDeps) {
 /** Joins, then makes the agent listen where that gateway can reach this machine. */
 async function joinReachably(
   agent: Agent,
-  { config, isFixed, saveHost }: ThisMachineDeps,
+  { config, saveHost }: ThisMachineDeps,
   line: JoinLine,
 ): ReturnType<Agent['join']> {
   const joined = await agent.join(line);
-  if (joined.kind === 'failed' || isFixed('agent.host') || !isLoopbackHost(config().agent.host)) {
-    return joined;
-  }
+  if (joined.kind === 'failed' || !isLoopbackHost(config().agent.host)) return joined;
   const reached = await reach(joined.url);
   if (reached.kind === 'failed' || isLoopbackHost(reached.localAddress)) return joined;
   const saved = saveHost(reached.localAddress);
   if (saved.kind === 'patched') return joined;
-  const warning = `The agent could not be set to listen on ${reached.localAddress}: ${saved.message}`;
+  const problem = `The agent could not be set to listen on ${reached.localAddress}: ${saved.message}`;
+  const warning = joined.warning === null ? problem : `${joined.warning} ${problem}`;
   return { ...joined, warning };
 }
 

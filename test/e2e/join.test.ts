@@ -4,10 +4,11 @@ import { expect, test } from 'vitest';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
-import { sayHere, startStandIn } from '../support/owned-gateway.ts';
+import { sayHere, startOwned, startStandIn } from '../support/owned-gateway.ts';
 import { runCli } from '../support/process.ts';
 
 const NO_TOKEN = 'b'.repeat(64);
+const KEY = 'a-key-of-my-own-0123456789';
 
 /** A gateway that hands out lines to join it. */
 async function startJoinable(settings: Readonly<Record<string, string>> = {}) {
@@ -96,8 +97,7 @@ test.each([
 test.runIf(OUTER_ADDRESS !== undefined)(
   'plain HTTP beyond this machine needs --yes, and the agent then listens where the gateway finds it',
   async () => {
-    const key = 'a-key-of-my-own-0123456789';
-    const gateway = await startJoinable({ HOST: OUTER_ADDRESS ?? '', API_KEYS: key });
+    const gateway = await startJoinable({ HOST: OUTER_ADDRESS ?? '', API_KEYS: KEY });
     const directory = temporaryDirectory();
     const token = await gateway.newToken();
     const url = `http://${OUTER_ADDRESS}:${new URL(gateway.url).port}`;
@@ -112,6 +112,20 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     expect(joined.stdout).toContain('checks only the ports 3001 and 47901');
     const saved = JSON.parse(readFileSync(join(directory, 'settings.json'), 'utf8')) as unknown;
     expect(saved).toEqual({ agent: { host: OUTER_ADDRESS } });
+  },
+);
+
+test.runIf(OUTER_ADDRESS !== undefined)(
+  'an address that was set for the running Inglenook keeps its agent where that gateway cannot find it',
+  async () => {
+    const gateway = await startJoinable({ HOST: OUTER_ADDRESS ?? '', API_KEYS: KEY });
+    const own = { AGENT: 'true', AGENT_PORTS: '0', AGENT_HOST: '127.0.0.1' };
+    const { dataDirectory } = await startOwned(own);
+    const url = `http://${OUTER_ADDRESS}:${new URL(gateway.url).port}`;
+    const joined = await sayJoin(dataDirectory, ['--yes', url, await gateway.newToken()]);
+    expect([joined.code, joined.stderr]).toEqual([0, '']);
+    expect(joined.stdout).toMatch(/could not be set to listen on .*INGLENOOK_AGENT_HOST/);
+    expect(joined.stdout).not.toContain('The agent listens on');
   },
 );
 
