@@ -40,48 +40,37 @@ describe.each([
     expect(await pending.answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
   });
 
-  test('the slow call wins the race if its content is first, and the hedged call is aborted at once', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-    const { up } = scene;
-    const took = await fastest(async () => {
-      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
-      await answers('from a')(slow);
-      const ms = await millisecondsUntil(hedge.gone);
-      const answer = await pending.answer;
-      expectServed(answer, 'hosted_a');
-      expect(answer.text).toContain('from');
-      expect(answer.text).not.toContain('error');
-      return ms;
-    });
-    expect(took).toBeLessThan(AT_ONCE_MS);
-    await expectAtRest(scene);
-    expect(attemptsOf(scene)).toEqual([
-      ['hosted_a', 'turn', null],
-      ['hosted_b', 'hedge', 'outrun'],
-    ]);
-    const { circuits } = await scene.status();
-    expect(circuits['hosted_a']).toMatchObject({ fails: 0, successes: up.hosted_a.calls.length });
-    expect(circuits['hosted_b']).toMatchObject({ fails: 0, successes: 0, consecutiveSlow: 0 });
-  });
-
-  test('the hedged call wins the race if its content is first, and the slow call is aborted at once', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-    const { up } = scene;
-    const took = await fastest(async () => {
-      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
-      await answers('from b')(hedge);
-      const ms = await millisecondsUntil(slow.gone);
-      const answer = await pending.answer;
-      expectServed(answer, 'hosted_b', 'hosted_a=outrun');
-      return ms;
-    });
-    expect(took).toBeLessThan(AT_ONCE_MS);
-    await expectAtRest(scene);
-    expect(attemptsOf(scene)).toEqual([
-      ['hosted_a', 'turn', 'outrun'],
-      ['hosted_b', 'hedge', null],
-    ]);
-  });
+  test.each(['slow', 'hedged'])(
+    'the %s call wins the race if its content is first, and the other one is aborted at once',
+    async (winner) => {
+      const scene = await startScene({ hosted_a: hang, hosted_b: hang });
+      const { up } = scene;
+      const isSlow = winner === 'slow';
+      const [won, lost] = isSlow
+        ? (['hosted_a', 'hosted_b'] as const)
+        : (['hosted_b', 'hosted_a'] as const);
+      const took = await fastest(async () => {
+        const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+        await answers('from the winner')(isSlow ? slow : hedge);
+        const ms = await millisecondsUntil((isSlow ? hedge : slow).gone);
+        const answer = await pending.answer;
+        expectServed(answer, won, isSlow ? 'none' : 'hosted_a=outrun');
+        expect(answer.text).toContain('from');
+        expect(answer.text).not.toContain('error');
+        return ms;
+      });
+      expect(took).toBeLessThan(AT_ONCE_MS);
+      await expectAtRest(scene);
+      expect(attemptsOf(scene)).toEqual([
+        ['hosted_a', 'turn', isSlow ? null : 'outrun'],
+        ['hosted_b', 'hedge', isSlow ? 'outrun' : null],
+      ]);
+      const { circuits } = await scene.status();
+      expect(circuits[won]).toMatchObject({ fails: 0, successes: up[won].calls.length });
+      expect(circuits[lost]).toMatchObject({ fails: 0, successes: 0 });
+      expect(circuits['hosted_b']).toMatchObject({ consecutiveSlow: 0 });
+    },
+  );
 });
 
 test('events without content neither stop the hedge delay nor win the race', async () => {
@@ -161,11 +150,9 @@ async function isHedged(scene: Pair): Promise<boolean> {
   await pass(scene, 2 * LINE_MS);
   const hedged = up.hosted_b.calls.length > before;
   if (!hedged) await answers('late')(slow);
-  expectServed(
-    await pending.answer,
-    hedged ? 'hosted_b' : 'hosted_a',
-    hedged ? 'hosted_a=outrun' : 'none',
-  );
+  const answer = await pending.answer;
+  if (hedged) expectServed(answer, 'hosted_b', 'hosted_a=outrun');
+  else expectServed(answer, 'hosted_a');
   return hedged;
 }
 

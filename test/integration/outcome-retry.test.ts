@@ -6,9 +6,6 @@ import { nextPause, pollUntil } from '../support/polling.ts';
 import { worded, wordOf } from '../support/words.ts';
 import { counted } from '../support/report.ts';
 
-const busyFor = (retryAfter: string): Script =>
-  error(429, 'slow down', null, { 'retry-after': retryAfter });
-
 test.each([
   ['local', 500],
   ['local', 502],
@@ -18,10 +15,8 @@ test.each([
 ] as const)(
   'a lone error from %s (%i) is retried after 50 to 200 ms, and leaves no fallback reason if it is served then',
   async (upstream, status) => {
-    const { url, clock, only } = await startOnly(upstream, [
-      error(status),
-      answers('on the second try'),
-    ]);
+    const scripts = [error(status), answers('on the second try')];
+    const { url, clock, only } = await startOnly(upstream, scripts);
     const pending = chatStream(url);
     clock.advance(await clock.timer(50, 200));
     const answer = await pending;
@@ -33,36 +28,29 @@ test.each([
   },
 );
 
-test.each(['hosted_a', 'ondemand'] as const)(
-  'a short Retry-After from %s is waited out, and leaves no fallback reason if it is served then',
-  async (upstream) => {
-    const { url, clock } = await startOnly(upstream, [busyFor('2'), answers('after the wait')]);
+test.each([
+  ['hosted_a', 'retry-after', '2', 2000],
+  ['ondemand', 'retry-after', '2', 2000],
+  ['hosted_a', 'retry-after-ms', '350', 350],
+  ['hosted_a', 'retry-after', 'Thu, 01 Jan 2026 00:00:01 GMT', 1000],
+  ['hosted_a', 'retry-after', '0', 0],
+] as const)(
+  'a short Retry-After from %s (%s: %s) is waited out for %i ms, and leaves no fallback reason if it is served then',
+  async (upstream, name, value, ms) => {
+    const busy = error(429, 'slow down', null, { [name]: value });
+    const { url, clock } = await startOnly(upstream, [busy, answers('after the wait')]);
     const pending = chatStream(url);
-    clock.advance(await clock.timer(2000, 2000));
+    clock.advance(await clock.timer(ms, ms));
     const answer = await pending;
     expectServed(answer, upstream);
     expect(textOf(answer.text)).toBe('after the wait');
   },
 );
 
-test.each([
-  ['retry-after-ms', '350', 350],
-  ['retry-after', 'Thu, 01 Jan 2026 00:00:01 GMT', 1000],
-  ['retry-after', '0', 0],
-])('a short Retry-After in %s: %s is read as %i ms', async (name, value, ms) => {
-  const { gateway, clock } = await startStill({
-    a: [error(429, 'no', null, { [name]: value }), answers('later')],
-  });
-  const pending = chatStream(gateway.url);
-  clock.advance(await clock.timer(ms, ms));
-  expectServed(await pending, 'hosted_a');
-});
-
 test('a short Retry-After is waited out up to RETRY_AFTER_MAX_MS', async () => {
-  const { gateway } = await startStill(
-    { a: [busyFor('1'), answers('never')], b: answers('from b') },
-    { RETRY_AFTER_MAX_MS: '999' },
-  );
+  const busy = error(429, 'slow down', null, { 'retry-after': '1' });
+  const scripts = { a: [busy, answers('never')], b: answers('from b') };
+  const { gateway } = await startStill(scripts, { RETRY_AFTER_MAX_MS: '999' });
   expect(await chatStream(gateway.url)).toMatchObject({ reason: 'hosted_a=rate_limited' });
 });
 
