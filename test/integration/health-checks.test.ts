@@ -264,9 +264,7 @@ test('one request after the cool-down is the probe, and all others skip the upst
   const probe = chat(gateway.url);
   const call = await a.call(2);
   const others = await Promise.all(Array.from({ length: 20 }, () => chat(gateway.url)));
-  for (const other of others) {
-    expectServed(other, 'hosted_b', 'hosted_a=circuit_open');
-  }
+  for (const other of others) expectServed(other, 'hosted_b', 'hosted_a=circuit_open');
   expect(a.calls).toHaveLength(2);
   a.script = answers('from a');
   await answers('from the probe')(call);

@@ -207,8 +207,8 @@ test('llama.cpp gets responses and messages as chat completions, except for what
   const get = lists({ id: 'm', owned_by: 'llamacpp' });
   const { gateway, local } = await startBefore({ local: { script: answers('hi'), get } });
   await chat(gateway.url);
-  for (const { path, body } of TRANSLATED_PROTOCOLS)
-    await startCall(gateway.url + path, body).answer;
+  for (const each of TRANSLATED_PROTOCOLS)
+    await startCall(gateway.url + each.path, each.body).answer;
   const partial = { model: 'm', max_tokens: 9, messages: [{ role: 'assistant', content: 'I' }] };
   const asIs = ['/v1/messages', '/v1/messages/count_tokens'];
   for (const path of asIs) await startCall(gateway.url + path, partial).answer;
@@ -221,9 +221,7 @@ test('each machine of the local pool gets the form that it needs, and one withou
   const machine = await startMachine(chatOnly(404));
   const { url, ...tier } = await startTier([machine]);
   const ask = () => startCall(`${url}/v1/responses`, RESPONSES?.body ?? {}).answer;
-  for (let n = 0; n < 2; n += 1) {
-    expectServed(await ask(), 'local');
-  }
+  for (let n = 0; n < 2; n += 1) expectServed(await ask(), 'local');
   const inChat = '/v1/chat/completions';
   expect(pathsOf(machine.calls)).toEqual(['/v1/responses', inChat, inChat]);
   expect(await counted({ url, ...tier }, 'local')).toEqual({ fails: 0, successes: 2 });

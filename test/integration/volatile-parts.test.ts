@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { postJson } from '../support/http.ts';
+import { STREAM_PROTOCOLS } from '../support/protocols.ts';
 import { startScene } from '../support/scene.ts';
 import { json } from '../support/upstream.ts';
 
@@ -17,20 +18,11 @@ const asked = (cch: string) => ({
   messages: [{ role: 'user', content: 'hello' }],
 });
 
-const message = json(200, {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  model: 'm',
-  content: [{ type: 'text', text: 'hello' }],
-  stop_reason: 'end_turn',
-  usage: { input_tokens: 5, output_tokens: 1 },
-});
-
 const fixed = (text: string) => text.replace('cch=36ee5', 'cch=00000');
 
 test('an upstream that speaks Messages gets every byte of a request but its hash', async () => {
-  const scene = await startScene({ hosted_a: [message] }, { HOSTED_A_PROTOCOLS: 'native' });
+  const { whole } = STREAM_PROTOCOLS.find(({ name }) => name === 'messages') ?? {};
+  const scene = await startScene({ hosted_a: json(200, whole) }, { HOSTED_A_PROTOCOLS: 'native' });
   const sent = asked('36ee5');
   expect((await postJson(`${scene.url}/v1/messages`, sent)).status).toBe(200);
   const [call] = scene.up.hosted_a.calls;

@@ -68,10 +68,7 @@ test('an engine that cuts prompts, with no other upstream, gives an error by whi
 const MODEL = 'qwen3:8b';
 const COPY = 'qwen3:8b-64k';
 /** Some 16,000 tokens, for a name that no engine has. */
-const LONG = {
-  model: 'claude-sonnet-4-5',
-  messages: [{ role: 'user', content: 'bakery '.repeat(9000) }],
-};
+const LONG = { model: 'claude-sonnet-4-5', ...long(9000) };
 
 /** A gateway whose Ollama has met a prompt that is too long for it. */
 async function startShort(contextLength: number, settings: Readonly<Record<string, string>> = {}) {
@@ -103,10 +100,8 @@ test('a prompt that is too long for an Ollama model offers a copy, which then re
   const { url, ollama, post, windows, aliases } = gateway;
   await gateway.set({ routing: { modelAliases: ['fast=qwen3:8b', 'other=mini'] } });
   expect(await windows()).toEqual(small(65_536, false));
-  expect(await post('windows', { model: MODEL })).toEqual({
-    status: 200,
-    body: { model: MODEL, copy: COPY },
-  });
+  const made = { status: 200, body: { model: MODEL, copy: COPY } };
+  expect(await post('windows', { model: MODEL })).toEqual(made);
   expect(ollama.models.get(COPY)).toEqual({ contextLength: 262_144, numCtx: 65_536 });
   expect(await aliases()).toEqual([`fast=${COPY}`, 'other=mini', `${MODEL}=${COPY}`]);
   expect(await windows()).toEqual([
