@@ -3,7 +3,7 @@ import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { CHAT, startChat, startCall, HELLO } from '../support/client.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
-import { startBefore, startStill, PLAIN, STREAM } from '../support/scene.ts';
+import { expectAtRest, startBefore, startStill, PLAIN, STREAM } from '../support/scene.ts';
 import {
   answers,
   chunk,
@@ -27,13 +27,10 @@ const A = chunk({ content: 'a' });
 
 /** Nothing of the request is left: no attempt, no mark on anybody's health, no further call. */
 async function expectForgotten(gateway: TestGateway): Promise<void> {
-  await turns(gateway);
-  expect(inFlight(gateway)).toBe(0);
+  await expectAtRest(gateway);
   for (const id of ['hosted_a', 'hosted_b', 'ondemand'] as const) {
     expect(await counted(gateway, id)).toEqual({ fails: 0, successes: 0 });
   }
-  const { requests } = gateway.host.snapshot();
-  expect(requests.map(({ state }) => state)).not.toContain('running');
 }
 
 const EVENTS = 40;
@@ -52,6 +49,9 @@ const halfMessage = stall(
   ...WORDS.map(() => typed('content_block_delta', { index: 0, delta })),
 );
 
+const ASK = { ...STREAM, model: 'm', max_tokens: 5 };
+const NATIVE = { path: '/v1/messages', received: 'word' };
+
 interface Leaving {
   readonly path?: string;
   readonly settings?: Record<string, string>;
@@ -69,13 +69,7 @@ test.each<[phase: string, script: Script, body: object, output: number, how?: Le
   ['while an answer is put together', stall(ROLE, ...WORDS), PLAIN, EVENTS],
   ['while a whole answer is waited for', hang, PLAIN, 0, WHOLE],
   ['in the middle of a whole answer', halfAnswer, PLAIN, 100, WHOLE],
-  [
-    'in the middle of a streamed message',
-    halfMessage,
-    { ...STREAM, model: 'm', max_tokens: 5 },
-    EVENTS + 1,
-    { path: '/v1/messages', received: 'word' },
-  ],
+  ['in the middle of a streamed message', halfMessage, ASK, EVENTS + 1, NATIVE],
 ])(
   'a caller that leaves %s aborts the upstream call at once, no other upstream is called, and its usage is estimated',
   async (_phase, script, body, output, { path = CHAT, settings, received } = {}) => {

@@ -9,10 +9,9 @@ import {
   readerFor,
 } from '../../main/gateway/upstream/body-readers.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
-import { createBodyBudget } from '../../main/platform/http/bodies.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
 import { bufferEvents } from '../../main/platform/http/handover.ts';
-import { readBody } from '../../main/platform/http/bodies.ts';
+import { createBodyBudget, readBody } from '../../main/platform/http/bodies.ts';
 import type { Exchange, ResponseListener } from '../../main/platform/http/types.ts';
 import { liveBytes } from '../support/live-bytes.ts';
 
@@ -31,13 +30,12 @@ interface Keeper {
 
 const nobody: ResponseListener = { onHead() {}, onData() {}, onEnd() {}, onFailure() {} };
 
-const exchangeOf = (listener: ResponseListener): Exchange => ({
-  listener,
-  pause() {},
-  resume() {},
-  abort() {},
-  hasLeft: () => true,
-});
+/** What stands between an exchange and its reader. */
+function through(wrap: (exchange: Exchange) => unknown): Keeper {
+  const exchange = { listener: nobody, pause() {}, resume() {}, abort() {}, hasLeft: () => true };
+  const held = [wrap(exchange), exchange];
+  return { take: (piece) => exchange.listener.onData(piece), held };
+}
 
 /** A request whose body comes from the test. */
 function requested(read: (req: IncomingMessage) => unknown): Keeper {
@@ -64,22 +62,8 @@ const KEEPERS: readonly [what: string, make: () => Keeper][] = [
   ['an answer', () => ofReader(createAnswerReader(PLAN))],
   ['an error', () => ofReader(createErrorReader())],
   ['an answer of blanks', () => ofReader(readerFor({ ...PLAN, mode: 'relay' }, {}))],
-  [
-    'a parked answer',
-    () => {
-      const exchange = exchangeOf(nobody);
-      const held = [bufferEvents(exchange), exchange];
-      return { take: (piece) => exchange.listener.onData(piece), held };
-    },
-  ],
-  [
-    'what waits for a decoder',
-    () => {
-      const inner = exchangeOf(nobody);
-      const held = [decoded(inner, 'gzip'), inner];
-      return { take: (piece) => inner.listener.onData(piece), held };
-    },
-  ],
+  ['a parked answer', () => through(bufferEvents)],
+  ['what waits for a decoder', () => through((inner) => decoded(inner, 'gzip'))],
   [
     'what was sent',
     () => {

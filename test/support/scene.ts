@@ -88,9 +88,7 @@ type Scripts<Name extends string> = Readonly<Record<Name, Playing>>;
 
 async function startUpstreams<Name extends string>(scripts: Scripts<Name>) {
   const up = {} as Record<Name, Upstream>;
-  for (const name of Object.keys(scripts) as Name[]) {
-    up[name] = await startPlaying(scripts[name]);
-  }
+  for (const name of Object.keys(scripts) as Name[]) up[name] = await startPlaying(scripts[name]);
   return up;
 }
 
