@@ -91,11 +91,6 @@ function exclusionAt(
   return excludedFor(exclusion.reason, waitMs, now);
 }
 
-function openAt({ breaker }: Circuit, now: DualTime): Rejection | null {
-  const waitMs = waitMsOf(breaker, now);
-  return waitMs === 0 ? null : excludedFor('circuit_open', waitMs, now);
-}
-
 const NEW: Circuit = { breaker: NEW_BREAKER, epoch: 0 };
 
 export type Circuits = ReturnType<typeof createCircuits>;
@@ -145,7 +140,9 @@ export function createCircuits(deps: CircuitsDeps) {
     /** What excludes a request for `model` now, without admitting one; null: nothing. */
     exclusionOf(id: string, model: string): Rejection | null {
       const [circuit, time] = [at(id), now()];
-      return exclusionAt(memory.of(id), circuit, model, time) ?? openAt(circuit, time);
+      const excluded = exclusionAt(memory.of(id), circuit, model, time);
+      const waitMs = waitMsOf(circuit.breaker, time);
+      return excluded ?? (waitMs === 0 ? null : excludedFor('circuit_open', waitMs, time));
     },
     sent: (id: string) => change(id, sent),
     firstContent(permit: CircuitPermit, took: Silence) {

@@ -138,15 +138,8 @@ function createLocalEngine(
 
   /** Ends with the list, or after a second without one. */
   async function waitForList(): Promise<void> {
-    let cancel = () => {};
-    const waited = new Promise<void>((resolve) => {
-      cancel = edges.clock.after(MAX_WAIT_MS, () => {
-        silentUntil = edges.clock.ticks() + RETRY_MS;
-        resolve();
-      });
-    });
-    await Promise.race([refresh(), waited]);
-    cancel();
+    const end = await withTimeout(refresh(), { clock: edges.clock, ms: MAX_WAIT_MS });
+    if (end.kind !== 'settled') silentUntil = edges.clock.ticks() + RETRY_MS;
   }
 
   return {
