@@ -42,6 +42,15 @@ export interface UnexplainedMove extends Pick<RequestRow, 'caller' | 'key'> {
   readonly spentNano: number;
 }
 
+/** Requests of the last hour that came with a wrong key or none. */
+export interface KeyRefusals {
+  readonly count: number;
+  /** Wall-clock milliseconds since the epoch. */
+  readonly lastAt: number;
+  /** Null if its caller was gone. */
+  readonly lastAddress: string | null;
+}
+
 /** The loads of several GPUs, in percent: their mean would be that of none. */
 export interface LoadRange {
   readonly lowest: number;
@@ -69,6 +78,8 @@ interface LiveState {
   readonly providers: ProvidersSummary;
   readonly outcomes: OutcomeCounts;
   readonly moves: readonly UnexplainedMove[];
+  /** Null if there were none. */
+  readonly keyRefusals: KeyRefusals | null;
 }
 
 export interface LiveSnapshot extends LiveState {

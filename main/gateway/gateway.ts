@@ -118,7 +118,7 @@ export function createGateway(deps: GatewayDeps) {
     admission: () => admission.view(),
     watched: (isWatched) => checker.watched(isWatched),
   });
-  const { logs, counters, warmup, feed, circuits, budgets, keyLimits } = monitor;
+  const { logs, counters, refusedKey, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
   const catalogue = createModelCatalogue({ memory, http, clock, config });
   const checks = {
@@ -159,6 +159,7 @@ export function createGateway(deps: GatewayDeps) {
   const otherwise: RequestListener = (req, res) =>
     (express ??= createExpressListener(routes, {
       identify,
+      refusedKey,
       windowDirectory: deps.windowDirectory,
       clock,
       gatewayUrl,
@@ -193,6 +194,7 @@ export function createGateway(deps: GatewayDeps) {
     config,
     id: newRequestId(),
     refusedOrigin: logRefusedOrigins(log),
+    refusedKey,
     identify,
     chat,
     otherwise,

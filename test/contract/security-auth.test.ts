@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LiveSnapshot } from '#shared/live.ts';
 import { controlProof, controlToken, readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
@@ -123,6 +124,22 @@ test('a key reads that a source failed, and only the owner reads its words, whic
   for (const feed of Object.values(feeds)) await feed.received('HTTP 418');
   expect(JSON.stringify(feeds.owner.events)).toContain('Maria');
   expect(JSON.stringify(feeds.guest.events)).not.toContain('Maria');
+});
+
+test('the owner, and nobody who reads by a key, hears of calls with a wrong key or none, but not of the key', async () => {
+  const { gateway, control } = await started({ API_KEYS: KEY });
+  const seen = async (headers: Record<string, string>) => {
+    const { text } = await send(`${gateway.url}/api/v1/snapshot`, { headers });
+    expect(text).not.toContain('wrong');
+    return (JSON.parse(text) as LiveSnapshot).keyRefusals;
+  };
+  expect(await seen(bearer(control))).toBeNull();
+  await postJson(gateway.url + CHAT, HELLO, bearer('wrong-key-of-an-app'));
+  await send(`${gateway.url}/v1/models`);
+  // A locked dashboard is no app.
+  await send(`${gateway.url}/api/v1/events`);
+  expect(await seen(bearer(control))).toMatchObject({ count: 2, lastAddress: '127.0.0.1' });
+  expect(await seen(bearer(KEY))).toBeNull();
 });
 
 test('the health routes are for anyone, keys or not', async () => {

@@ -35,6 +35,7 @@ export async function startWire(
   const server = createGuardedServer(
     createExpressListener(registryRoutes(world.registry), {
       identify,
+      refusedKey: () => undefined,
       gatewayUrl: () => 'http://gateway:47900',
       windowDirectory: '/nowhere',
       clock: systemClock,

@@ -222,6 +222,7 @@ export function snapshot({ local, probing = [], ...over }: SnapshotOver = {}): L
     providers: NO_PROVIDERS,
     outcomes: NO_OUTCOMES,
     moves: [],
+    keyRefusals: null,
     ...over,
   };
 }

@@ -6,7 +6,7 @@ import { axeViolations } from '../support/browser.ts';
 import { turnTo } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 import { openFedWindow, openWindow } from '../support/window-feed.ts';
-import { attempt, perUpstream, request, snapshot, status, upstream } from './builders.ts';
+import { attempt, NOW, perUpstream, request, snapshot, status, upstream } from './builders.ts';
 import * as rows from './request-builders.ts';
 
 const ALL = [
@@ -121,4 +121,13 @@ test('Overview and History say what always moves on, why, for which app and at w
         'From codex, 3 times in the last hour, for 1.50 EUR. Show them',
     );
   }
+});
+
+test('the Overview says how many requests were refused for their key, when the last, and from where', async () => {
+  const keyRefusals = { count: 2, lastAt: NOW - 60_000, lastAddress: '192.168.1.9' };
+  const page = await openWindow(snapshot({ keyRefusals }), '#/overview');
+  const notice = page.locator('.notice', { hasText: 'refused' });
+  expect(await notice.innerText()).toMatch(
+    /^2 requests were refused in the last hour: wrong or missing key. The last at [\d:]{8}, from 192.168.1.9. Keys/,
+  );
 });

@@ -6,6 +6,7 @@ import type {
   ServerResponse,
 } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
+import { peerAddress } from '../../platform/http/addresses.ts';
 import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
 import type { Access, Route } from '../../platform/http/routes.ts';
@@ -22,6 +23,8 @@ import { ENDPOINTS } from '../protocols/endpoints.ts';
 
 interface ExpressDeps {
   readonly identify: Identify;
+  /** An app's key was wrong or missing. */
+  readonly refusedKey: (address: string | null) => void;
   /** The built window; while it is missing, `/` serves a page that says how to build it. */
   readonly windowDirectory: string;
   readonly clock: Clock;
@@ -54,7 +57,7 @@ export function createExpressListener(
     const at = app.route(path);
     for (const each of all) {
       const register = each.method.toLowerCase() as Lowercase<Route['method']>;
-      at[register](permit(each.access, deps.identify), handlerOf(each));
+      at[register](permit(each.access, deps), handlerOf(each));
     }
     const methods = all.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method));
     // Registered right after its path, so that a fixed path never matches a later route as an id.
@@ -74,15 +77,21 @@ export function createExpressListener(
   return (req: IncomingMessage, res: ServerResponse) => app(req, res);
 }
 
-function permit(access: Access, identify: Identify) {
+function permit(
+  access: Access,
+  { identify, refusedKey }: Pick<ExpressDeps, 'identify' | 'refusedKey'>,
+) {
   return (req: Request, res: Response, next: () => void): void => {
     if (access === 'anyone' || access === 'agents') {
       next();
       return;
     }
     const identity = identify(req.headers);
-    if (access === 'callers' && !identity.reader) sendError(res, keyError(req.headers));
-    else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
+    if (access === 'callers' && !identity.reader) {
+      // A dashboard that is locked asks again and again.
+      if (!req.path.startsWith('/api/')) refusedKey(peerAddress(req.socket));
+      sendError(res, keyError(req.headers));
+    } else if (access === 'control' && !identity.control) sendError(res, CONTROL_REQUIRED);
     else next();
   };
 }

@@ -7,6 +7,7 @@ import type {
 } from 'node:http';
 import type { Config } from '../../config/schema.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
+import { peerAddress } from '../../platform/http/addresses.ts';
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
@@ -26,6 +27,7 @@ interface ServerDeps {
   readonly otherwise: RequestListener;
   readonly isStopping: () => boolean;
   readonly refusedOrigin: (origin: string) => void;
+  readonly refusedKey: (address: string | null) => void;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -90,6 +92,7 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
     sendErrorEarly(req, res, LOOP, { headers: headers(), clock: deps.chat.clock, maxRestBytes: 0 });
   } else {
     const identity = deps.identify(req.headers);
+    if (!identity.reader) deps.refusedKey(peerAddress(req.socket));
     const caller = { endpoint, identity, cors };
     handleChat(req, res, caller, deps.chat).catch((error: unknown) => {
       deps.onBug(error);

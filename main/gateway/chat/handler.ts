@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
+import { peerAddress } from '../../platform/http/addresses.ts';
 import { type BodyBudget, type BodyShare, readBody } from '../../platform/http/bodies.ts';
 import { decodedBody, isDecodable } from '../../platform/http/decoding.ts';
 import { newRequestId } from '../../platform/secrets.ts';
@@ -265,7 +266,7 @@ function callerOf({ socket, headers }: IncomingMessage, identity: Identity): Req
   const key = identity.key === null ? null : maskSecret(identity.key);
   return {
     key: identity.control ? 'control session' : key,
-    address: socket.remoteAddress?.replace(/^::ffff:/, '') ?? null,
+    address: peerAddress(socket),
     userAgent: headers['user-agent']?.slice(0, MAX_AGENT_LENGTH) ?? null,
   };
 }

@@ -32,6 +32,7 @@ import {
 } from '../usage/recorder.ts';
 import { createCounters } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
+import { createKeyRefusals } from './key-refusals.ts';
 import { createMoves } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
@@ -86,6 +87,7 @@ export function createMonitor(deps: MonitorDeps) {
   const { clock, memory, config, http, log, pickLocal, machines } = deps;
   const counters = createCounters();
   const moves = createMoves(clock);
+  const keyRefusals = createKeyRefusals(clock, () => feed.changed());
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
   function changed(): void {
     state.changed();
@@ -111,6 +113,7 @@ export function createMonitor(deps: MonitorDeps) {
       providers: machines.summary(),
       outcomes: counters.outcomes(),
       moves: moves.view(),
+      keyRefusals: keyRefusals.view(),
       app: deps.app(),
     };
   }
@@ -175,6 +178,7 @@ export function createMonitor(deps: MonitorDeps) {
     requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: machines.nameOf }),
     circuits,
     counters,
+    refusedKey: keyRefusals.refused,
     warmup,
     feed,
     budgets,

@@ -14,9 +14,10 @@ export const rowWithoutWords = (row: RequestRow): RequestRow => ({
   })),
 });
 
-/** Moves are told apart by those words alone. */
+/** Moves are told apart by those words alone. Who else has tried to get in is for the owner as well. */
 export function eventWithoutWords(event: LiveEvent): LiveEvent {
+  const hidden = { moves: [], keyRefusals: null };
   return event.kind === 'snapshot'
-    ? { ...event, requests: event.requests.map(rowWithoutWords), moves: [] }
-    : { ...event, upsert: event.upsert.map(rowWithoutWords), moves: [] };
+    ? { ...event, requests: event.requests.map(rowWithoutWords), ...hidden }
+    : { ...event, upsert: event.upsert.map(rowWithoutWords), ...hidden };
 }

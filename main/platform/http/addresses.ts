@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { bareHost } from '../network-guard.ts';
 
@@ -108,3 +108,7 @@ export function outsideHost(hostAsSet: string): string {
   if (!isWildcardHost(host)) return host;
   return outsideAddresses()[0]?.address ?? (host === '::' ? '::1' : '127.0.0.1');
 }
+
+/** The address of a connection's other end, an IPv4 one without its form in IPv6; null once that is gone. */
+export const peerAddress = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string | null =>
+  remoteAddress?.replace(/^::ffff:/, '') ?? null;

@@ -1,7 +1,7 @@
 import { useCallback } from 'react';
 import { OUTCOMES, type RequestRow } from '#shared/live.ts';
 import { hashOf } from '../../route.ts';
-import { formatCompact, formatMoney } from '../../text/format.ts';
+import { counted, formatCompact, formatMoment, formatMoney } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
 import { feedLabels, filterWords } from '../requests/request-text.ts';
@@ -50,6 +50,7 @@ export function Overview({ list, headline, isTrying, isHeld, onSelect }: Overvie
         </p>
       )}
       <Moves />
+      <KeyRefusals />
       <SmallWindows />
       {leads && <FirstRun seats={freeSeats(data.judgement)} />}
       {!bare && <UpstreamTrack list={list} />}
@@ -74,6 +75,23 @@ export function Overview({ list, headline, isTrying, isHeld, onSelect }: Overvie
     </>
   );
 }
+
+function KeyRefusals() {
+  const { data, now } = useWindow();
+  const { keyRefusals, skewMs } = data;
+  if (keyRefusals === null) return null;
+  const { count, lastAt, lastAddress } = keyRefusals;
+  const from = lastAddress === null ? '' : `, from ${lastAddress}`;
+  return (
+    <p className="notice">
+      <strong>{`${counted(count, REFUSED)} in the last hour: wrong or missing key.`}</strong>{' '}
+      {`The last at ${formatMoment(lastAt, now + skewMs)}${from}. `}
+      <a href={hashOf({ page: 'settings', section: 'keys' })}>Keys for apps</a>
+    </p>
+  );
+}
+
+const REFUSED = { one: 'request was refused', other: 'requests were refused' };
 
 /** The gateway's counters; each finished request is in one of the last three. */
 function Counters() {
