@@ -1,10 +1,10 @@
 import { judge, type NoProviderCause, type LocalStanding } from '#shared/condition.ts';
 import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
-import type { AppInfo, RequestRow } from '#shared/live.ts';
+import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
-import type { ProviderEnergy, VerificationProof } from '#shared/provider.ts';
+import type { LocalProvider, ProviderEnergy, VerificationProof } from '#shared/provider.ts';
 import type { RequestQuery } from '#shared/request-filter.ts';
-import type { StatusReport } from '#shared/status.ts';
+import type { PoolReport, StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
@@ -37,11 +37,18 @@ import { createMoves } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { sightingsOf } from './sightings.ts';
-import { NO_REQUEST, type ReportedMachines, statusReport, type StatusScope } from './status.ts';
+import { NO_REQUEST, statusReport, type StatusScope } from './status.ts';
 import { poolExclusion } from '../routing/local-pool.ts';
 
 /** The machines of the registry. */
-export interface KnownMachines extends ReportedMachines {
+export interface KnownMachines {
+  readonly summary: () => ProvidersSummary;
+  /** The excerpt of a machine, or with null that of the machine with the latest heartbeat. Null if there is none. */
+  readonly excerpt: (id: string | null) => LocalProvider | null;
+  /** The machines of the default list, in its order; at most `limit`. */
+  readonly ids: (limit: number) => readonly string[];
+  /** Null if no other gateways share the registry. */
+  readonly pool: () => PoolReport | null;
   /** Why no machine serves; null if none is expected to. */
   readonly absence: () => NoProviderCause | null;
   /** What the verifications of a machine have shown; null before the first. */
@@ -149,8 +156,9 @@ export function createMonitor(deps: MonitorDeps) {
       totals: counters.totals(),
       warmup: warmup.view(),
       local: pickLocal(),
-      machines,
       summary: machines.summary(),
+      excerptOf: machines.excerpt,
+      pool: machines.pool(),
       providerIds: providerIds(scope),
       memory,
       engineAt: deps.engineAt,

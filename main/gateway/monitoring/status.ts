@@ -26,17 +26,6 @@ import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstream
 import { isUsedUp, type LimitAt } from '../usage/budgets.ts';
 import type { Counters } from './counters.ts';
 
-/** What the registry tells of its machines for the report. */
-export interface ReportedMachines {
-  readonly summary: () => ProvidersSummary;
-  /** The excerpt of a machine, or with null that of the machine with the latest heartbeat. Null if there is none. */
-  readonly excerpt: (id: string | null) => LocalProvider | null;
-  /** The machines of the default list, in its order; at most `limit`. */
-  readonly ids: (limit: number) => readonly string[];
-  /** Null if no other gateways share the registry. */
-  readonly pool: () => PoolReport | null;
-}
-
 /** The machines that a report lists: those that were called, or also the first thousand known ones. */
 export type StatusScope = 'asked' | 'known';
 
@@ -45,7 +34,9 @@ interface StatusParts {
   readonly totals: ReturnType<Counters['totals']>;
   readonly warmup: Warmup;
   readonly local: LocalChoice;
-  readonly machines: Pick<ReportedMachines, 'excerpt' | 'pool'>;
+  /** Of a machine, or with null of that with the latest heartbeat. */
+  readonly excerptOf: (id: string | null) => LocalProvider | null;
+  readonly pool: PoolReport | null;
   readonly summary: ProvidersSummary;
   readonly providerIds: readonly string[];
   readonly circuitAt: (id: string) => Circuit;
@@ -59,7 +50,7 @@ interface StatusParts {
 }
 
 export function statusReport(parts: StatusParts): StatusReport {
-  const { config, totals, warmup, local, machines, summary, circuitAt, now } = parts;
+  const { config, totals, warmup, local, pool, summary, circuitAt, now } = parts;
   const { forceZeroHeader } = parts;
   const { forceZero } = config.routing;
   const zero = forceZero || forcesZero({ 'x-gateway-force-zero': forceZeroHeader });
@@ -67,7 +58,6 @@ export function statusReport(parts: StatusParts): StatusReport {
   const providerCircuits = byId(parts.providerIds, (id) =>
     providerCircuitReport(circuitAt(id).breaker, now),
   );
-  const pool = machines.pool();
   const cold = coldStartAt(warmup, now.ticks);
   const circuits = { ...upstreamCircuits, ...providerCircuits };
   return {
@@ -81,7 +71,7 @@ export function statusReport(parts: StatusParts): StatusReport {
       // A machine being verified has no verdict yet.
       pending_count: summary.pending + summary.verifying,
       failed_count: summary.failed,
-      provider: machines.excerpt(localPick(parts)?.provider ?? null),
+      provider: parts.excerptOf(localPick(parts)?.provider ?? null),
       health: localHealth(parts),
       slow: slowLocal(parts),
       windows: [...windowReports(local, { ...parts, pairs: config.routing.modelAliases })],
