@@ -142,15 +142,13 @@ function runningIds({ ids, target: { provider, model } }: AttemptStart): readonl
 
 /** Each upstream once for each request. */
 function countAttempts(upstreams: Totals['upstreams'], { attempts, state }: RequestRow): void {
-  for (const [index, { upstream: id, provider, polls }] of attempts.entries()) {
-    const isThere = ({ upstream }: AttemptRow) => upstream === id;
-    const before = attempts.slice(0, index).filter(isThere);
+  for (const [id, own] of Map.groupBy(attempts, ({ upstream }) => upstream)) {
     const of = upstreams[id];
-    of.polls += polls;
-    if (before.some((each) => each.provider === provider)) of.retries += 1;
-    if (before.length > 0) continue;
     of.asked += 1;
-    if (state === 'done' && attempts.filter(isThere).some(gaveAnswer)) of.answered += 1;
+    if (state === 'done' && own.some(gaveAnswer)) of.answered += 1;
+    of.polls += own.reduce((sum, { polls }) => sum + polls, 0);
+    // The first call of each machine is no retry.
+    of.retries += own.length - new Set(own.map(({ provider }) => provider)).size;
   }
 }
 

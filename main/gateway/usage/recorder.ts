@@ -232,17 +232,13 @@ function reportOf(
 }
 
 function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
-  const byTime = new Map<number, HistoryPoint>();
-  for (const { at, upstream, figures } of points) {
-    const point = byTime.get(at) ?? { at, figures: NO_USAGE, upstreams: {} };
-    byTime.set(
-      at,
-      upstream === ''
-        ? { ...point, figures }
-        : { ...point, upstreams: { ...point.upstreams, [upstream]: figures } },
-    );
-  }
-  return [...byTime.values()];
+  return [...Map.groupBy(points, ({ at }) => at)].map(([at, rows]) => ({
+    at,
+    figures: rows.find(({ upstream }) => upstream === '')?.figures ?? NO_USAGE,
+    upstreams: Object.fromEntries(
+      rows.filter(({ upstream }) => upstream !== '').map((row) => [row.upstream, row.figures]),
+    ),
+  }));
 }
 
 /** What a token of a model takes on a machine; null while unknown. */
