@@ -22,7 +22,6 @@ const LONGEST_WAIT_MS = 3_600_000;
 export function createLiveFeed({ clock, current, rows, watched }: LiveSources) {
   const listeners = new Set<(event: LiveEvent) => void>();
   let changedIds = new Set<string>();
-  let removedIds = new Set<string>();
   let scheduled = false;
   let cancelWait = (): void => undefined;
 
@@ -34,14 +33,14 @@ export function createLiveFeed({ clock, current, rows, watched }: LiveSources) {
 
   function flush(): void {
     scheduled = false;
+    const shown = rows();
     const delta: LiveDelta = {
       kind: 'delta',
       ...current(),
-      upsert: rows().filter(({ id }) => changedIds.has(id)),
-      remove: [...removedIds],
+      upsert: shown.filter(({ id }) => changedIds.has(id)),
+      remove: [...changedIds].filter((id) => !shown.some((row) => row.id === id)),
     };
     changedIds = new Set();
-    removedIds = new Set();
     if (delta.judgement) waitFrom(delta.judgement);
     for (const listener of listeners) listener(delta);
   }
@@ -68,14 +67,10 @@ export function createLiveFeed({ clock, current, rows, watched }: LiveSources) {
         watched(false);
       };
     },
+    /** Its row has changed, or is no longer among the rows. */
     requestChanged(id: string) {
       if (listeners.size === 0) return;
       changedIds.add(id);
-      schedule();
-    },
-    requestRemoved(id: string) {
-      if (listeners.size === 0) return;
-      removedIds.add(id);
       schedule();
     },
     /** For changes other than those of requests, such as a warm-up or a setting. */

@@ -27,7 +27,7 @@ interface RequestLogDeps {
   readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
-  readonly listener: Pick<LiveFeed, 'requestChanged' | 'requestRemoved'>;
+  readonly listener: Pick<LiveFeed, 'requestChanged'>;
   readonly usage: UsageRecorder;
   readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
@@ -62,7 +62,7 @@ export function createRequestLogs(deps: RequestLogDeps) {
     const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
     rows.delete(oldest);
-    listener.requestRemoved(oldest);
+    listener.requestChanged(oldest);
   }
 
   return {
