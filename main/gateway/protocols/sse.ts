@@ -151,7 +151,10 @@ function valuesOf(event: Buffer, lines: RegExp): readonly string[] {
   return values;
 }
 
-const decoded = (latin1: string): string => Buffer.from(latin1, 'latin1').toString('utf8');
+const OTHER_THAN_ASCII = /[^\0-\x7f]/;
+
+const decoded = (latin1: string): string =>
+  OTHER_THAN_ASCII.test(latin1) ? Buffer.from(latin1, 'latin1').toString('utf8') : latin1;
 
 const BEGIN = 'data: ';
 const [FIRST] = Buffer.from(BEGIN);

@@ -73,8 +73,13 @@ function errorOfTyped(value: unknown): UpstreamError {
   return errorIn(value) ?? errorIn(memberOf(value, 'response')) ?? describedError(value);
 }
 
+const BEGIN = Buffer.from('\ndata: {');
+const CLOSE_BRACE = 0x7d;
+
 /** By the braces around the data, as these events are objects; without data there is nothing to be parsed. */
 function isReadable(event: Buffer): boolean {
+  // Most have a name, and their data in one line.
+  if (event.at(-3) === CLOSE_BRACE && event.includes(BEGIN)) return true;
   const data = dataOf(event)?.trim() ?? '';
   return data === '' || (data.startsWith('{') && data.endsWith('}'));
 }
