@@ -8,12 +8,7 @@ export const KEY_LIMITS = {
 
 export type KeyLimitName = keyof typeof KEY_LIMITS;
 
-export const KEY_LIMIT_NAMES: readonly KeyLimitName[] = [
-  'requestsDay',
-  'requestsMonth',
-  'tokensDay',
-  'tokensMonth',
-];
+export const KEY_LIMIT_NAMES = Object.keys(KEY_LIMITS) as readonly KeyLimitName[];
 
 /** The highest; the lowest is 1. */
 export const MAX_KEY_LIMIT = 1_000_000_000_000;

@@ -1,19 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MAX_KEY_LIMIT } from '#shared/keys.ts';
+import { KEY_LIMIT_NAMES, MAX_KEY_LIMIT } from '#shared/keys.ts';
 import { readTextFile, replaceFile } from '../platform/files.ts';
 import { parseJson } from '../platform/json.ts';
 
 const limit = z.int().min(1).max(MAX_KEY_LIMIT);
 
-/** Strict: an unknown limit must not be dropped silently. */
-export const keyLimits = z.strictObject({
-  requestsDay: limit.exactOptional(),
-  requestsMonth: limit.exactOptional(),
-  tokensDay: limit.exactOptional(),
-  tokensMonth: limit.exactOptional(),
-});
+/** An unknown limit is refused, not dropped. */
+export const keyLimits = z.partialRecord(z.enum(KEY_LIMIT_NAMES), limit);
 
 export type KeyLimitValues = Readonly<z.infer<typeof keyLimits>>;
 
