@@ -8,7 +8,8 @@ export const AGENT_PORTS: readonly number[] = [3001, 47_901];
  * The mode that the owner wants: `paused` ends running requests, `drained` lets them finish. Rules can pause the
  * machine only while it is `on`.
  */
-export type OwnerChoice = 'on' | 'paused' | 'drained';
+export type OwnerChoice = (typeof OWNER_CHOICES)[number];
+export const OWNER_CHOICES = ['on', 'paused', 'drained'] as const;
 
 /** Key of a rule that pauses a machine which is on: its setting in section `agent`, such as `onlyWhenIdle`. */
 export type AgentRule = string;

@@ -1,6 +1,6 @@
 // Separate from the schemas in provider.ts, so that the window does not load Zod.
 
-/** The names of the verification checks, as sent on the wire and shown in the window. */
+/** The names of the verification checks, as sent on the wire and shown in the window, in the order in which they are listed. */
 export const CHECKS = {
   health: 'health /health status ok',
   engineHealth: 'engine_health ok',
@@ -10,16 +10,8 @@ export const CHECKS = {
   model: 'model id matches',
 } as const;
 
-/** In the order in which they are listed. */
-export const CHECK_NAMES = [
-  CHECKS.health,
-  CHECKS.engineHealth,
-  CHECKS.gpuCount,
-  CHECKS.inference,
-  CHECKS.latency,
-  CHECKS.model,
-] as const;
-export type CheckName = (typeof CHECK_NAMES)[number];
+export type CheckName = (typeof CHECKS)[keyof typeof CHECKS];
+export const CHECK_NAMES: readonly CheckName[] = Object.values(CHECKS);
 
 /** The error of a check that was not run. */
 export const CHECK_MISSING = 'check missing';

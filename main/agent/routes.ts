@@ -1,4 +1,4 @@
-import type { OwnerChoice } from '#shared/agent.ts';
+import { OWNER_CHOICES } from '#shared/agent.ts';
 import { parseJoinLine } from '#shared/join-line.ts';
 import { registryOrigin } from '../platform/addresses.ts';
 import { memberOf } from '../platform/json.ts';
@@ -17,8 +17,6 @@ import type { ModelAction } from './engines/tell-engine.ts';
 
 /** What the owner may do with this machine's agent. */
 type OwnersAgent = Pick<Agent, 'view' | 'setMode' | 'free' | 'changeModel' | 'join' | 'leave'>;
-
-const CHOICES: readonly OwnerChoice[] = ['on', 'paused', 'drained'];
 
 const SWITCHED_OFF: Refusal = {
   kind: 'refused',
@@ -51,8 +49,8 @@ export function agentRoutes(agent: OwnersAgent | null): readonly Route[] {
 
 async function setMode(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
   const asked = textAt(json, 'mode');
-  const choice = CHOICES.find((each) => each === asked);
-  if (choice === undefined) return badField('mode', `must be one of ${CHOICES.join(', ')}`);
+  const choice = OWNER_CHOICES.find((each) => each === asked);
+  if (choice === undefined) return badField('mode', `must be one of ${OWNER_CHOICES.join(', ')}`);
   await agent.setMode(choice);
   return answered(agent.view());
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { OwnerChoice } from '#shared/agent.ts';
+import { OWNER_CHOICES, type OwnerChoice } from '#shared/agent.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
@@ -238,11 +238,9 @@ export function createAvailability(deps: AvailabilityDeps) {
   };
 }
 
-const choiceSchema = z.enum(['on', 'paused', 'drained']) satisfies z.ZodType<OwnerChoice>;
-
 const fileSchema = z.object({
   version: z.literal(1),
-  choice: choiceSchema.default('on'),
+  choice: z.enum(OWNER_CHOICES).default('on'),
   freed: z.object({ untilMs: z.number().nullable() }).nullable().default(null),
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CHECK_NAMES, type CheckName, failureReason } from '#shared/checks.ts';
+import { CHECK_NAMES, CHECKS, type CheckName, failureReason } from '#shared/checks.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { type InferencePlan, runChecks } from '../../../main/registry/verification/checks.ts';
 import type { Finding } from '../../../main/registry/verification/judgements.ts';
@@ -19,7 +19,14 @@ import {
   subjectOf,
 } from '../fake-provider.ts';
 
-const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
+const {
+  health: HEALTH,
+  engineHealth: ENGINE,
+  gpuCount: GPU,
+  inference: INFERENCE,
+  latency: LATENCY,
+  model: MODEL,
+} = CHECKS;
 
 const NEVER = new AbortController().signal;
 

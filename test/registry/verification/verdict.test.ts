@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CHECK_NAMES, type CheckName } from '#shared/checks.ts';
+import { CHECK_NAMES, CHECKS, type CheckName } from '#shared/checks.ts';
 import {
   type Finding,
   findingOf,
@@ -8,7 +8,14 @@ import {
 } from '../../../main/registry/verification/judgements.ts';
 import { type RunOutcome, verdictOf } from '../../../main/registry/verification/verdict.ts';
 
-const [HEALTH, ENGINE, GPU, INFERENCE, LATENCY, MODEL] = CHECK_NAMES;
+const {
+  health: HEALTH,
+  engineHealth: ENGINE,
+  gpuCount: GPU,
+  inference: INFERENCE,
+  latency: LATENCY,
+  model: MODEL,
+} = CHECKS;
 const AGENT_URL: ProvedAddress = {
   source: 'agent_url',
   latencyMs: 90,
