@@ -58,7 +58,6 @@ export function createProviders(deps: ProvidersDeps) {
         if (news.includes('emptied')) events().emptied(id, stillLoaded(news, registry.get(id)));
         verifier.providerChanged(id, news);
       },
-      verifiedElsewhere: (id) => verifier.verifiedElsewhere(id),
       removed(id) {
         events().removed(id);
         verifier.removed(id);

@@ -20,7 +20,7 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
     const entry = entryOf(provider, { lastHeartbeatTicks, gatewaySecret });
     table.add(entry);
     entry.notedStatus = table.status(entry);
-    verifier.verifiedElsewhere(entry.id);
+    verifier.providerChanged(entry.id, ['verified']);
   }
 
   function update(entry: TableEntry, { provider, ageMs }: SharedProvider): void {
@@ -35,8 +35,7 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
     if (isEnrolledAgain) news.push('enrolled');
     if (isEnrolledAgain || news.includes('material')) entry.materialChanges += 1;
     table.touch(entry);
-    if (!isDeepStrictEqual(entry.stored.verification, before.verification))
-      verifier.verifiedElsewhere(entry.id);
+    if (!isDeepStrictEqual(entry.stored.verification, before.verification)) news.push('verified');
     if (news.length > 0) verifier.providerChanged(entry.id, news);
   }
 

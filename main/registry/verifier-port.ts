@@ -15,6 +15,8 @@ export type VerifierNews =
   | 'emptied'
   /** It is back after being `stale` or `offline`, or this computer was asleep. */
   | 'returned'
+  /** Another gateway has written a result, or a machine that is new here. */
+  | 'verified'
   /** The owner requests a run now, with a test inference; a run in progress counts. */
   | 'requested';
 
@@ -22,8 +24,6 @@ export type VerifierNews =
 export interface VerifierPort {
   /** Called after the change is on disk. */
   providerChanged(id: string, news: readonly VerifierNews[]): void;
-  /** Another gateway has written a result, or a machine that is new here. */
-  verifiedElsewhere(id: string): void;
   /** The provider was removed, so its run is aborted. */
   removed(id: string): void;
 }

@@ -123,7 +123,6 @@ export function startRegistry(
     heartbeatMs: () => 15_000,
     verifier: {
       providerChanged: (id, what) => void news.push([id, what]),
-      verifiedElsewhere: () => {},
       removed: (id) => void removed.push(id),
     },
     traffic: given.traffic ?? (() => NO_TRAFFIC),

@@ -67,7 +67,6 @@ export async function startPooledRegistry(
     heartbeatMs: () => 15_000,
     verifier: verifier ?? {
       providerChanged: (machine, what) => void news.push([machine, what]),
-      verifiedElsewhere() {},
       removed() {},
     },
     traffic: () => NO_TRAFFIC,

@@ -131,10 +131,13 @@ export function remembered(
   };
 }
 
+/** News that bring no run forward by themselves. */
+const UNPULLING: ReadonlySet<VerifierNews> = new Set(['emptied', 'requested', 'verified']);
+
 export function withNews(memory: RunMemory, news: readonly VerifierNews[]): RunMemory {
   return {
     ...memory,
-    pulled: memory.pulled || news.some((each) => each !== 'emptied' && each !== 'requested'),
+    pulled: memory.pulled || news.some((each) => !UNPULLING.has(each)),
     requested: memory.requested || news.includes('requested'),
   };
 }

@@ -154,16 +154,12 @@ export function createVerifier(deps: VerifierDeps) {
     providerChanged(id: string, news: readonly VerifierNews[]): void {
       const subject = host.subject(id);
       if (subject === null) return;
+      // What this gateway remembers is older.
+      if (news.includes('verified')) memories.delete(id);
       // A run in progress already answers a request for one.
       const isAnswered = runs.has(id);
       const noted = news.filter((each) => each !== 'requested' || !isAnswered);
       memories.set(id, withNews(memoryOf(subject), noted));
-      arm(subject);
-    },
-    verifiedElsewhere(id: string): void {
-      const subject = host.subject(id);
-      if (subject === null) return;
-      memories.delete(id);
       arm(subject);
     },
     removed: forget,

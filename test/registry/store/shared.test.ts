@@ -213,7 +213,6 @@ async function startVerifying(url: string, home: string, providers: readonly Fak
   const gateway = await startPooledRegistry(url, home, {
     verifier: {
       providerChanged: (machine, news) => verifier.providerChanged(machine, news),
-      verifiedElsewhere: (machine) => verifier.verifiedElsewhere(machine),
       removed: (machine) => verifier.removed(machine),
     },
   });
