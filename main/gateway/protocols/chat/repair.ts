@@ -58,22 +58,26 @@ export class ChunkRepair {
   }
 }
 
+/** The last chunk of some engines has no delta, and what is missing until then goes into one. */
+const NO_DELTA: Json = {};
+
 /** As `take`, for a choice. */
 function repairedChoice(given: Json, choice: Choice): Json | string | null {
   const { finish_reason: reason } = given;
-  const delta = isObject(given['delta']) ? given['delta'] : deltaOf(given['message']);
+  const delta = [given['delta'], deltaOf(given['message'])].find(isObject) ?? NO_DELTA;
   const end = endOf(reason);
   if (end === 'broken') return brokenOff(given);
   const isRepeated = end !== null && choice.isFinished;
   const isLast = end !== null && !isRepeated;
-  const said = delta && repairedDelta(delta, choice.order, isLast);
+  const said = repairedDelta(delta, choice.order, isLast);
   if (typeof said === 'string') return said;
   choice.isFinished ||= isLast;
   if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
   const finish = isLast ? finishAfter(reason, choice.order) : null;
-  return isSame(said, given['delta']) && isSame(reason, finish)
+  const isSaid = said === NO_DELTA || said === given['delta'];
+  return isSaid && (reason ?? null) === finish
     ? given
-    : { ...withFinish(given, finish), delta: said };
+    : { ...withFinish(given, finish), ...(said !== NO_DELTA && { delta: said }) };
 }
 
 /** With the engine's own word for a stop sequence under OpenRouter's name: translations tell it. */
@@ -149,8 +153,6 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 
 const areSame = (some: readonly unknown[], others: readonly unknown[]): boolean =>
   some.length === others.length && some.every((each, n) => each === others[n]);
-
-const isSame = (one: unknown, other: unknown): boolean => (one ?? null) === (other ?? null);
 
 /** Clients parse the arguments of a call, which `""` is not (vercel/ai#14968). */
 const emptyArguments = (index: number): Json => ({ index, function: { arguments: '{}' } });

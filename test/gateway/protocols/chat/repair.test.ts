@@ -58,3 +58,16 @@ test('a repeated tool call is dropped, unless it is too long to be kept and comp
   expect(twice(200_000)).not.toContain('tool_calls');
   expect(twice(300_000)).toContain('"tool_calls":[{"index":1,');
 });
+
+test.each([
+  ['none', {}],
+  ['null', { delta: null }],
+])('what calls lack is found at the end if the last delta is %s', (_, last) => {
+  const end = { choices: [{ index: 0, ...last, finish_reason: 'tool_calls' }] };
+  const call = { index: 0, id: 'a', type: 'function' };
+  expect(repaired(calls({ ...call, function: fn('f', '') }), end)[1]).toMatchObject(
+    calls({ index: 0, function: { arguments: '{}' } }),
+  );
+  expect(repaired(calls({ ...call, function: {} }), end)[1]).toBe('a tool call without a name');
+  expect(repaired(calls({ ...call, function: fn('f') }), end)[1]).toBe(end);
+});
