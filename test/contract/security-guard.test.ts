@@ -225,6 +225,11 @@ test('no answer carries a CORS header without ALLOWED_ORIGINS', async () => {
   }
 });
 
+const preflightOf = (origin: string, more: Record<string, string> = {}) => ({
+  method: 'OPTIONS',
+  headers: { origin, 'access-control-request-method': 'POST', ...more },
+});
+
 const FRONT_END = 'https://chat.example.com';
 
 test('an allowed origin gets its CORS headers on every route, errors included', async () => {
@@ -262,14 +267,8 @@ test('an allowed origin’s preflight names what it asked for', async () => {
   const { url } = await started({ ALLOWED_ORIGINS: FRONT_END });
   for (const [path] of CALLS) {
     const asked = 'authorization,content-type,x-stainless-lang';
-    const answer = await send(url + path, {
-      method: 'OPTIONS',
-      headers: {
-        origin: FRONT_END,
-        'access-control-request-method': 'POST',
-        'access-control-request-headers': asked,
-      },
-    });
+    const headers = { 'access-control-request-headers': asked };
+    const answer = await send(url + path, preflightOf(FRONT_END, headers));
     expect([path, answer.status, answer.text]).toEqual([path, 204, '']);
     expect(answer.headers).toMatchObject({
       'access-control-allow-origin': FRONT_END,
@@ -286,11 +285,6 @@ test('an allowed origin does not make a foreign Host good', async () => {
     const answer = await send(`${url}/api/v1/status`, { headers });
     expect(expectError(answer, 403, 'host_not_allowed')).toContain('INGLENOOK_ALLOWED_HOSTS');
   }
-});
-
-const preflightOf = (origin: string, more: Record<string, string> = {}) => ({
-  method: 'OPTIONS',
-  headers: { origin, 'access-control-request-method': 'POST', ...more },
 });
 
 test.each([
@@ -356,12 +350,11 @@ test('the log names each refused origin once, and at most 100 of them', async ()
 });
 
 test('an allowed public page may reach this machine if the browser asks for that too', async () => {
-  const origin = 'https://chat.example.com';
-  const { url } = await startGateway({ ALLOWED_ORIGINS: origin });
+  const { url } = await startGateway({ ALLOWED_ORIGINS: FRONT_END });
   const more = { 'access-control-request-private-network': 'true' };
-  const { headers } = await send(url + CHAT, preflightOf(origin, more));
+  const { headers } = await send(url + CHAT, preflightOf(FRONT_END, more));
   expect(headers['access-control-allow-private-network']).toBe('true');
-  const plain = await send(url + CHAT, preflightOf(origin));
+  const plain = await send(url + CHAT, preflightOf(FRONT_END));
   expect(plain.headers).not.toHaveProperty('access-control-allow-private-network');
   const foreign = await send(url + CHAT, preflightOf('https://evil.test', more));
   expect(foreign.headers).not.toHaveProperty('access-control-allow-private-network');

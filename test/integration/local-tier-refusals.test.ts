@@ -7,7 +7,6 @@ import {
   startTier,
   type Machine,
   type Tier,
-  callCounts,
 } from '../support/tier.ts';
 import { answers, error, startUpstream, type Script } from '../support/upstream.ts';
 import { startTierScene } from '../support/scene.ts';
@@ -26,7 +25,7 @@ test.each([401, 403])(
     expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
     tier.clock.advance(599_000);
     expect(await chat(tier.url)).toMatchObject({ status: 503 });
-    expect(callCounts([closed, open])).toEqual([1, 2]);
+    expect([closed.calls.length, open.calls.length]).toEqual([1, 2]);
   },
 );
 
@@ -46,7 +45,7 @@ test.each([
     expect(answer).toMatchObject({ status, upstream: 'local', reason: 'none' });
     expect(answer.headers['x-gateway-provider']).toBe(strict.id);
     expect(JSON.parse(answer.text)).toEqual({ error: { message, type: 'x', code, param: null } });
-    expect(callCounts([other, tier.up.hosted_a])).toEqual([0, 0]);
+    expect([other.calls.length, tier.up.hosted_a.calls.length]).toEqual([0, 0]);
     const { circuits, ondemand_warmup: warmup } = await tier.status();
     expect(warmup).toBe('idle');
     for (const id of ['local', strict.id]) {
@@ -113,7 +112,7 @@ test.each(['busy', 'paused', 'draining'])(
     });
     tier.clock.advance(1999);
     expect(await chat(tier.url)).toMatchObject({ status: 200, reason: 'none' });
-    expect(callCounts([busy, free])).toEqual([1, 2]);
+    expect([busy.calls.length, free.calls.length]).toEqual([1, 2]);
     tier.clock.advance(1);
     await Promise.all([chat(tier.url), chat(tier.url), chat(tier.url)]);
     expect(busy.calls.length).toBeGreaterThan(1);
@@ -154,7 +153,7 @@ test('a missing model excludes requests for that model at that machine, and no o
   const ask = (model: string) => chat(tier.url, { ...HELLO, model });
   expectServed(await ask('x'), 'local', `local/${a.id}=model_not_found`);
   expect(await ask('x')).toMatchObject({ status: 200, reason: 'none' });
-  expect(callCounts([a, b])).toEqual([1, 2]);
+  expect([a.calls.length, b.calls.length]).toEqual([1, 2]);
   b.script = error(503);
   expect(await ask('y')).toMatchObject({ status: 200, upstream: 'local' });
   expect((await tier.status()).circuits[a.id]).toMatchObject({ fails: 0, successes: 1 });

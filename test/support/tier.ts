@@ -104,10 +104,6 @@ export function shownMachine(
   return { ...stored, lastHeartbeatAt: now };
 }
 
-/** How many calls each of these has had. */
-export const callCounts = (upstreams: readonly Pick<Upstream, 'calls'>[]) =>
-  upstreams.map(({ calls }) => calls.length);
-
 /** Where the manual clock begins. */
 const START = Date.UTC(2026, 0, 1);
 
