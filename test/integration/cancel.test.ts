@@ -50,6 +50,7 @@ const halfMessage = stall(
 );
 
 const ASK = { ...STREAM, model: 'm', max_tokens: 5 };
+const VECTORS = { path: '/v1/embeddings' };
 const NATIVE = { path: '/v1/messages', received: 'word' };
 
 interface Leaving {
@@ -69,6 +70,7 @@ test.each<[phase: string, script: Script, body: object, output: number, how?: Le
   ['while an answer is put together', stall(ROLE, ...WORDS), PLAIN, EVENTS],
   ['while a whole answer is waited for', hang, PLAIN, 0, WHOLE],
   ['in the middle of a whole answer', halfAnswer, PLAIN, 100, WHOLE],
+  ['while vectors are waited for', hang, { model: 'm', input: 'a' }, 0, VECTORS],
   ['in the middle of a streamed message', halfMessage, ASK, EVENTS + 1, NATIVE],
 ])(
   'a caller that leaves %s aborts the upstream call at once, no other upstream is called, and its usage is estimated',

@@ -13,14 +13,7 @@ import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
 import { cutsOf } from '../support/pieces.ts';
 import { counted, inFlight, turns } from '../support/report.ts';
-import {
-  error,
-  hang,
-  json,
-  type Script,
-  startUpstream,
-  type UpstreamCall,
-} from '../support/upstream.ts';
+import { error, json, type Script, startUpstream, type UpstreamCall } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 
@@ -96,17 +89,6 @@ describe.each(PROTOCOLS)('$name, whole', (protocol) => {
       expect(answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
       expect(comparable(answer.text)).toBe(told);
     }
-  });
-
-  test('a caller that leaves before a whole answer aborts the upstream call', async () => {
-    const { a, b, gateway } = await startPair(protocol, hang);
-    const pending = startCall(gateway.url + path, body);
-    const { gone } = await a.call(1);
-    pending.leave();
-    await gone;
-    await turns(gateway);
-    expect([inFlight(gateway), b.calls.length]).toEqual([0, 0]);
-    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
   });
 
   test('a whole request is answered by local alone while no money may be spent', async () => {
