@@ -48,8 +48,7 @@ export function exceedsWindow(
 ): boolean {
   const { bytes } = request;
   // No token is shorter than a byte.
-  if (known.count('window') === 0 && bytes.length <= (smallestWindow(target) ?? Infinity))
-    return false;
+  if (known.count('window') === 0 && bytes.length <= smallestWindow(target)) return false;
   const model = localModel(target, request);
   if (model === null) return false;
   const window = windowAt(known, target, model);
@@ -151,9 +150,6 @@ function isMeasurable(request: ChatRequest): boolean {
   return isText && !needs().vision && !bytes.includes('"input_audio"');
 }
 
-function smallestWindow({ facts }: LocalTarget): number | null {
-  let smallest: number | null = null;
-  for (const { context_length: length } of facts)
-    if (length !== null && (smallest === null || length < smallest)) smallest = length;
-  return smallest;
-}
+/** Of any of its models; Infinity while none is known. */
+const smallestWindow = ({ facts }: LocalTarget): number =>
+  Math.min(...facts.flatMap(({ context_length: length }) => length ?? []));
