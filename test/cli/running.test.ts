@@ -53,6 +53,12 @@ function writeLog(dataDirectory: string): string {
   return path;
 }
 
+/** Resolves once the log has a request. */
+const requestLogged = async (dataDirectory: string) => {
+  const log = () => readFileSync(logFile(logDirectory(dataDirectory)), 'utf8');
+  await expect.poll(log).toContain('"event":"request"');
+};
+
 const say = (url: string) =>
   postJson(`${url}/v1/chat/completions`, { messages: [{ role: 'user', content: 'Hello.' }] });
 
@@ -192,7 +198,10 @@ test('a setting that is read at the start is said to wait for the next one', asy
 
 test('every command with --json prints JSON and nothing else on standard output', async () => {
   const upstream = await startUpstream(answers('Hi.'));
-  const { run } = await startRunning({ HOSTED_A_BASE_URL: upstream.url, ...AGENT });
+  const settings = { HOSTED_A_BASE_URL: upstream.url, ...AGENT };
+  const { run, url, DATA_DIR } = await startRunning(settings);
+  await say(url);
+  await requestLogged(DATA_DIR);
   const lines =
     `status, open, models, get, get agent.host, set routing.forceZero false, keys add laptop,
     keys limit laptop --tokens-day 5, keys list, keys revoke laptop, machines, machines add, reset local, pause, drain, resume, leave,
@@ -280,9 +289,7 @@ test('logs prints the last lines for people, or as they are', async () => {
   const upstream = await startUpstream(answers('Hi.'));
   const { url, run, DATA_DIR } = await startRunning({ HOSTED_A_BASE_URL: upstream.url });
   await say(url);
-  await expect
-    .poll(() => readFileSync(logFile(logDirectory(DATA_DIR)), 'utf8'))
-    .toContain('"event":"request"');
+  await requestLogged(DATA_DIR);
   const { code, stdout } = await run('logs', '-n', '1');
   expect(code).toBe(0);
   expect(stdout).toMatch(

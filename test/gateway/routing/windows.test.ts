@@ -153,28 +153,16 @@ function windowAfter(
   return windowAt(known, targetOf({ context_length: window }), 'm');
 }
 const many = <T>(make: (n: number) => T) => Array.from({ length: 12 }, (_, n) => make(n));
+const BATCH = many(() => ['a', [2500]] as const);
+const TALK = many((n) => ['a', many(() => 2500).slice(0, n + 1)] as const);
 
 test.each<[what: string, window: number | null]>([
-  ['items of a batch', windowAfter(many(() => ['a', [2500]]))],
+  ['items of a batch', windowAfter(BATCH)],
   ['small items of a batch', windowAfter(many((n) => [`a${n % 2}`, [620]]))],
-  ['a conversation', windowAfter(many((n) => ['a', many(() => 2500).slice(0, n + 1)]))],
+  ['a conversation', windowAfter(TALK)],
   ['two batches in turn', windowAfter(many((n) => [`a${n % 2}`, [2500]]))],
-  [
-    'items of a batch, without affinity',
-    windowAfter(
-      many(() => ['a', [2500]]),
-      null,
-      false,
-    ),
-  ],
-  [
-    'a conversation, without affinity, in a window that it declares',
-    windowAfter(
-      many((n) => ['a', many(() => 2500).slice(0, n + 1)]),
-      65_536,
-      false,
-    ),
-  ],
+  ['items of a batch, without affinity', windowAfter(BATCH, null, false)],
+  ['a conversation, without affinity, in a declared window', windowAfter(TALK, 65_536, false)],
 ])('nothing small is learnt of its window from %s', (_what, window) => {
   expect(window === null || window === 65_536).toBe(true);
 });

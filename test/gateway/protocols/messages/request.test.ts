@@ -131,10 +131,12 @@ conversations([
 ]);
 
 const tool = { name: 'look', input_schema: { type: 'object' }, description: 'Looks.' };
-const chatTool = {
+const chatToolOf = (description: string) => ({
   type: 'function',
-  function: { name: 'look', description: 'Looks.', parameters: { type: 'object' } },
-};
+  function: { name: 'look', description, parameters: { type: 'object' } },
+});
+const chatTool = chatToolOf('Looks.');
+const thinkingOf = (budget_tokens: number) => ({ type: 'enabled', budget_tokens });
 
 const schemaFormat = { type: 'json_schema', schema: { type: 'object' } };
 const sent = {
@@ -145,25 +147,17 @@ const sent = {
 };
 
 settings([
-  ['token limit', { max_tokens: 50 }, { max_tokens: 50 }],
-  [
-    'sampling',
-    { temperature: 0.5, top_p: 0.9, top_k: 5 },
-    { temperature: 0.5, top_p: 0.9, top_k: 5 },
-  ],
+  ['token limit', { max_tokens: 50 }],
+  ['sampling', { temperature: 0.5, top_p: 0.9, top_k: 5 }],
   ['stop sequences', { stop_sequences: ['END'] }, { stop: ['END'] }],
   ['the user', { metadata: { user_id: 'u'.repeat(64) } }, { user: 'u'.repeat(64) }],
   ['stream', { stream: true }, { stream: true, stream_options: { include_usage: true } }],
   ['no thinking', { thinking: { type: 'disabled' } }, { reasoning_effort: 'none' }],
   ['thinking as the model likes', { thinking: { type: 'adaptive' } }, {}],
-  [
-    'a large budget',
-    { thinking: { type: 'enabled', budget_tokens: 32_000 } },
-    { reasoning_effort: 'high' },
-  ],
+  ['a large budget', { thinking: thinkingOf(32_000) }, { reasoning_effort: 'high' }],
   [
     'an effort rather than a budget',
-    { output_config: { effort: 'max' }, thinking: { type: 'enabled', budget_tokens: 1024 } },
+    { output_config: { effort: 'max' }, thinking: thinkingOf(1024) },
     { reasoning_effort: 'max' },
   ],
   ['a schema', { output_config: { format: schemaFormat } }, sent],
@@ -172,17 +166,7 @@ settings([
   [
     'examples of input in the description',
     { tools: [{ ...tool, input_examples: [{ at: 1 }, { at: 2 }] }] },
-    {
-      tools: [
-        {
-          type: 'function',
-          function: {
-            ...chatTool.function,
-            description: 'Looks.\nExamples of input:\n{"at":1}\n{"at":2}',
-          },
-        },
-      ],
-    },
+    { tools: [chatToolOf('Looks.\nExamples of input:\n{"at":1}\n{"at":2}')] },
   ],
   [
     'any tool',
@@ -191,10 +175,7 @@ settings([
   ],
   [
     'a chosen tool, one call at a time',
-    {
-      tools: [tool],
-      tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true },
-    },
+    { tools: [tool], tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true } },
     {
       tools: [chatTool],
       tool_choice: { type: 'function', function: { name: 'look' } },

@@ -176,24 +176,22 @@ conversations([
 ]);
 
 const tool = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true };
-const chatTool = {
+const chatToolOf = (fields: object = {}) => ({
   type: 'function',
-  function: { name: 'look', parameters: { type: 'object' }, strict: true },
-};
+  function: { name: 'look', parameters: { type: 'object' }, strict: true, ...fields },
+});
+const chatTool = chatToolOf();
+const schema = { name: 'n', schema: { type: 'object' }, strict: true };
 
 settings([
   ['token limit', { max_output_tokens: 50 }, { max_tokens: 50 }],
-  [
-    'sampling',
-    { temperature: 0.5, top_p: 0.9, seed: 1 },
-    { temperature: 0.5, top_p: 0.9, seed: 1 },
-  ],
+  ['sampling', { temperature: 0.5, top_p: 0.9, seed: 1 }],
   [
     'reasoning effort',
     { reasoning: { effort: 'low', summary: 'auto' } },
     { reasoning_effort: 'low' },
   ],
-  ['user', { user: 'u' }, { user: 'u' }],
+  ['user', { user: 'u' }],
   ['safety identifier', { safety_identifier: 's' }, { user: 's' }],
   [
     'a longer user as the digest of it, which OpenAI takes',
@@ -204,17 +202,8 @@ settings([
   ['verbosity', { text: { verbosity: 'low' } }, { verbosity: 'low' }],
   [
     'a schema',
-    {
-      text: {
-        format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true },
-      },
-    },
-    {
-      response_format: {
-        type: 'json_schema',
-        json_schema: { name: 'n', schema: { type: 'object' }, strict: true },
-      },
-    },
+    { text: { format: { type: 'json_schema', ...schema } } },
+    { response_format: { type: 'json_schema', json_schema: schema } },
   ],
   ['tools', { tools: [tool] }, { tools: [chatTool] }],
   [
@@ -231,11 +220,8 @@ settings([
     },
     {
       tools: [
-        {
-          type: 'function',
-          function: { ...chatTool.function, name: 'eye__look', description: 'Sees.' },
-        },
-        { type: 'function', function: { ...chatTool.function, name: 'eye__see' } },
+        chatToolOf({ name: 'eye__look', description: 'Sees.' }),
+        chatToolOf({ name: 'eye__see' }),
       ],
     },
   ],
@@ -252,11 +238,7 @@ settings([
     { tools: [chatTool], tool_choice: 'required' },
   ],
   ['a choice without tools, which means nothing', { tools: [], tool_choice: 'auto' }, {}],
-  [
-    'the name under which a host finds the prompt in its cache',
-    { prompt_cache_key: 'k' },
-    { prompt_cache_key: 'k' },
-  ],
+  ['the name under which a host finds the prompt in its cache', { prompt_cache_key: 'k' }],
   [
     'what only concerns stored answers, caches and built-in tools, which is left out',
     {
