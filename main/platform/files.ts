@@ -60,13 +60,7 @@ function writeDraft({ path, text }: FileText): void {
   try {
     // A draft left behind by a crash would keep its file mode.
     rmSync(draft, { force: true });
-    const file = openSync(draft, 'wx', OWNER_ONLY);
-    try {
-      writeFileSync(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(draft, text, { flag: 'wx', mode: OWNER_ONLY, flush: true });
   } catch (error) {
     throw withPath(error, path);
   }
