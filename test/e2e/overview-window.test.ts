@@ -62,13 +62,19 @@ test('an engine that dies and comes back after failed requests is shown so witho
   const { engine, host, url, verdict } = await startOwner();
   const page = await openPage(host.controlLink());
   const headline = page.getByRole('heading', { level: 1 });
+  const connect = page.getByRole('heading', { name: 'Point an app at it' });
+  await connect.waitFor();
   await engine.close();
+  // Before any request, the agent sees for itself that the engine is gone.
+  const todo = page.getByText(
+    `An engine at ${new URL(engine.url).host} does not answer. Start it.`,
+  );
+  await todo.waitFor();
+  await page.getByText('has worked, but does not answer now').waitFor();
+  expect(await connect.count()).toBe(1);
   await chat(url);
   await chat(url);
   await expect.poll(() => headline.innerText()).toBe('Nothing can answer now.');
-  // The agent sees for itself that the engine is gone.
-  const todo = page.getByText('Start the engine.');
-  await todo.waitFor();
   await engine.reopen();
   await expect.poll(verdict).toEqual({ kind: 'serving', by: 'local' });
   await expect.poll(() => headline.innerText()).toBe('Serving from your GPUs');

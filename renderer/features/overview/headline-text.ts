@@ -179,11 +179,11 @@ interface Problem {
 }
 
 /**
- * A page to go to, the switch to flip, the machine to resume if it is this one, or the upstream to call once: if it
- * answers, requests go to it again.
+ * A page to go to, the switch to flip, what is to do if it is this machine, or the upstream to call once: if it answers,
+ * requests go to it again.
  */
 export type Remedy =
-  Link | Saving | Resumption | { readonly check: UpstreamId; readonly label: string };
+  Link | Saving | AtMachine | { readonly check: UpstreamId; readonly label: string };
 
 const w = t.overview.problems;
 
@@ -199,12 +199,11 @@ const MACHINES: Link = {
   word: 'Show machines',
 };
 
-export interface Resumption {
-  /** Where to go if another machine than this one is held back. */
+export interface AtMachine {
+  readonly cause: 'paused' | 'engine';
+  /** Where to go if it is another machine than this one. */
   readonly elsewhere: Link;
 }
-
-const RESUME: Resumption = { elsewhere: MACHINES };
 
 /** A setting to save. */
 export interface Saving {
@@ -301,7 +300,8 @@ function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
 function noProviderProblem(label: string, cause: NoProviderCause) {
   if (cause === 'verifying') return null;
   const { what, todo } = w.noProvider[cause];
-  return problem(what(label), todo, cause === 'paused' ? RESUME : MACHINES);
+  const isHere = cause === 'paused' || cause === 'engine';
+  return problem(what(label), todo, isHere ? { cause, elsewhere: MACHINES } : MACHINES);
 }
 
 const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>

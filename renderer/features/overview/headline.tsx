@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import type { AgentEngine } from '#shared/agent.ts';
 import { clause } from '#shared/services.ts';
 import { formatCount, formatCountdown } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
@@ -7,8 +8,9 @@ import { ErrorText } from '../../ui/fields.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useWindow } from '../../window-context.ts';
+import { engineHealthText, engineName, plainAddress } from '../this-machine/agent-engine.ts';
 import { TestButton } from '../setup/upstream-test.tsx';
-import type { HeadlineText, Link, Remedy, Resumption, Saving } from './headline-text.ts';
+import type { AtMachine, HeadlineText, Link, Remedy, Saving } from './headline-text.ts';
 import { firstBack, type UpstreamList } from './upstream-list.ts';
 
 interface HeadlineProps {
@@ -87,7 +89,7 @@ function Waiting({ list }: { readonly list: UpstreamList }) {
 }
 
 function RemedyButton({ remedy }: { readonly remedy: Remedy }) {
-  if ('elsewhere' in remedy) return <ResumeButton {...remedy} />;
+  if ('elsewhere' in remedy) return <MachineRemedy {...remedy} />;
   if ('saves' in remedy) return <SavingButton {...remedy} />;
   return 'check' in remedy ? (
     <TestButton id={remedy.check} className="button remedy">
@@ -105,24 +107,39 @@ const LinkButton = ({ hash, word }: Link) => (
   </a>
 );
 
-function ResumeButton({ elsewhere }: Resumption) {
+function MachineRemedy({ cause, elsewhere }: AtMachine) {
   const { agent, data } = useWindow();
   const { value, again } = useReading(agent.read, data.providers.revision, agent.last());
   const { error, attempt } = useAttempt();
-  const isHeldHere = value?.kind === 'on' && value.view.owner.mode !== 'on';
-  if (!isHeldHere) return <LinkButton {...elsewhere} />;
-  const resume = async (): Promise<void> => {
-    if (await attempt(agent.setMode('on'))) again();
-  };
+  const view = value?.kind === 'on' ? value.view : null;
+  if (cause === 'paused' && view !== null && view.owner.mode !== 'on') {
+    const resume = async (): Promise<void> => {
+      if (await attempt(agent.setMode('on'))) again();
+    };
+    return (
+      <>
+        <ControlButton className="button remedy" onClick={() => void resume()}>
+          {t.thisMachine.modes.on.word}
+          <span className="unseen"> this machine</span>
+        </ControlButton>
+        <ErrorText text={error} />
+      </>
+    );
+  }
   return (
     <>
-      <ControlButton className="button remedy" onClick={() => void resume()}>
-        {t.thisMachine.modes.on.word}
-        <span className="unseen"> this machine</span>
-      </ControlButton>
-      <ErrorText text={error} />
+      {cause === 'engine' && `${engineText(view?.engine ?? null)} `}
+      <LinkButton {...elsewhere} />
     </>
   );
+}
+
+/** What to do about the engine of this machine; null: it has none. */
+function engineText(engine: AgentEngine | null): string {
+  if (engine === null || engine.health.status === 'ok') return 'Start the engine.';
+  const { kind, baseUrl, health } = engine;
+  const todo = health.status === 'unresponsive' ? 'Restart it.' : 'Start it.';
+  return `${engineName(kind)} at ${plainAddress(baseUrl)} ${engineHealthText(health)}. ${todo}`;
 }
 
 function SavingButton({ saves, word, variable }: Saving) {

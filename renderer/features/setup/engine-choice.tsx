@@ -102,7 +102,9 @@ function EngineRow(props: {
           Use this engine<span className="unseen">: {engineName(kind)}</span>
         </ControlButton>
       ) : (
-        <span className="quiet">{state === 'used' ? 'In use' : 'Testing it…'}</span>
+        <span className="quiet">
+          {state === 'used' ? 'In use' : health.status === 'ok' && 'Testing it…'}
+        </span>
       )}
     </li>
   );

@@ -9,10 +9,11 @@ import { type FreeSeats, Ways } from './setup-dialog.tsx';
 
 /** Says how to connect a model until one answers, and then how to point an app at it until one has been answered. */
 export function FirstRun({ seats }: { readonly seats: FreeSeats }) {
-  const { verdict } = useWindow().data.judgement;
+  const { data } = useWindow();
   const [isTested, setTested] = useState(false);
-  // An engine that was found by itself needs no click.
-  const works = isTested || verdict.kind === 'serving';
+  const { kind } = data.judgement.verdict;
+  // An engine that was found by itself needs no click, and one that has stopped is still set up.
+  const works = isTested || kind === 'serving' || hasWorked(data);
   return (
     <section className="panel empty first-run" aria-labelledby="setup-title">
       <div className="row first-run-head">
@@ -20,7 +21,7 @@ export function FirstRun({ seats }: { readonly seats: FreeSeats }) {
           <h2 id="setup-title">{works ? 'Point an app at it' : 'Connect your first model'}</h2>
           <p>
             {works
-              ? 'Your first model works. This stays here until it has answered an app.'
+              ? `Your first model ${kind === 'stuck' ? 'has worked, but does not answer now' : 'works'}. This stays here until it has answered an app.`
               : 'One is enough. An engine is the program that runs a model: Ollama, LM Studio, llama.cpp, vLLM and others.'}
           </p>
         </div>
@@ -34,6 +35,10 @@ export function FirstRun({ seats }: { readonly seats: FreeSeats }) {
     </section>
   );
 }
+
+/** Whether a machine has passed its test, or a source has answered. */
+const hasWorked = ({ providers, status }: Pick<LiveData, 'providers' | 'status'>): boolean =>
+  providers.verified > 0 || status.upstreams.some(({ circuit }) => circuit.lastSuccessAt !== null);
 
 /** Whether an app, and not only the window, has been answered. Requests that left the feed are taken for an app's. */
 export function hasAnsweredApp({ outcomes, requests }: Pick<LiveData, 'outcomes' | 'requests'>) {

@@ -84,8 +84,8 @@ export const overview = {
         todo: 'Check that the machines are on and can reach it.',
       },
       engine: {
-        what: (label: string) => clause(label, 'has no running engine.'),
-        todo: 'Start the engine.',
+        what: (label: string) => clause(label, 'has no engine that answers.'),
+        todo: '',
       },
       'no-gpu': {
         what: (label: string) => clause(label, 'has an engine, but no GPU.'),
