@@ -34,10 +34,9 @@ export interface EventRepair {
 export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepair): StreamWatch {
   const words = [...done, ...failed, ...repair.words].map((type) => Buffer.from(type));
 
-  const mayMatter = (bytes: Buffer) => words.some((word) => bytes.includes(word));
-
   function see(event: Buffer): EventView {
-    const type = mayMatter(event) ? typeOf(event) : null;
+    if (!isReadable(event)) return unreadable(event);
+    const type = words.some((word) => event.includes(word)) ? typeOf(event) : null;
     if (type === null) return passing(event);
     if (failed.includes(type)) return failing(errorOfTyped(parseJson(dataOf(event) ?? '')));
     const right = repair.take(event, type);
@@ -48,13 +47,7 @@ export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepai
   }
 
   return {
-    take(frames) {
-      const seen = mayMatter(frames.bytes) ? see : passing;
-      // Most reads bring one event.
-      if (seen === passing && frames.ends.length === 1 && isReadable(frames.bytes))
-        return { frames, sight: GOING };
-      return watched(frames, (event) => (isReadable(event) ? seen(event) : unreadable(event)));
-    },
+    take: (frames) => watched(frames, see),
     // Without its last event an answer is not whole: it carries the result.
     isFinished: false,
     mayTellUsage: true,
