@@ -210,14 +210,8 @@ function textAfter(event: Buffer, name: Buffer): Span | null {
 }
 
 /** Undefined for what is no text. */
-function textBetween(event: Buffer, start: number, end: number): unknown {
-  const text = event.toString('utf8', start, end);
-  for (let at = start; at < end; at += 1) {
-    const byte = event[at] ?? 0;
-    if (byte === BACKSLASH || byte < BLANK) return parseJson(`"${text}"`);
-  }
-  return text;
-}
+const textBetween = (event: Buffer, start: number, end: number): unknown =>
+  parseJson(`"${event.toString('utf8', start, end)}"`);
 
 /**
  * Where the text ends if the event has it in the same place as the frame, without a quote in it, and is the same behind
@@ -255,9 +249,9 @@ export class UsualText {
   of(event: Buffer): ChunkText | null {
     const frame = this.#frame;
     const end = frame === null ? -1 : textEndIn(frame, event);
-    const text = frame === null || end === -1 ? '' : textBetween(event, frame.start, end);
-    const isText = frame !== null && typeof text === 'string' && text !== '';
-    return isText ? { key: frame.key, text } : null;
+    if (frame === null || end === -1) return null;
+    const text = textBetween(event, frame.start, end);
+    return typeof text === 'string' && text !== '' ? { key: frame.key, text } : null;
   }
 
   /** To be called with each event that was parsed. */
