@@ -209,9 +209,16 @@ describe.each(ENDPOINTS)('%s', (_name, path, body, type, answerType) => {
 const transcribe = (url: string) =>
   startCall(`${url}/v1/audio/transcriptions`, FORM, { 'content-type': FORM_TYPE }).answer;
 
-test('a transcription as JSON is checked like any answer', async () => {
-  const { url } = await startTwo(json(200, { text: 'half' }), json(200, {}));
-  expect(await transcribe(url)).toMatchObject({ status: 200, text: '{"text":"half"}' });
+test.each([
+  ['its type', 'application/json; charset=utf-8'],
+  ['its type twice, as behind some proxies', ['application/json', 'application/json']],
+])('a transcription as JSON is checked like any answer by %s', async (_, type) => {
+  const text = '{"text":"half"}';
+  const half: Script = ({ res }) => void res.setHeader('content-type', type).end(text);
+  const { url } = await startTwo(half, json(200, {}));
+  const answer = await transcribe(url);
+  expect(answer).toMatchObject({ status: 200, text });
+  expect(answer.headers['content-type']).toBe('application/json');
 });
 
 test('a form is recorded under the model that it names, even after its file', async () => {

@@ -38,7 +38,8 @@ function without(names: ReadonlySet<string>, headers: readonly string[]): string
   return headers.filter((_, at) => !names.has(headers[at - (at % 2)] ?? ''));
 }
 
-const typeOf = (headers: ResponseHeaders) => String(headers['content-type'] ?? '');
+/** Some proxies say it twice. */
+const typeOf = (headers: ResponseHeaders): string => [headers['content-type']].flat()[0] ?? '';
 
 /** Engines are loose with their types: what is no JSON by its type may be. */
 export const isJson = (headers: ResponseHeaders): boolean =>
