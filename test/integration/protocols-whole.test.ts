@@ -12,7 +12,7 @@ import {
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { responseBytes, startRawUpstream } from '../support/raw-upstream.ts';
 import { cutsOf } from '../support/pieces.ts';
-import { counted, inFlight, turns } from '../support/report.ts';
+import { counted, inFlight } from '../support/report.ts';
 import { error, json, type Script, startUpstream, type UpstreamCall } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
 import { startBefore, startStill } from '../support/scene.ts';
@@ -194,15 +194,6 @@ describe.each(ENDPOINTS)('%s', (_name, path, body, type, answerType) => {
     clock.advance(5000);
     await expect(pending.answer).rejects.toThrow('aborted');
     await a.gone(1);
-  });
-
-  test('a caller that leaves aborts the upstream call', async () => {
-    const { a, b, gateway, pending } = await startBegun();
-    pending.leave();
-    await a.gone(1);
-    await turns(gateway);
-    expect([b.calls.length, inFlight(gateway)]).toEqual([0, 0]);
-    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
   });
 });
 
