@@ -174,7 +174,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     askForModels: gateway.askForModels,
     snapshot: gateway.snapshot,
     subscribe: (listener: (event: LiveEvent) => void) => gateway.feed.subscribe(listener),
-    ...trayControls(config, machine, gateway),
+    ...trayControls(config, machine),
     /** The window's address with a new single-use code, which the page exchanges for a control session. */
     controlLink: gateway.controlLink,
     /** Something has changed at an upstream: it is checked now. */
@@ -320,7 +320,7 @@ function openKeys({ loaded, dataDirectory }: HostOptions, { clock, log }: HostEd
   });
 }
 
-function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway) {
+function trayControls(config: LiveConfig, machine: ThisMachine) {
   const changeOf = (patched: PatchResult): ChangeResult =>
     patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
   const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
@@ -339,7 +339,6 @@ function trayControls(config: LiveConfig, machine: ThisMachine, gateway: Gateway
     async freeMachine() {
       await machine.agent?.free(null);
     },
-    resetCircuit: gateway.resetCircuit,
   };
 }
 

@@ -304,7 +304,6 @@ function changeHandlers(
   }
 
   return {
-    resetCircuit: (id: UpstreamId) => circuits.reset(id),
     /** An upstream has a new address, key or model: what was learnt about the old one is discarded. */
     upstreamChanged(id: UpstreamId) {
       replaced(id);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Host } from '../../main/app/app.ts';
 import type { Log } from '../../main/platform/log.ts';
 import { openDatabase } from '../../main/app/database.ts';
+import { readControlToken } from '../../main/platform/secrets.ts';
 import { chance } from '../support/chance.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startHost } from '../support/host.ts';
@@ -61,9 +62,11 @@ export async function playChaos(seed: number, count: number) {
   const edges = { clock, log, random: chance(seed), openDatabase };
   const [local = '', a = '', b = ''] = upstreams.urls;
   const urls = { LOCAL_ENGINE_URL: local, HOSTED_A_BASE_URL: a, HOSTED_B_BASE_URL: b };
-  const started = GATEWAYS.map((settings) =>
-    startHost({ ...COMMON, ...urls, ...settings }, mkdtempSync(join(directory, 'x')), edges),
-  );
+  const started = GATEWAYS.map(async (settings) => {
+    const data = mkdtempSync(join(directory, 'x'));
+    const host = await startHost({ ...COMMON, ...urls, ...settings }, data, edges);
+    return { ...host, token: readControlToken(data) };
+  });
   const hosts = await Promise.all(started);
   const counts: Partial<Record<End, number>> = {};
 
@@ -71,7 +74,7 @@ export async function playChaos(seed: number, count: number) {
     const request = requestOf({ seed, n }, GATEWAYS.length);
     // Upstreams that are left alone for minutes are asked again in their next spell.
     if (n % SPELL_REQUESTS === 0)
-      for (const { host } of hosts) for (const id of UPSTREAMS) host.resetCircuit(id);
+      await Promise.all(hosts.flatMap((host) => UPSTREAMS.map((id) => resetCircuit(host, id))));
     const received = await call(hosts[request.gateway]?.url ?? '', request, clock);
     const calls = upstreams.callsOf(n);
     const { end, findings } = judge(request, received, calls);
@@ -97,6 +100,15 @@ export async function playChaos(seed: number, count: number) {
   await upstreams.close();
   rmSync(directory, { recursive: true, force: true });
   return { counts, found };
+}
+
+async function resetCircuit(
+  { url, token }: { readonly url: string; readonly token: string | null },
+  id: string,
+): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  const { ok } = await fetch(`${url}/api/v1/circuits/${id}/reset`, { method: 'POST', headers });
+  if (!ok) throw new Error(`the circuit of ${id} was not reset`);
 }
 
 /** Calls, rows and admitted requests that a gateway has not ended. */

@@ -180,7 +180,6 @@ export function createFakeHost(first: Scene = {}, startError: Error | null = nul
     onSecretSaved: (listener) => void (secretSaved = listener),
     saveSecret: () => secretSaved(),
     resumed: () => void calls.push('resumed'),
-    resetCircuit: () => undefined,
     controlLink: () => `http://127.0.0.1:47900/#code=${++codes}`,
     change(next) {
       scene = next;
