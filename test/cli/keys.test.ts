@@ -15,9 +15,8 @@ async function startKeys() {
 test('keys limit sets and lifts limits, keys add takes them, and keys list shows them', async () => {
   const { keys } = await startKeys();
   expect(await keys('add laptop --tokens-month 5000000')).toMatch(/^sy-/);
-  expect(await keys('limit laptop --requests-day 1000')).toBe(
-    'laptop: 0 of 1000 requests per day, 0 of 5000000 tokens per month',
-  );
+  const limited = await keys('limit laptop --requests-day 1000');
+  expect(limited).toBe('laptop: 0 of 1000 requests per day, 0 of 5000000 tokens per month');
   expect(await keys('list')).toMatch(/not used yet {2}0 of 1000 requests per day {2}0 of/);
   const lifted = await keys('limit laptop --requests-day none --tokens-month none');
   expect(lifted).toBe('laptop: no limit');

@@ -91,10 +91,8 @@ test('a page that crashes closes its window, quits nothing, and comes back by a 
   window().webContents.emit('render-process-gone', {}, { reason: 'oom', exitCode: 5 });
   expect(window().state).toBe('destroyed');
   expect(app.calls).not.toContain('quit');
-  expect([notifications[0]?.options.title, logged]).toEqual([
-    'The app window stopped',
-    ['page_gone'],
-  ]);
+  const told = [notifications[0]?.options.title, logged];
+  expect(told).toEqual(['The app window stopped', ['page_gone']]);
   notifications[0]?.emit('click');
   expect(windows).toHaveLength(2);
   expect(window().loaded).toEqual(['http://127.0.0.1:47900/#code=2']);

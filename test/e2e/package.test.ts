@@ -329,11 +329,8 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       const page = await send(origin);
       const [, script = ''] = /<script[^>]* src="\.?\/?([^"]+)"/.exec(page.text) ?? [];
       const code = await send(`${origin}/${script}`);
-      expect([page.status, code.status, code.headers['content-type']]).toEqual([
-        200,
-        200,
-        expect.stringContaining('javascript'),
-      ]);
+      const answered = [page.status, code.status, code.headers['content-type']];
+      expect(answered).toEqual([200, 200, expect.stringContaining('javascript')]);
       // All that runs has come from the registry.
       const { '': _root, ...packages } = npxFolder(home).packages;
       expect(Object.keys(packages).toSorted()).toEqual(

@@ -77,10 +77,8 @@ test('a machine whose real engine cannot read pictures keeps its texts, and pict
   const host = await startMachineOf(await start());
   for (let n = 0; n < 6; n += 1) {
     const answer = await chat(host.url, PICTURE);
-    expect([answer.upstream, answer.reason]).toEqual([
-      'hosted_a',
-      expect.stringContaining('unsupported_input'),
-    ]);
+    const outcome = [answer.upstream, answer.reason];
+    expect(outcome).toEqual(['hosted_a', expect.stringContaining('unsupported_input')]);
   }
   expect((await chat(host.url)).upstream).toBe('local');
 });

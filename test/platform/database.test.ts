@@ -202,9 +202,8 @@ test('a folder, a device or a file for a folder in place of the database is an e
   expect((await open(path)).notice).toContain('is a folder or a device: move it away');
   expect((await open('/dev/null')).notice).toContain('is a folder or a device');
   writeFileSync(join(dirname(path), 'file'), '');
-  expect((await open(join(dirname(path), 'file', 'a.db'))).notice).toContain(
-    'its folder is a file, move that away',
-  );
+  const inFile = (await open(join(dirname(path), 'file', 'a.db'))).notice;
+  expect(inFile).toContain('its folder is a file, move that away');
 });
 
 test('the database file and all that belongs to it are for their owner alone', async () => {

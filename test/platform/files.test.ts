@@ -129,9 +129,6 @@ test('no file is written or replaced other than through the one helper', () => {
       ),
     );
   // What a power cut takes of these is no loss: a unit that can be installed again, the last lines of the log.
-  expect(writers.toSorted()).toEqual([
-    'cli/service/service.ts',
-    'platform/files.ts',
-    'platform/log.ts',
-  ]);
+  const found = writers.toSorted();
+  expect(found).toEqual(['cli/service/service.ts', 'platform/files.ts', 'platform/log.ts']);
 });

@@ -164,10 +164,8 @@ test('the agent of this process is meant to serve an engine that refuses it, and
   await beat({ status: 'no engine found', code: 0 });
   expect([registry.servingState(), registry.causes()]).toEqual(['none', '']);
   await beat({ status: 'unauthorized', code: 401 });
-  expect([registry.servingState(), registry.causes()]).toEqual([
-    'expected',
-    `${id} has an engine that answers HTTP 401`,
-  ]);
+  const named = [registry.servingState(), registry.causes()];
+  expect(named).toEqual(['expected', `${id} has an engine that answers HTTP 401`]);
 });
 
 test('an unsigned heartbeat counts only for the gateway’s own machine, which cannot be removed', async () => {

@@ -82,9 +82,8 @@ test('a whole number is sent as a number, and anything else as it was typed', ()
 
 test('a time may be typed in a larger unit', () => {
   const typed = ['30 s', '1.5 min', '2h', '250 ms', '0.5s'];
-  expect(typed.map((text) => valueOf(timeout, text))).toEqual([
-    30_000, 90_000, 7_200_000, 250, 500,
-  ]);
+  const times = typed.map((text) => valueOf(timeout, text));
+  expect(times).toEqual([30_000, 90_000, 7_200_000, 250, 500]);
   expect(valueOf(fieldAt('circuit.failThreshold'), '30 s')).toBe('30 s');
 });
 

@@ -71,10 +71,8 @@ describe.each([
     const { agent, engine, wait, memory, mode } = await startWith(kind, [model]);
     await wait(agent.free(null));
     expect([...engine.loaded]).toEqual([]);
-    expect([mode(), memory()]).toEqual([
-      'paused',
-      { state: 'freed', toLoad: [model], problem: null },
-    ]);
+    const state = [mode(), memory()];
+    expect(state).toEqual(['paused', { state: 'freed', toLoad: [model], problem: null }]);
     await agent.setMode('on');
     expect(mode()).toBe('paused');
     await wait(until(() => mode() === 'on'));

@@ -163,10 +163,8 @@ test.each([
   const { engine, url } = await serving(hang);
   const all = { 'content-type': 'application/json', ...headers };
   const answer = await send(url + CHAT, { method: 'POST', headers: all, body });
-  expect([answer.status, codeOf(answer.text)]).toEqual([
-    status,
-    status === 413 ? 'body_too_large' : 'unsupported_media_type',
-  ]);
+  const refusal = [answer.status, codeOf(answer.text)];
+  expect(refusal).toEqual([status, status === 413 ? 'body_too_large' : 'unsupported_media_type']);
   expect(engine.calls).toEqual([]);
 });
 

@@ -103,9 +103,8 @@ test('an AMD tool that prints nonsense is reported in plain words', async () => 
   const { state, problems } = await afterRound(amd(there));
   expect(state).toBe('failing');
   expect(problems[0]).toMatchObject({ tool: 'amd-smi' });
-  expect(problems[0]?.happened).toBe(
-    'it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m',
-  );
+  const told = problems[0]?.happened;
+  expect(told).toBe('it printed unexpected output: no ⟨U+001B⟩[31mJSON⟨U+001B⟩[0m');
 });
 
 const WARNED = 'ERROR: GPU[0] \t\t: fclk clock is unsupported';

@@ -50,10 +50,8 @@ test.each<[EngineKind | null, string]>([
   ['lmstudio', '--context-length 65536'],
   [null, 'larger context window'],
 ])('the owner learns what to set for a small window of %s', (kind, setting) => {
-  expect(remedyAt(kind)).toEqual({
-    kind: 'setting',
-    text: expect.stringContaining(setting) as string,
-  });
+  const remedy = remedyAt(kind);
+  expect(remedy).toEqual({ kind: 'setting', text: expect.stringContaining(setting) as string });
 });
 
 test('the owner of an Ollama without memory for a larger window learns what to set, but of a model at its maximum nothing', () => {

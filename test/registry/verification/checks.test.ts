@@ -77,9 +77,8 @@ test('a gateway without a descriptor learns nothing: a verified machine stays, a
     Promise.reject(Object.assign(new Error('no descriptor'), { code: 'EMFILE' }));
   const order = { subject: subjectOf(provider), inference: 'run', signal: NEVER } as const;
   const findings = (await runChecks(order, { ...edges, lookup: exhausted })) ?? [];
-  expect(entries(findings, HEALTH)[0]?.error).toBe(
-    'this gateway had no file descriptor left to ask it',
-  );
+  const why = entries(findings, HEALTH)[0]?.error;
+  expect(why).toBe('this gateway had no file descriptor left to ask it');
   expect(verdictOf(findings, false)).toEqual({ kind: 'busy' });
 });
 

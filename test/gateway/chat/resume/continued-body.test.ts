@@ -39,9 +39,8 @@ test('the partial answer is the last message of a continuation, and every other 
     `{ "top_p" : 1.0,"messages":[ ${USER},{"role":"assistant","content":"Hello"} ] , "x":[]}`,
   );
   const begun = '{"role":"assistant","content":"So: "}';
-  expect(bytesOf(`{"messages":[${USER},${begun}]}`)).toBe(
-    `{"messages":[${USER},{"role":"assistant","content":"So: Hello"}]}`,
-  );
+  const continuing = bytesOf(`{"messages":[${USER},${begun}]}`);
+  expect(continuing).toBe(`{"messages":[${USER},{"role":"assistant","content":"So: Hello"}]}`);
 });
 
 test('tokens that were sent count towards the token limits of a continuation, which are never below one', () => {
