@@ -34,17 +34,12 @@ export function later(now: DualTime, ms: number): DualTime {
 }
 
 /**
- * Milliseconds from `now` to a deadline, negative once it is over. It is over as soon as either clock says
- * so: ticks stop while the machine sleeps, and the wall clock may be set back. A clock set forward ends it
- * early, which costs one probe; requiring both clocks would exclude an upstream while one of them is wrong.
+ * Milliseconds from `now` to a deadline; 0 once it is over. It is over as soon as either clock says so: ticks stop
+ * while the machine sleeps, and the wall clock may be set back. A clock set forward ends it early, which costs one
+ * probe; requiring both clocks would exclude an upstream while one of them is wrong.
  */
-export function untilMs(deadline: DualTime, now: DualTime): number {
-  return Math.min(deadline.ticks - now.ticks, deadline.wallMs - now.wallMs);
-}
-
-/** As `untilMs`, but 0 once it is over. */
 export function remainingMs(deadline: DualTime, now: DualTime): number {
-  return Math.max(0, untilMs(deadline, now));
+  return Math.max(0, Math.min(deadline.ticks - now.ticks, deadline.wallMs - now.wallMs));
 }
 
 /** The wall clock counts whole milliseconds and is slewed; only a larger difference is a clock set back. */

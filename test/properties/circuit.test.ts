@@ -7,7 +7,7 @@ import {
   type Result,
   waitMsOf,
 } from '../../main/gateway/circuits/breaker.ts';
-import { later, remainingMs, untilMs } from '../../main/platform/clock.ts';
+import { later, remainingMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import {
   check,
@@ -108,7 +108,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
 
   'there are never two probes at once': ({ before: { probe, now }, admission }) => {
     if (admission?.kind !== 'admitted' || probe === null) return true;
-    return untilMs(later(probe.since, probe.timeoutMs), now) <= 0;
+    return remainingMs(later(probe.since, probe.timeoutMs), now) === 0;
   },
 
   'a neutral result of the probe frees its place and changes nothing else': (step) => {
