@@ -63,16 +63,13 @@ function createAutostart(env: LoginItemDeps['env'], execPath: string): LoginItem
 /** How the desktop's own settings switch an entry off. */
 const SWITCHED_OFF = /^(Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 
-const desktopEntry = (program: string): string =>
-  [
-    '[Desktop Entry]',
-    'Type=Application',
-    'Name=Inglenook',
-    'Comment=LLM gateway in the tray',
-    // The desktop ignores the entry once the program is gone.
-    `TryExec=${program}`,
-    `Exec="${program}" --${HIDDEN_SWITCH}`,
-    'Icon=inglenook-desktop',
-    'Terminal=false',
-    '',
-  ].join('\n');
+/** The desktop ignores it once the program is gone. */
+const desktopEntry = (program: string): string => `[Desktop Entry]
+Type=Application
+Name=Inglenook
+Comment=LLM gateway in the tray
+TryExec=${program}
+Exec="${program}" --${HIDDEN_SWITCH}
+Icon=inglenook-desktop
+Terminal=false
+`;
