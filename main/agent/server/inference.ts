@@ -15,7 +15,9 @@ import { fromCaller, passedHeaders, toCaller } from '../../platform/http/passed-
 import { NOSNIFF } from '../../platform/http/responses.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
-interface InferenceDeps extends ForwardEdges {
+interface InferenceDeps {
+  readonly http: HttpClient;
+  readonly clock: Clock;
   readonly engine: () => EngineAddress | null;
   /** The error for new requests; null while they are accepted. */
   readonly closed: () => AgentError | null;
@@ -242,11 +244,6 @@ interface ForwardPlan {
   readonly abortError: () => AgentError;
 }
 
-interface ForwardEdges {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-}
-
 const EXHAUSTED: AgentError = {
   status: 503,
   code: 'busy',
@@ -261,7 +258,7 @@ const EXHAUSTED: AgentError = {
 function forward(
   { request, silenceMs, meterFor, signal, abortError }: ForwardPlan,
   res: ServerResponse,
-  { http, clock }: ForwardEdges,
+  { http, clock }: Pick<InferenceDeps, 'http' | 'clock'>,
 ): Promise<ForwardEnd> {
   const { promise, resolve } = Promise.withResolvers<ForwardEnd>();
   let exchange: Exchange | null = null;
