@@ -33,7 +33,7 @@ import {
 import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
 import { deadlineAfter } from './patience.ts';
-import type { NoAnswer } from './failure.ts';
+import type { ErrorResponse, NoAnswer } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import { streamOf } from '../protocols/endpoint.ts';
@@ -114,8 +114,7 @@ export class PendingCall implements ResponseListener {
   #deadline: number;
   /** When the engine last said that it is at work, in clock ticks. */
   #atWorkAt: number;
-  #status = 0;
-  #headers: ResponseHeaders = {};
+  #head: Pick<ErrorResponse, 'status' | 'headers'> = { status: 0, headers: {} };
   #reader: BodyReader | null = null;
   #lastDataAt = 0;
   /** Allowed from the first content on of an answer that is being assembled. */
@@ -156,12 +155,11 @@ export class PendingCall implements ResponseListener {
 
   /** What has come of an answer; null before its head, and of a refusal. */
   spent(): OutputSoFar | null {
-    return this.#status < 300 ? (this.#reader?.spent() ?? null) : null;
+    return this.#head.status < 300 ? (this.#reader?.spent() ?? null) : null;
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
-    this.#status = status;
-    this.#headers = headers;
+    this.#head = { status, headers };
     const coding = codingOf(headers);
     const problem = problemOf(status, headers, coding);
     if (problem !== null) {
@@ -204,7 +202,7 @@ export class PendingCall implements ResponseListener {
   onFailure(failure: TransportFailure): void {
     const last = failure.kind === 'cut' ? this.#reader?.end() : undefined;
     // Still whole if it has its finish reason: only [DONE] and a clean end are missing.
-    if (last?.kind === 'whole' && this.#status < 300) this.#onProgress(last);
+    if (last?.kind === 'whole' && this.#head.status < 300) this.#onProgress(last);
     else this.#settle(unanswered(failure));
   }
 
@@ -225,13 +223,13 @@ export class PendingCall implements ResponseListener {
         this.#abort(progress);
         break;
       case 'error':
-        this.#abort({ kind: 'error_answer', error: progress.error, headers: this.#headers });
+        this.#abort({ kind: 'error_answer', error: progress.error, headers: this.#head.headers });
         break;
     }
   }
 
   #whole({ body }: Extract<Progress, { readonly kind: 'whole' }>): CallResult {
-    const [status, headers, contentAt] = [this.#status, this.#headers, this.#contentAt];
+    const [{ status, headers }, contentAt] = [this.#head, this.#contentAt];
     if (status >= 300) return { kind: 'status', status, headers, body };
     const { request, rescue } = this.plan.call;
     const told = request.asAsked?.(body) ?? body;
@@ -245,7 +243,7 @@ export class PendingCall implements ResponseListener {
     const exchange = this.#exchange;
     if (exchange === null) return;
     const handOver = bufferEvents(exchange);
-    this.#settle({ ...answer, headers: this.#headers, exchange, handOver });
+    this.#settle({ ...answer, headers: this.#head.headers, exchange, handOver });
   }
 
   #onNotice(): void {
