@@ -156,30 +156,14 @@ const OTHER_THAN_ASCII = /[^\0-\x7f]/;
 const decoded = (latin1: string): string =>
   OTHER_THAN_ASCII.test(latin1) ? Buffer.from(latin1, 'latin1').toString('utf8') : latin1;
 
-const BEGIN = 'data: ';
-const [FIRST] = Buffer.from(BEGIN);
-
 /** The `data` of one event, its lines joined with LF; null if it has none, such as a comment. */
 export function dataOf(event: Buffer): string | null {
-  // Most events are one line of data.
-  const lf = event.indexOf(LF);
-  const begin = event.toString('latin1', 0, BEGIN.length);
-  if (begin === BEGIN && lf !== -1 && lf + 2 >= event.length && !event.includes(CR))
-    return event.toString('utf8', BEGIN.length, lf);
   const values = valuesOf(event, DATA);
   return values.length === 0 ? null : decoded(values.join('\n'));
 }
 
 /** Whether any event has data: comments and blank lines only keep a connection open. */
-export function hasData({ bytes, ends }: Frames): boolean {
-  let start = 0;
-  for (const end of ends) {
-    // No other field begins with this letter.
-    if (bytes[start] === FIRST || ANY_DATA.test(bytes.toString('latin1', start, end))) return true;
-    start = end;
-  }
-  return false;
-}
+export const hasData = ({ bytes }: Frames): boolean => ANY_DATA.test(bytes.toString('latin1'));
 
 export const isNamedError = (event: Buffer): boolean => valueOf(event, NAME) === 'error';
 
