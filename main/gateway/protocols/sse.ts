@@ -145,22 +145,19 @@ const ANY_DATA = /^data(?::|$)/m;
 const OTHERS = /^(?!data(?::|$)).+$/gm;
 const IDS = /^id(?::.*)?(?:\r\n?|\n)/gm;
 
-function valuesOf(event: Buffer, lines: RegExp): readonly string[] {
-  const values: string[] = [];
-  for (const [, value = ''] of event.toString('latin1').matchAll(lines)) values.push(value);
-  return values;
-}
-
 const OTHER_THAN_ASCII = /[^\0-\x7f]/;
 
-const decoded = (latin1: string): string =>
-  OTHER_THAN_ASCII.test(latin1) ? Buffer.from(latin1, 'latin1').toString('utf8') : latin1;
-
-/** The `data` of one event, its lines joined with LF; null if it has none, such as a comment. */
-export function dataOf(event: Buffer): string | null {
-  const values = valuesOf(event, DATA);
-  return values.length === 0 ? null : decoded(values.join('\n'));
+/** The values of such lines, joined with LF; null if there is none. */
+function valueOf(event: Buffer, lines: RegExp): string | null {
+  const values: string[] = [];
+  for (const [, value = ''] of event.toString('latin1').matchAll(lines)) values.push(value);
+  const joined = values.join('\n');
+  if (values.length === 0) return null;
+  return OTHER_THAN_ASCII.test(joined) ? Buffer.from(joined, 'latin1').toString('utf8') : joined;
 }
+
+/** The `data` of one event; null if it has none, such as a comment. */
+export const dataOf = (event: Buffer): string | null => valueOf(event, DATA);
 
 /** Whether any event has data: comments and blank lines only keep a connection open. */
 export const hasData = ({ bytes }: Frames): boolean => ANY_DATA.test(bytes.toString('latin1'));
@@ -169,12 +166,6 @@ export const isNamedError = (event: Buffer): boolean => valueOf(event, NAME) ===
 
 /** The value of an event's `error` line, which the standard does not know; null without one. */
 export const errorFieldOf = (event: Buffer): string | null => valueOf(event, ERROR);
-
-/** The value of an event's first such line. Most events do not contain the word `error`, and are not split into lines. */
-function valueOf(event: Buffer, lines: RegExp): string | null {
-  const [value] = event.includes('error') ? valuesOf(event, lines) : [];
-  return value === undefined ? null : decoded(value);
-}
 
 /** Without ids, behind which OpenAI's Python client makes an empty event of each comment (openai/openai-python#2722). */
 export function withoutIds(frames: Frames): Frames {
