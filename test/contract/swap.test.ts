@@ -4,10 +4,11 @@ import { expect, test } from 'vitest';
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
-import { chat, HELLO } from '../support/client.ts';
+import { chat, HELLO, startCall } from '../support/client.ts';
 import { type Controlled, startControlled } from '../support/control.ts';
 import { expectError } from '../support/http.ts';
-import { answers, hang, startUpstream } from '../support/upstream.ts';
+import { chatOnly } from '../support/speakers.ts';
+import { answers, error, hang, startUpstream, type Upstream } from '../support/upstream.ts';
 
 const KEY = 'sk-0123456789-0123456789-wxyz';
 const OTHER_KEY = 'sk-abcdefghij-abcdefghij-wxyz';
@@ -90,6 +91,25 @@ test('a call that ran before a swap does not count against the upstream that is 
   await swap(gateway, 'hosted_a', { with: 'hosted_b' });
   slow.calls[0]?.socket.destroy();
   expect((await running).status).toBe(200);
+  expect((await gateway.status()).circuits['hosted_a']).toMatchObject({ open: false });
+});
+
+test('nothing that was learnt of an upstream holds for the one that takes its place', async () => {
+  const first = await startUpstream(chatOnly(404));
+  const second = await startUpstream(chatOnly(404));
+  const gateway = await startControlled({ FAIL_THRESHOLD: '1' });
+  await gateway.set({ hosted_a: { baseUrl: first.url }, hosted_b: { baseUrl: second.url } });
+  const ask = () => startCall(`${gateway.url}/v1/messages`, { ...HELLO, max_tokens: 9 }).answer;
+  const asked = ({ calls }: Upstream) => calls.map(({ path }) => path);
+  await ask();
+  expect(asked(first)).toEqual(['/messages', '/chat/completions']);
+  await swap(gateway, 'hosted_a', { with: 'hosted_b' });
+  await ask();
+  expect(asked(second)).toEqual(asked(first));
+  second.script = error(503);
+  await ask();
+  expect((await gateway.status()).circuits['hosted_a']).toMatchObject({ open: true });
+  await swap(gateway, 'hosted_a', { with: 'hosted_b' });
   expect((await gateway.status()).circuits['hosted_a']).toMatchObject({ open: false });
 });
 
