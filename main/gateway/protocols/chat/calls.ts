@@ -161,7 +161,6 @@ export function createCallOrder() {
       if (all.some(({ name }) => name === '')) return 'a tool call without a name';
       return all.filter(({ hasArguments }) => !hasArguments).map(({ place }) => place);
     },
-    isEmpty: () => all.length === 0,
     /** Whether the arguments of a call end in the middle. */
     isCut: () => all.some(({ progress }) => progress.isCut()),
   };

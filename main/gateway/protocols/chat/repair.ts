@@ -103,10 +103,10 @@ const isBlank = (value: unknown): boolean =>
 
 function repairedDelta(delta: Json, order: CallOrder, isLast: boolean): Json | string {
   const { role, content, tool_calls: toolCalls } = delta;
-  if (order.isEmpty() && isTextAlone(delta)) return delta;
   const calls = repairedCalls(callsIn(toolCalls), order, isLast);
   if (typeof calls === 'string') return calls;
-  if (areSame(calls, listOf(toolCalls)) && hasUsualText(delta)) return delta;
+  const hasUsualText = role !== '' && typeof content !== 'number';
+  if (hasUsualText && areSame(calls, listOf(toolCalls))) return delta;
   const { role: _role, tool_calls: _calls, ...others } = delta;
   return {
     ...(role === '' || role === undefined ? {} : { role }),
@@ -115,12 +115,6 @@ function repairedDelta(delta: Json, order: CallOrder, isLast: boolean): Json | s
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
 }
-
-const hasUsualText = ({ role, content }: Json): boolean =>
-  role !== '' && typeof content !== 'number';
-
-/** As most deltas are. */
-const isTextAlone = (delta: Json): boolean => hasUsualText(delta) && isAbsent(delta['tool_calls']);
 
 /** A text if the answer is broken. */
 function repairedCalls(given: readonly Json[], order: CallOrder, isLast: boolean): Json[] | string {
