@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { parseMetrics } from '../../../main/engines/adapters/metrics.ts';
 import { shownLocation } from '../../../main/engines/adapters/probe.ts';
 import { lookAt } from '../../../main/engines/detect.ts';
@@ -159,15 +159,16 @@ async function look(engine: FakeEngine, isPinned = false) {
   return lookAt(address, isPinned, { http, clock: systemClock });
 }
 
-describe.each(Object.entries(SAMPLES))('%s', (kind, { routes, headers, expected }) => {
-  test(`${kind} is recognised on any port by its answers to GET requests alone`, async () => {
+test.each(Object.entries(SAMPLES))(
+  '%s is recognised on any port by its answers to GET requests alone',
+  async (kind, { routes, headers, expected }) => {
     const engine = await startEngine(routes, headers);
     const seen = await look(engine);
     expect(seen).toMatchObject({ kind: 'found', found: { kind, detail: expected } });
     expect(engine.asked.filter((line) => !line.startsWith('GET '))).toEqual([]);
     expect(new Set(engine.asked).size).toBe(engine.asked.length);
-  });
-});
+  },
+);
 
 test('Docker Model Runner is served under its own path', async () => {
   const engine = await startEngine(SAMPLES['docker']?.routes ?? {});

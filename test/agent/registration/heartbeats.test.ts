@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startWire } from '../../registry/wire.ts';
 import {
   hearingRegistry,
@@ -93,66 +93,64 @@ test('a token from the settings is used once, over restarts too', async () => {
   expect(registry.enrolled).toHaveLength(1);
 });
 
-describe('registries that fail', () => {
-  const cases: readonly (readonly [string, (told: Told, res: ServerResponse) => void])[] = [
-    ['answers 401', refuse(401, 'invalid_signature')],
-    ['answers 429', refuse(429, 'slow_down', { 'retry-after': '3' })],
-    ['answers 500', (_told, res) => void res.writeHead(500).end('<h1>oops</h1>')],
-    ['answers garbage', (_told, res) => void res.end('\u0000\u0001 hello')],
-    ['answers without end', (_told, res) => void res.write('x'.repeat(100_000))],
-    ['redirects', (_told, res) => void res.writeHead(302, { location: 'http://x.test' }).end()],
-    ['breaks off', (_told, res) => void res.destroy()],
-  ];
-  test.each(cases)('a registry that %s does not disturb serving', async (_what, answer) => {
-    const registry = await scriptedRegistry(answer);
-    const engine = await startModelServer(json(200, completion('still here')));
-    const { agent, url } = await startServing(engine, {
-      registryUrl: registry.url,
-      enrollToken: TOKEN,
-    });
-    await until(() => agent.view().registry.state === 'failing');
-    const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
-    expect((await postJson(`${url}/v1/chat/completions`, ask)).status).toBe(200);
-    expect(agent.view().problems.some(({ tool }) => tool === 'registry')).toBe(true);
+const cases: readonly (readonly [string, (told: Told, res: ServerResponse) => void])[] = [
+  ['answers 401', refuse(401, 'invalid_signature')],
+  ['answers 429', refuse(429, 'slow_down', { 'retry-after': '3' })],
+  ['answers 500', (_told, res) => void res.writeHead(500).end('<h1>oops</h1>')],
+  ['answers garbage', (_told, res) => void res.end('\u0000\u0001 hello')],
+  ['answers without end', (_told, res) => void res.write('x'.repeat(100_000))],
+  ['redirects', (_told, res) => void res.writeHead(302, { location: 'http://x.test' }).end()],
+  ['breaks off', (_told, res) => void res.destroy()],
+];
+test.each(cases)('a registry that %s does not disturb serving', async (_what, answer) => {
+  const registry = await scriptedRegistry(answer);
+  const engine = await startModelServer(json(200, completion('still here')));
+  const { agent, url } = await startServing(engine, {
+    registryUrl: registry.url,
+    enrollToken: TOKEN,
   });
+  await until(() => agent.view().registry.state === 'failing');
+  const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+  expect((await postJson(`${url}/v1/chat/completions`, ask)).status).toBe(200);
+  expect(agent.view().problems.some(({ tool }) => tool === 'registry')).toBe(true);
+});
 
-  test('the agent gives up a registry that never answers after 10 s, and at a stop after 1 s', async () => {
-    const registry = await scriptedRegistry(() => {});
-    const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
-    await until(() => registry.beats.length === 1);
-    clock.advance(10_000);
-    await until(() => agent.view().registry.state === 'failing');
-    const stopped = agent.stop(0);
-    await until(() => registry.beats.length === 2);
-    clock.advance(1000);
-    await stopped;
-    expect(registry.beats[1]?.json['status']).toBe('offline');
-  });
+test('the agent gives up a registry that never answers after 10 s, and at a stop after 1 s', async () => {
+  const registry = await scriptedRegistry(() => {});
+  const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
+  await until(() => registry.beats.length === 1);
+  clock.advance(10_000);
+  await until(() => agent.view().registry.state === 'failing');
+  const stopped = agent.stop(0);
+  await until(() => registry.beats.length === 2);
+  clock.advance(1000);
+  await stopped;
+  expect(registry.beats[1]?.json['status']).toBe('offline');
+});
 
-  test('a registry that does not know the machine is asked once a minute, and the owner sees what to do', async () => {
-    const registry = await scriptedRegistry(refuse(401, 'unknown_provider'));
-    const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
-    await until(() => agent.view().registry.state === 'failing');
-    expect(agent.view().registry.problem?.remedy).toContain('Join it again');
-    clock.advance(59_000);
-    await turn();
-    expect(registry.beats).toHaveLength(1);
-    clock.advance(1000);
-    await until(() => registry.beats.length === 2);
-  });
+test('a registry that does not know the machine is asked once a minute, and the owner sees what to do', async () => {
+  const registry = await scriptedRegistry(refuse(401, 'unknown_provider'));
+  const { agent, clock } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
+  await until(() => agent.view().registry.state === 'failing');
+  expect(agent.view().registry.problem?.remedy).toContain('Join it again');
+  clock.advance(59_000);
+  await turn();
+  expect(registry.beats).toHaveLength(1);
+  clock.advance(1000);
+  await until(() => registry.beats.length === 2);
+});
 
-  test('a machine adopts the time of a registry whose clock differs, and reports the difference', async () => {
-    const now = Date.UTC(2027, 0, 1);
-    const registry = await scriptedRegistry((told, res) => {
-      const created = Number(/created=(\d+)/.exec(String(told.headers['signature-input']))?.[1]);
-      const isOff = Math.abs(created - now / 1000) > 120;
-      const date = new Date(now).toUTCString();
-      (isOff ? refuse(401, 'clock_skew', { date }) : accept)(told, res);
-    });
-    const { agent } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
-    await until(() => agent.view().registry.state === 'connected');
-    expect(agent.view().problems.some(({ tool }) => tool === 'clock')).toBe(true);
+test('a machine adopts the time of a registry whose clock differs, and reports the difference', async () => {
+  const now = Date.UTC(2027, 0, 1);
+  const registry = await scriptedRegistry((told, res) => {
+    const created = Number(/created=(\d+)/.exec(String(told.headers['signature-input']))?.[1]);
+    const isOff = Math.abs(created - now / 1000) > 120;
+    const date = new Date(now).toUTCString();
+    (isOff ? refuse(401, 'clock_skew', { date }) : accept)(told, res);
   });
+  const { agent } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
+  await until(() => agent.view().registry.state === 'connected');
+  expect(agent.view().problems.some(({ tool }) => tool === 'clock')).toBe(true);
 });
 
 test('a heartbeat comes 250 ms after a change, and one covers many changes', async () => {

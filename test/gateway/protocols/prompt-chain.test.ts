@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
 import {
   chainOf,
@@ -78,46 +78,44 @@ test('the chain of a prompt leaves out the cache marks that move on with each tu
   expect(common(before, after)).toBe(before.keys.length);
 });
 
-describe('the session of a prompt', () => {
-  const body = { model: 'm', messages: [user('hello')] };
-  const sessions: readonly (readonly [
-    what: string,
-    body: object,
-    headers: Record<string, string>,
-  ])[] = [
-    ['Claude Code names in a header', body, { 'x-claude-code-session-id': 's1' }],
-    [
-      'Claude Code names in its user',
-      { ...body, metadata: { user_id: 'user_ab_account_cd_session_s1' } },
-      {},
-    ],
-    [
-      'Claude Code names in its user, as JSON',
-      { ...body, metadata: { user_id: '{"device_id":"d","session_id":"s1"}' } },
-      {},
-    ],
-    ['Codex names', body, { 'session-id': 's1' }],
-    ['Codex named earlier', body, { session_id: 's1' }],
-    ['many name', body, { 'x-session-id': 's1' }],
-    ['OpenCode names for others', body, { 'x-session-affinity': 's1' }],
-    ['OpenCode names', body, { 'x-opencode-session': 's1' }],
-    ['a key of OpenAI names', { ...body, prompt_cache_key: 's1' }, {}],
-    ['Open WebUI names', body, { 'x-openwebui-chat-id': 's1' }],
-  ];
-  const known = of(body, { 'x-session-id': 's1' }).session;
+const body = { model: 'm', messages: [user('hello')] };
+const sessions: readonly (readonly [
+  what: string,
+  body: object,
+  headers: Record<string, string>,
+])[] = [
+  ['Claude Code names in a header', body, { 'x-claude-code-session-id': 's1' }],
+  [
+    'Claude Code names in its user',
+    { ...body, metadata: { user_id: 'user_ab_account_cd_session_s1' } },
+    {},
+  ],
+  [
+    'Claude Code names in its user, as JSON',
+    { ...body, metadata: { user_id: '{"device_id":"d","session_id":"s1"}' } },
+    {},
+  ],
+  ['Codex names', body, { 'session-id': 's1' }],
+  ['Codex named earlier', body, { session_id: 's1' }],
+  ['many name', body, { 'x-session-id': 's1' }],
+  ['OpenCode names for others', body, { 'x-session-affinity': 's1' }],
+  ['OpenCode names', body, { 'x-opencode-session': 's1' }],
+  ['a key of OpenAI names', { ...body, prompt_cache_key: 's1' }, {}],
+  ['Open WebUI names', body, { 'x-openwebui-chat-id': 's1' }],
+];
+const known = of(body, { 'x-session-id': 's1' }).session;
 
-  test.each(sessions)('the session of a prompt is what %s', (_what, asked, headers) => {
-    expect(of(asked, headers).session).toBe(known);
-    expect(known).not.toBeNull();
-  });
+test.each(sessions)('the session of a prompt is what %s', (_what, asked, headers) => {
+  expect(of(asked, headers).session).toBe(known);
+  expect(known).not.toBeNull();
+});
 
-  test('a second agent with another system prompt has another session', () => {
-    const headers = { 'x-session-id': 's1' };
-    expect(of({ ...body, system: 'a planner' }, headers).session).not.toBe(known);
-  });
+test('a second agent with another system prompt has another session', () => {
+  const headers = { 'x-session-id': 's1' };
+  expect(of({ ...body, system: 'a planner' }, headers).session).not.toBe(known);
+});
 
-  test('the most certain of several named sessions is the session of a prompt', () => {
-    const headers = { 'x-session-id': 's2', 'x-claude-code-session-id': 's1' };
-    expect(of(body, headers).session).toBe(known);
-  });
+test('the most certain of several named sessions is the session of a prompt', () => {
+  const headers = { 'x-session-id': 's2', 'x-claude-code-session-id': 's1' };
+  expect(of(body, headers).session).toBe(known);
 });
