@@ -6,7 +6,6 @@ import { type BodyRequest, fetchBody } from '../../../main/platform/http/fetch-b
 import { type Answering, startByteServer } from '../../support/byte-server.ts';
 
 const HI = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
-const TIMED_OUT = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
 /** A server of bytes and a client for it. */
 async function serving(answering: Answering) {
@@ -22,26 +21,6 @@ async function serving(answering: Answering) {
   };
   return { http, server, request };
 }
-
-test.each([
-  ['GET', {}],
-  ['POST', { json: Buffer.from('{}') }],
-])(
-  'a %s is sent once more when the kept connection was closed, and only once',
-  async (_, ofPost) => {
-    const { http, server, request } = await serving((socket, n) => {
-      socket.write(n === 1 && server.connections.length < 3 ? HI : TIMED_OUT);
-    });
-    const send = () => fetchBody({ ...request, ...ofPost }, { http, clock: systemClock });
-    expect(await send()).toMatchObject({ status: 200 });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(await send()).toMatchObject({ status: 200 });
-    expect(server.connections).toHaveLength(2);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(await send()).toMatchObject({ status: 408 });
-    expect(server.connections).toHaveLength(3);
-  },
-);
 
 test('a fetch that was aborted before it began sends nothing', async () => {
   const { http, server, request } = await serving((socket) => socket.write(HI));
