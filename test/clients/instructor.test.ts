@@ -1,15 +1,14 @@
 import createInstructor from '@instructor-ai/instructor';
-import { BadRequestError, InternalServerError, OpenAI } from 'openai';
+import { OpenAI } from 'openai';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 // It knows the schemas of zod 3 only.
 import { z } from 'zod/v3';
 import { SAID, type Said } from '../support/chat-answers.ts';
-import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
-import { cut, error, hang, ROLE, type Script } from '../support/upstream.ts';
-import { IMAGE, KEY, MODEL } from './client.ts';
+import { startSpeaker, WAYS } from '../support/speakers.ts';
+import { KEY, MODEL } from './client.ts';
 
-// `@instructor-ai/instructor`, unmodified: chat completions whose answers follow a schema. Of its streams only whole
-// ones are tried: it loses the error of one that breaks off or is aborted, at any upstream.
+// `@instructor-ai/instructor`, unmodified: chat completions whose answers follow a schema. Its client is
+// OpenAI's, whose errors, aborts and images have tests of their own.
 
 const instructor = (url: string, mode: 'TOOLS' | 'JSON' | 'JSON_SCHEMA' | 'MD_JSON' = 'TOOLS') => {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: KEY, maxRetries: 0 });
@@ -75,38 +74,4 @@ describe.each(WAYS.filter(({ way }) => way === 'translated'))('at $place', (way)
     expect(answer).toMatchObject(ADA);
     expect(JSON.stringify(bodies()[1]?.['messages'])).toContain('errors encountered');
   });
-
-  test(`Instructor sends an image to ${way.place}`, async () => {
-    const { url, bodies } = await startSpeaker(way, IN_CALL);
-    const content = [{ type: 'image_url' as const, image_url: { url: IMAGE } }];
-    const messages = [{ role: 'user' as const, content }];
-    await instructor(url).chat.completions.create({ ...ASK, messages });
-    expect(JSON.stringify(bodies()[0])).toContain(IMAGE);
-  });
-});
-
-async function startChat(script: Script) {
-  const { upstream, url } = await startChatOnly(script);
-  return { upstream, client: instructor(url) };
-}
-
-test('errors reach Instructor in the classes of its client', async () => {
-  const { upstream, client } = await startChat(error(400, 'bad temperature', 'bad_value'));
-  const refused = client.chat.completions.create(ASK);
-  await expect(refused).rejects.toThrow(BadRequestError);
-  await expect(refused).rejects.toMatchObject({ code: 'bad_value' });
-  upstream.script = error(503);
-  await expect(client.chat.completions.create(ASK)).rejects.toThrow(InternalServerError);
-  upstream.script = cut(ROLE);
-  await expect(client.chat.completions.create(ASK)).rejects.toThrow(InternalServerError);
-});
-
-test('an abort of Instructor takes its call along', async () => {
-  const { upstream, client } = await startChat(hang);
-  const abort = new AbortController();
-  const asked = client.chat.completions.create(ASK, { signal: abort.signal });
-  const { gone } = await upstream.call(1);
-  abort.abort();
-  await expect(asked).rejects.toThrow(/abort/i);
-  await gone;
 });

@@ -63,18 +63,28 @@ test('an upstream’s error in OpenAI’s shape reaches Anthropic’s clients in
   expect(JSON.parse((await postJson(`${url}/v1/messages`, HELLO)).text)).toEqual(own);
 });
 
-test.each(['chat', 'generate', 'tags', 'embed', 'version'])(
-  'a client of Ollama’s own API learns what to use instead of /api/%s',
-  async (route) => {
-    const { url } = await startGateway({});
-    for (const method of ['GET', 'POST']) {
-      const answer = await send(`${url}/api/${route}`, { method });
-      expect(answer.status).toBe(404);
-      const { error: message } = JSON.parse(answer.text) as { error: string };
-      expect(message).toContain('a base URL ending in /v1');
-    }
-  },
-);
+test.each([
+  ['POST', 'chat'],
+  ['POST', 'generate'],
+  ['POST', 'embed'],
+  ['POST', 'embeddings'],
+  ['GET', 'tags'],
+  ['GET', 'ps'],
+  ['GET', 'version'],
+  ['POST', 'show'],
+  ['POST', 'pull'],
+  ['POST', 'push'],
+  ['POST', 'create'],
+  ['POST', 'copy'],
+  ['DELETE', 'delete'],
+])('a %s of Ollama’s own /api/%s is a 404 that says what to use instead', async (method, route) => {
+  const { url } = await startGateway({});
+  const answer = await send(`${url}/api/${route}`, { method });
+  expect(answer.status).toBe(404);
+  // Its clients show this text.
+  const { error: message } = JSON.parse(answer.text) as { error: string };
+  expect(message).toContain('a base URL ending in /v1');
+});
 
 test('a key as x-api-key opens every route for callers, beside the engine’s own bearer, and goes nowhere else', async () => {
   const { url, local } = await startBefore({ local: answers('hi') }, { API_KEYS: KEY });
