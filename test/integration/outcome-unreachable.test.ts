@@ -6,17 +6,9 @@ import { tlsFile } from '../support/byte-server.ts';
 import { createManualClock } from '../support/clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
-import {
-  answers,
-  cut,
-  error,
-  hang,
-  REFUSED_URL,
-  reset,
-  type UpstreamGet,
-} from '../support/upstream.ts';
+import { answers, hang, REFUSED_URL, reset, type UpstreamGet } from '../support/upstream.ts';
 import { at, worded, wordOf } from '../support/words.ts';
-import { startBefore, startOnly, startStill } from '../support/scene.ts';
+import { startOnly } from '../support/scene.ts';
 
 const TIERS = ['local', 'hosted_a', 'ondemand'] as const;
 
@@ -96,28 +88,3 @@ test.each(TIERS)(
     expect(only.calls).toHaveLength(3);
   },
 );
-
-test('a 408 on a kept connection is retried on a fresh one, and a second 408 is the answer', async () => {
-  const { gateway, a } = await startStill({
-    a: [answers('first'), error(408), answers('second'), error(408)],
-    b: answers('from b'),
-  });
-  await chatStream(gateway.url);
-  expect(textOf((await chatStream(gateway.url)).text)).toBe('second');
-  expect(a.calls).toHaveLength(3);
-  const answer = await chatStream(gateway.url);
-  expectServed(answer, 'hosted_b', 'hosted_a=timeout');
-  expect(new Set(a.calls.map(({ connection }) => connection)).size).toBe(3);
-  expect(a.calls).toHaveLength(5);
-});
-
-test('a response that broke off on a kept connection is a bad response, and is not retried', async () => {
-  const { gateway, a } = await startBefore({
-    a: [answers('first'), cut(), answers('again')],
-    b: answers('from b'),
-  });
-  await chatStream(gateway.url);
-  const answer = await chatStream(gateway.url);
-  expectServed(answer, 'hosted_b', 'hosted_a=bad_response');
-  expect(a.calls).toHaveLength(2);
-});
