@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import type { LiveSnapshot } from '#shared/live.ts';
 import { controlProof, controlToken, readControlToken } from '../../main/platform/secrets.ts';
 import { HELLO } from '../support/client.ts';
-import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
 import { startGateway, temporaryDirectory, type TestGateway } from '../support/gateway.ts';
 import { bearer, expectError, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
@@ -227,21 +226,13 @@ test.each(CONTROL)('the route $method $path is for control alone', async ({ meth
   }
 });
 
-test('a sign-in link opens one session: its code works once and expires after 10 minutes', async () => {
-  const clock = createManualClock();
-  const gateway = await startGateway({}, clock);
-  const sessions = `${gateway.url}/api/v1/sessions`;
+test('a sign-in link opens one session', async () => {
+  const gateway = await startGateway({});
   const link = gateway.host.controlLink();
   expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=[0-9a-f]{64}$/);
   await redeem(gateway, link);
-  expectError(await postJson(sessions, { code: codeOf(link) }), 401, 'invalid_code');
-
-  const late = gateway.host.controlLink();
-  const justInTime = gateway.host.controlLink();
-  clock.advance(10 * 60_000 - 1);
-  await redeem(gateway, justInTime);
-  clock.advance(1);
-  expectError(await postJson(sessions, { code: codeOf(late) }), 401, 'invalid_code');
+  const again = await postJson(`${gateway.url}/api/v1/sessions`, { code: codeOf(link) });
+  expectError(again, 401, 'invalid_code');
 });
 
 test.each([{}, { code: '' }, { code: 5 }, { code: null }, { code: ['a'] }, { code: UNKNOWN }, []])(
@@ -262,17 +253,6 @@ test('a code does not work as a session, nor a session token as a code', async (
     const answer = await postJson(sessions, { code });
     expect(expectError(answer, 401, 'invalid_code')).not.toContain(code);
   }
-});
-
-test('a session lasts a week and no longer', async () => {
-  const clock = createManualClock();
-  const gateway = await startGateway({}, clock);
-  const headers = bearer(await redeem(gateway, gateway.host.controlLink()));
-  const settings = `${gateway.url}/api/v1/settings`;
-  clock.advance(7 * 86_400_000 - 1);
-  expect((await send(settings, { headers })).status).toBe(200);
-  clock.advance(1);
-  expectError(await send(settings, { headers }), 401, 'control_required');
 });
 
 test('a session makes new links, each with a code of its own', async () => {
