@@ -49,9 +49,6 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-People mostly change \`local.timeoutMs\`, \`circuit.ttftThresholdMs\`, \`hosted_a.model\`, \`hosted_a.budgetMonth\`, \`routing.hedge\`, \`routing.resume\`
-and \`gateway.host\`.
-
 Below, each setting has its path and its variable, then its default if there is one, and the range of a number. A change applies to the next
 request, except where "Restart." follows. A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
