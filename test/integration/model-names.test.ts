@@ -26,6 +26,14 @@ test('a name in an upstream’s list leads there, and other upstreams stand in w
   expect(modelsAt(b)[0]).toBe('gpt');
 });
 
+test('a source’s name before that of a model leads there in any case', async () => {
+  const { url, a } = await started({ HOSTED_A_LABEL: 'OpenAI' });
+  for (const model of ['openai/nano', 'OpenAI/nano']) {
+    expectServed(await chat(url, { ...HELLO, model }), 'hosted_a');
+  }
+  expect(modelsAt(a)).toEqual(['nano', 'nano']);
+});
+
 test('a name that an app was made with does not lead past local to a paid upstream', async () => {
   const { url, local, a } = await started();
   expectServed(await chat(url, { ...HELLO, model: 'mini' }), 'local');

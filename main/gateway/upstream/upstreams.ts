@@ -120,12 +120,13 @@ export interface PickedModel {
   readonly model: string;
 }
 
-/** Null if the name chooses no upstream. */
+/** Null if the name chooses no upstream; its prefix may be in any case. */
 export function pickedModel(
   name: string | null,
   remotes: readonly RemoteUpstream[],
 ): PickedModel | null {
-  const upstream = remotes.find(({ prefix }) => name?.startsWith(`${prefix}/`) === true);
+  const lowered = name?.toLowerCase() ?? '';
+  const upstream = remotes.find(({ prefix }) => lowered.startsWith(`${prefix}/`));
   const model = name?.slice((upstream?.prefix.length ?? 0) + 1) ?? '';
   return upstream === undefined || model === '' ? null : { upstream: upstream.id, model };
 }
