@@ -208,3 +208,14 @@ test('an answer that broke off says why it was not continued, and one click asks
   await page.getByText('Whole', { exact: true }).waitFor();
   await page.getByText(/^Answered by Groq with large/).waitFor();
 });
+
+test('a long answer to a tried prompt scrolls within its own box', async () => {
+  const service = await startService(answers('A long answer. '.repeat(2_000)));
+  const { page } = await openWindowHost({ INGLENOOK_HOSTED_A_BASE_URL: service.url });
+  await page.getByRole('textbox', { name: 'Prompt' }).fill('Hello');
+  await page.keyboard.press('Enter');
+  const answer = page.getByRole('log', { name: 'Answer' });
+  await answer.getByText('A long answer.').waitFor();
+  expect((await answer.boundingBox())?.height).toBeLessThan(800);
+  expect(await axeViolations(page, answer)).toEqual([]);
+});

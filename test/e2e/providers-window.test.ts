@@ -18,8 +18,18 @@ test('a machine is looked up, tested again and removed', async () => {
   await tower.waitFor();
   // Few machines need no search.
   expect(await page.getByRole('searchbox').count()).toBe(0);
+  const happened = {
+    at: '2026-11-20T14:00:00.000Z',
+    kind: 'status',
+    text: 'Its engine has changed.',
+  };
+  const data = Array.from({ length: 60 }, () => happened);
+  await page.route('**/history', (route) => route.fulfill({ json: { data } }));
   await tower.click();
   await page.getByRole('heading', { level: 1, name: 'tower' }).waitFor();
+  const history = page.getByRole('log', { name: 'History' });
+  await history.waitFor();
+  expect(await axeViolations(page, history)).toEqual([]);
   await page.getByText(fresh.id).first().waitFor();
 
   await page.getByRole('button', { name: 'Test now' }).click();

@@ -156,6 +156,9 @@ test('electricity is shown without amounts if there is no price, and not at all 
   expect(values).toEqual(['28 W: 0.67 kWh a day', '2.9 J']);
   const models = [{ model: 'qwen3', joules: 100, tokens: 49 }];
   expect(electricityFacts({ ...ENERGY, idleWatts: null, models })).toEqual([]);
+  // A GPU that reports no more power than when idle.
+  const free = [{ model: 'qwen3', joules: 0, tokens: 10_000 }];
+  expect(electricityFacts({ ...ENERGY, idleWatts: null, models: free })).toEqual([]);
 });
 
 test('electricity that includes idle power is marked so', () => {

@@ -88,7 +88,13 @@ function Answer({ trial, labels, onAsk }: AnswerProps) {
   const id = headers?.get('x-gateway-request-id') ?? null;
   const passed = fallbackText(headers?.get('x-gateway-fallback-reason') ?? 'none', labels);
   return (
-    <div className="try-it-answer" role="log" aria-label="Answer" aria-busy={state === 'waiting'}>
+    <div
+      className="try-it-answer"
+      role="log"
+      tabIndex={0}
+      aria-label="Answer"
+      aria-busy={state === 'waiting'}
+    >
       {text !== '' && <p>{text}</p>}
       {text === '' && error === null && <p className="quiet">{SILENT[state]}</p>}
       <ErrorText text={error === null ? null : withMachineNames(error, labels)} />

@@ -123,7 +123,7 @@ function JoinSteps({ enrollment, onRenew }: JoinStepsProps) {
     <ol className="steps">
       <li>On the machine with the GPU, start its engine.</li>
       <li>
-        In a terminal on that machine, run one of these commands. Treat it like a password: it works
+        In a terminal on that machine, run the command for it. Treat it like a password: it works
         once.
         <Installers token={enrollment.token} />
         <h3>Where Inglenook is installed</h3>

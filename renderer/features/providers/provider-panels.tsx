@@ -110,15 +110,17 @@ function ProviderHistory({
   if (history === null) return <p className="panel-text">The history could not be read.</p>;
   if (history.length === 0) return <p className="panel-text">Nothing has happened yet.</p>;
   return (
-    <ol className="history">
-      {history.map(({ at, kind, text }, place) => (
-        <li key={`${history.length - place} ${at}`}>
-          <time dateTime={at}>{formatMoment(Date.parse(at), serverNow)}</time>
-          <span className="history-kind">{historyWords.kinds[kind]}</span>
-          <span>{text}</span>
-        </li>
-      ))}
-    </ol>
+    <div className="history" role="log" tabIndex={0} aria-label="History">
+      <ol>
+        {history.map(({ at, kind, text }, place) => (
+          <li key={`${history.length - place} ${at}`}>
+            <time dateTime={at}>{formatMoment(Date.parse(at), serverNow)}</time>
+            <span className="history-kind">{historyWords.kinds[kind]}</span>
+            <span>{text}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
   );
 }
 

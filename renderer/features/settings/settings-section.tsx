@@ -195,7 +195,7 @@ function SectionFields(props: SectionFieldsProps) {
             </span>
           </summary>
           {more.map(({ name, fields }) => (
-            <section key={name} aria-label={t.settings.groups[name]}>
+            <section key={name}>
               <h3>{t.settings.groups[name]}</h3>
               {fieldsOf(fields)}
             </section>

@@ -317,7 +317,7 @@ export function electricityFacts(energy: AgentEnergy): readonly FactText[] {
     ? (model: string) => `A token of ${model}`
     : (model: string) => `A token of ${model}, idle power included`;
   const measured = models
-    .filter(({ tokens }) => tokens >= MIN_TOKENS)
+    .filter(({ tokens, joules }) => tokens >= MIN_TOKENS && joules > 0)
     .map(({ model, joules, tokens }) => ({
       label: name(model),
       value: tokenText(joules / tokens, energy),
