@@ -176,18 +176,21 @@ function repairedWhole(choice: Json): Json {
 }
 
 /**
- * What says in a stream what a whole message does, which some put into their only chunk: its calls have an index, and no
- * further arguments will come.
+ * What says in a stream what a whole message does, which some put into their only chunk: its calls have an index, no
+ * further arguments will come, and two with one id are two, also where they say the same.
  */
 export function deltaOf(message: unknown): Json | undefined {
   if (!isObject(message)) return undefined;
   const calls = callsIn(message['tool_calls']);
   if (calls.length === 0) return message;
+  const ids = new Set<string>();
   const tool_calls = calls.map((call, index) => {
-    const json = callPieceOf(call).arguments;
+    const { id, arguments: json } = callPieceOf(call);
+    const isUsed = ids.has(id);
+    ids.add(id);
     const args = { arguments: json.trim() === '' ? '{}' : json };
     const inner = isObject(call['function']) ? call['function'] : {};
-    return { ...call, index, function: { ...inner, ...args } };
+    return { ...call, index, ...(isUsed && { id: '' }), function: { ...inner, ...args } };
   });
   return { ...message, tool_calls };
 }

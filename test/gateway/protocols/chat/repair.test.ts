@@ -18,6 +18,13 @@ test.each([
   expect(repairedAnswer(right)).toBe(right);
 });
 
+test('two calls of a whole answer stay two where they share an id and say the same', () => {
+  const call = { id: 'a', type: 'function', function: fn('f') };
+  const right = repairedAnswer(answer({ tool_calls: [call, call] }, 'tool_calls'));
+  const id = expect.stringMatching(/^call_/);
+  expect(right).toEqual(answer({ tool_calls: [call, { ...call, id }] }, 'tool_calls'));
+});
+
 const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
 const calls = (...tool_calls: object[]) => chunk({ tool_calls });
 
