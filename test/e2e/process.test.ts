@@ -179,7 +179,7 @@ test('a port that is taken on the second loopback address ends the start with co
   const directory = temporaryDirectory();
   const { code, stdout, stderr } = await runCli({ DATA_DIR: directory, PORT: String(port) });
   expect([code, stdout]).toEqual([1, '']);
-  const why = `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
+  const why = `Port ${port} on ${host} is taken by another program, perhaps another Inglenook; stop that one or choose another port.`;
   expect(stderr).toBe(
     `Warning: ${why} Waiting up to 5 s for it.\n${why} Set it with INGLENOOK_PORT.\n`,
   );

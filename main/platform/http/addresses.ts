@@ -34,7 +34,7 @@ export function listen(server: Server, host: string, port: number): Promise<List
 function describe(error: NodeJS.ErrnoException, host: string, port: number): string {
   switch (error.code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is taken by another program; stop that one or choose another port.`;
+      return `Port ${port} on ${host} is taken by another program, perhaps another Inglenook; stop that one or choose another port.`;
     case 'EACCES':
       return `Port ${port} on ${host} may not be used by this user; choose one above 1023.`;
     case 'EADDRNOTAVAIL':
