@@ -4,11 +4,10 @@ import { expect, test } from 'vitest';
 import { HOSTED_IDS } from '#shared/ids.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
-import { chat, HELLO, startCall } from '../support/client.ts';
+import { chat, HELLO } from '../support/client.ts';
 import { type Controlled, startControlled } from '../support/control.ts';
 import { expectError } from '../support/http.ts';
-import { chatOnly } from '../support/speakers.ts';
-import { answers, hang, startUpstream, type Upstream } from '../support/upstream.ts';
+import { answers, hang, startUpstream } from '../support/upstream.ts';
 
 const KEY = 'sk-0123456789-0123456789-wxyz';
 const OTHER_KEY = 'sk-abcdefghij-abcdefghij-wxyz';
@@ -92,20 +91,6 @@ test('a call that ran before a swap does not count against the upstream that is 
   slow.calls[0]?.socket.destroy();
   expect((await running).status).toBe(200);
   expect((await gateway.status()).circuits['hosted_a']).toMatchObject({ open: false });
-});
-
-test('a protocol that an upstream lacks is asked of the one that takes its place', async () => {
-  const first = await startUpstream(chatOnly(404));
-  const second = await startUpstream(chatOnly(404));
-  const gateway = await startControlled({});
-  await gateway.set({ hosted_a: { baseUrl: first.url }, hosted_b: { baseUrl: second.url } });
-  const ask = () => startCall(`${gateway.url}/v1/messages`, { ...HELLO, max_tokens: 9 }).answer;
-  const asked = ({ calls }: Upstream) => calls.map(({ path }) => path);
-  await ask();
-  expect(asked(first)).toEqual(['/messages', '/chat/completions']);
-  await swap(gateway, 'hosted_a', { with: 'hosted_b' });
-  await ask();
-  expect(asked(second)).toEqual(asked(first));
 });
 
 test('a value that the environment holds keeps both upstreams in place, and its variable is named', async () => {
