@@ -75,38 +75,6 @@ test('a client that asks for usage in its stream gets it in the last chunk', asy
   expect(upstream.calls[0]?.json['stream_options']).toEqual({ include_usage: true });
 });
 
-const named = (args: string) => ({ name: 'weather', arguments: args });
-const BEGUN = { id: 'call_1', type: 'function', function: named('') };
-const WHOLE = { ...BEGUN, function: named('{"city":"Oslo"}') };
-const more = (args: string) => ({ function: { arguments: args } });
-const calls = (...pieces: readonly object[]) =>
-  pieces.map((piece) => chunk({ tool_calls: [{ index: 0, ...piece }] }));
-const CALLED = [chunk({}, 'tool_calls'), DONE];
-const message = { role: 'assistant', content: null, tool_calls: [WHOLE] };
-const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
-
-/** The same one call, as engines differ in sending it. */
-const TOOL_CALLS: [name: string, script: Script][] = [
-  ['in pieces', sse(ROLE, ...calls(BEGUN, more('{"city":'), more('"Oslo"}')), ...CALLED)],
-  ['as a whole', sse(ROLE, ...calls(WHOLE), ...CALLED)],
-  ['as JSON', json(200, { ...completion(''), choices })],
-];
-
-const TOOLS: OpenAI.ChatCompletionTool[] = [
-  { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } },
-];
-
-test.each(TOOL_CALLS)(
-  'a tool call that comes %s reaches a streaming client',
-  async (_title, script) => {
-    const { client } = await startHosted(script);
-    const stream = client.chat.completions.stream({ ...STREAM, tools: TOOLS });
-    const [choice] = (await stream.finalChatCompletion()).choices;
-    expect(choice?.finish_reason).toBe('tool_calls');
-    expect(choice?.message.tool_calls).toMatchObject([WHOLE]);
-  },
-);
-
 // When things go wrong: it retries twice by default.
 
 /** What the client throws. */
