@@ -36,12 +36,21 @@ export function connectInglenook(page: Window) {
   const cameFor = takeMark(page, 'lend');
   if (cameFor !== null) page.location.replace(`#${cameFor}`);
 
-  const run = async (): Promise<void> => {
+  const redeemCode = async (): Promise<void> => {
     const code = takeMark(page, 'code');
     const problem = code === null ? null : await client.redeem(code);
     // A used link is no problem for a browser that is signed in.
     const control = client.hasSession();
     store.dispatch({ kind: 'session', control, notice: control ? null : problem });
+  };
+  // A link that is pasted where the page is open loads nothing.
+  page.addEventListener('hashchange', ({ newURL }) => {
+    if (new URL(newURL).hash.startsWith('#code=')) void redeemCode().then(actions.readSettings);
+  });
+
+  const run = async (): Promise<void> => {
+    await redeemCode();
+    const control = client.hasSession();
     if (!control && cameFor !== null) void borrowSession();
     await followFeed(
       { client, wait: pause.wait, signal: new AbortController().signal },

@@ -54,6 +54,11 @@ test('a signed-in tab signs in others, at either name of loopback, by one click 
   await stranger.getByRole('button', { name: 'Sign in' }).click();
   await stranger.getByText(/read-only. No other tab is signed in. Run “.+ open”/).waitFor();
   expect(new URL(stranger.url()).hash).toBe('#/models');
+  // A link that is pasted into a tab of the same page loads nothing.
+  await stranger.goto(`${first.url}/#code=used`);
+  await stranger.getByText('This link has already been used').waitFor();
+  await stranger.goto(first.host.controlLink());
+  await unlocked(stranger);
 
   await page.getByRole('button', { name: 'Remember this browser' }).click();
   await page.getByRole('button', { name: 'Forget Chrome on Linux' }).waitFor();
