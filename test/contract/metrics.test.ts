@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
-import type { StatusReport } from '#shared/status.ts';
 import { VERSION } from '../../main/platform/process.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
@@ -247,29 +246,11 @@ test('a figure that a GPU does not report is missing from the metrics, not zero'
   expect(names).toEqual(['inglenook_gpu_memory_total_bytes']);
 });
 
-test('the metrics show the spent share of a budget, if there is one', async () => {
-  const { url } = await startBefore(
-    { a: answers('one two three'), b: hang },
-    { HOSTED_A_PRICE_OUTPUT: '1000', HOSTED_A_BUDGET_DAY: '10', HOSTED_B_BUDGET_DAY: '0' },
-  );
-  const shares = async () => (await scrape(url)).metrics.get('inglenook_budget_spent_ratio');
-  expect([...((await shares())?.series ?? [])]).toEqual([
-    [JSON.stringify(UPSTREAM('hosted_a')), 0],
-    [JSON.stringify(UPSTREAM('hosted_b')), 1],
-  ]);
-  await chat(url);
-  const { upstreams } = JSON.parse((await send(`${url}/api/v1/status`)).text) as StatusReport;
-  const spent = upstreams.find(({ id }) => id === 'hosted_a')?.budget?.spent ?? 0;
-  expect(spent).toBeGreaterThan(0);
-  const told = (await shares())?.series.get(JSON.stringify(UPSTREAM('hosted_a')));
-  expect(told).toBeCloseTo(spent / 10, 12);
-});
-
 test('the metrics show money as spent, as saved, and against each budget and limit of a key', async () => {
   const budgets = { HOSTED_A_BUDGET_DAY: '0.5', HOSTED_A_BUDGET_MONTH: '10' };
   const { url, gateway, local } = await startBefore(
-    { local: costly, a: costly },
-    { HOSTED_A_PRICE_OUTPUT: '1000', CURRENCY: 'EUR', ...budgets },
+    { local: costly, a: costly, b: hang },
+    { HOSTED_A_PRICE_OUTPUT: '1000', CURRENCY: 'EUR', HOSTED_B_BUDGET_DAY: '0', ...budgets },
   );
   const key = bearer(await gateway.key('laptop', { requestsDay: 8, tokensMonth: 1040 }));
   for (let n = 0; n < 2; n += 1) {
@@ -278,19 +259,25 @@ test('the metrics show money as spent, as saved, and against each budget and lim
   }
   const { metrics } = await scrape(url, key);
   const points = (name: string) => [...(metrics.get(`inglenook_${name}`)?.series ?? [])];
-  const ofA = (period: string) => `{"upstream":"hosted_a","period":"${period}"}`;
+  const of = (upstream: string, period: string) => JSON.stringify({ upstream, period });
   expect(points('spent_total').slice(0, 2)).toEqual([
     ['{"upstream":"hosted_a"}', 0.25],
     ['{"upstream":"hosted_b"}', 0],
   ]);
   expect(points('saved_total')).toEqual([['{}', 0.25]]);
   expect(points('budget_limit')).toEqual([
-    [ofA('day'), 0.5],
-    [ofA('month'), 10],
+    [of('hosted_a', 'day'), 0.5],
+    [of('hosted_a', 'month'), 10],
+    [of('hosted_b', 'day'), 0],
+  ]);
+  expect(points('budget_spent_ratio')).toEqual([
+    [JSON.stringify(UPSTREAM('hosted_a')), 0.5],
+    [JSON.stringify(UPSTREAM('hosted_b')), 1],
   ]);
   expect(points('budget_spent')).toEqual([
-    [ofA('day'), 0.25],
-    [ofA('month'), 0.25],
+    [of('hosted_a', 'day'), 0.25],
+    [of('hosted_a', 'month'), 0.25],
+    [of('hosted_b', 'day'), 0],
   ]);
   expect(points('key_limit_used_ratio')).toEqual([
     ['{"key":"laptop","type":"requests","period":"day"}', 0.25],
