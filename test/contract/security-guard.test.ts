@@ -10,7 +10,7 @@ import {
   send,
 } from '../support/http.ts';
 import { ROUTES } from '../support/routes.ts';
-import { answers, completion, json } from '../support/upstream.ts';
+import { answers } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import type { Log } from '../../main/platform/log.ts';
@@ -249,18 +249,6 @@ test('an allowed origin gets its CORS headers on every route, errors included', 
     for (const name of ['X-Should-Retry', 'Retry-After-Ms', 'X-Request-Id'])
       expect(exposed).toContain(name);
   }
-});
-
-test('the answer of an upstream to an allowed origin carries the CORS headers of the gateway alone', async () => {
-  const own = { 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' };
-  const { url } = await startBefore(
-    { a: json(200, completion('hi'), { ...own, 'set-cookie': 'a=b' }) },
-    { ALLOWED_ORIGINS: FRONT_END },
-  );
-  const { status, headers } = await postJson(url + CHAT, HELLO, { origin: FRONT_END });
-  expect([status, headers['access-control-allow-origin']]).toEqual([200, FRONT_END]);
-  expect(headers).not.toHaveProperty('access-control-allow-credentials');
-  expect(headers).not.toHaveProperty('set-cookie');
 });
 
 test('an allowed origin’s preflight names what it asked for', async () => {

@@ -56,12 +56,6 @@ test('the circuit of the local pool stays closed if three machines have failed a
   expect((await tier.status()).circuits['local']).toMatchObject(circuit);
 });
 
-test('the circuit of the local pool opens if all machines have failed', async () => {
-  const tier = await startTierScene({ a: error(503), b: error(503) }, PAID);
-  for (let n = 0; n < 5; n += 1) await chat(tier.url);
-  expect((await tier.status()).circuits['local']).toMatchObject({ open: true, fails: 5 });
-});
-
 test('the circuit of the local pool admits the next request once a probe is refused for its key', async () => {
   const tier = await startTierScene({ a: error(503), b: error(503) }, PAID, SENSITIVE);
   const machines = Object.values(tier.own);

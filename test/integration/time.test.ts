@@ -182,16 +182,6 @@ test('a caller that does not read stops the upstream, fills no memory, and start
   await call.gone;
 });
 
-test('a caller that reads nothing loses its upstream call with its connection, which is not a failure', async () => {
-  const { clock, gateway, caller, call } = await startFlooded(flood(() => {}));
-  clock.advance(590_000);
-  await turns(gateway);
-  expect(call.res.destroyed).toBe(false);
-  caller.leave();
-  await call.gone;
-  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 0 });
-});
-
 /** A response is under way that is translated from such a flood. */
 async function startTranslated() {
   const { sent, script } = flood(({ res }) => void res.end(STOP + DONE));
