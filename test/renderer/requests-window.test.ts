@@ -6,7 +6,16 @@ import { axeViolations } from '../support/browser.ts';
 import { turnTo } from '../support/page.ts';
 import { showAt } from '../support/sights.ts';
 import { openFedWindow, openWindow } from '../support/window-feed.ts';
-import { attempt, NOW, perUpstream, request, snapshot, status, upstream } from './builders.ts';
+import {
+  attempt,
+  circuit,
+  NOW,
+  perUpstream,
+  request,
+  snapshot,
+  status,
+  upstream,
+} from './builders.ts';
 import * as rows from './request-builders.ts';
 
 const ALL = [
@@ -130,4 +139,24 @@ test('the Overview says how many requests were refused for their key, when the l
   expect(await notice.innerText()).toMatch(
     /^2 requests were refused in the last hour: wrong or missing key. The last at [\d:]{8}, from 192.168.1.9. Keys/,
   );
+});
+
+test('thousands of answers fit the column of their source', async () => {
+  const circuits = { circuit: circuit({ ewmaTtft: 1_520 }) };
+  const report = status(UPSTREAM_IDS.map((id) => upstream(id, circuits)));
+  const tally = { asked: 2_785, answered: 2_750, retries: 12, polls: 0 };
+  const { outcomes } = snapshot();
+  const page = await openWindow(
+    snapshot({ status: report, outcomes: { ...outcomes, upstreams: perUpstream(tally) } }),
+    '#/overview',
+  );
+  for (const size of SIZES) {
+    await showAt(page, size);
+    const figures = page.locator('.upstream-card dl.figures');
+    await figures.first().waitFor();
+    const over = await figures.evaluateAll((all) =>
+      all.map((it) => it.scrollWidth - it.clientWidth),
+    );
+    expect(Math.max(...over)).toBeLessThanOrEqual(0);
+  }
 });
