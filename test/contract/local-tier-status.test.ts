@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProviderList } from '#shared/provider.ts';
-import { chat, chatStream, expectServed } from '../support/client.ts';
+import { chat, chatStream } from '../support/client.ts';
 import { expectError, send } from '../support/http.ts';
 import { turns } from '../support/report.ts';
 import {
@@ -309,25 +309,4 @@ test('the state file has no token in it', async () => {
   const text = readFileSync(join(dataDirectory, 'state.json'), 'utf8');
   expect(text).toContain(machine.id);
   expect(text).not.toContain(token);
-});
-
-test('a probe that was running at the end is not running after a restart', async () => {
-  const dataDirectory = temporaryDirectory();
-  const clock = createManualClock();
-  const machine = await startMachine(error(503));
-  const first = await start(dataDirectory, [machine], clock);
-  await chat(first.url);
-  clock.advance(40_000);
-  machine.script = hang;
-  const probe = chat(first.url).catch(() => null);
-  await machine.call(2);
-  const stopped = first.stop();
-  clock.advance(30_000);
-  await Promise.all([stopped, probe]);
-
-  machine.script = answers('well again');
-  const second = await start(dataDirectory, [machine], clock);
-  expect((await second.status()).circuits[machine.id]).toMatchObject({ open: true });
-  expectServed(await chat(second.url), 'local');
-  expect((await second.status()).circuits[machine.id]).toMatchObject({ open: false });
 });

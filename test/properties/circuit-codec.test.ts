@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { admit, NEW_BREAKER } from '../../main/gateway/circuits/breaker.ts';
 import { createMemory } from '../../main/gateway/memory/memory.ts';
 import { SAVED_TOPICS } from '../../main/gateway/monitoring/saved-state.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import { exclusionsIn } from '../../main/gateway/circuits/exclusions.ts';
-import { dualTimeOf, remainingMs } from '../../main/platform/clock.ts';
+import { dualTimeOf, later, remainingMs } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import { check } from './circuit-histories.ts';
 
@@ -77,6 +78,17 @@ function restored(saved: unknown) {
 
 test('what is saved of an upstream is read back and saved unchanged', () => {
   expect(JSON.parse(JSON.stringify(restored(SAVED).save(SAVED_TOPICS)))).toEqual(SAVED);
+});
+
+test('a probe that was running when its circuit was saved is not running in what is read', () => {
+  const { breaker } = restored(SAVED).of('hosted_a').get('circuit') ?? { breaker: NEW_BREAKER };
+  const probe = admit(breaker, later(NOW, 60_000), 'in_turn', 30_000);
+  if (probe.kind === 'refused') throw new Error('no probe');
+  expect(probe.breaker.state.kind).toBe('probing');
+  const memory = createMemory(clock);
+  memory.of('hosted_a').set('circuit', '', { breaker: probe.breaker, epoch: 0 });
+  const read = restored(memory.save(SAVED_TOPICS)).of('hosted_a').get('circuit');
+  expect(read?.breaker.state.kind).toBe('open');
 });
 
 test('any other saved value is read as nothing or as what can be shown, and nothing throws', () => {
