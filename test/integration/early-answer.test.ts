@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { startCall } from '../support/client.ts';
 import { eventsOf, STREAM_PROTOCOLS, type StreamProtocol } from '../support/protocols.ts';
-import { startStill, ask, PLAIN, startScene, STREAM } from '../support/scene.ts';
+import { ask, PLAIN, startOnly, startStill, STREAM } from '../support/scene.ts';
 import { TRANSLATED_PROTOCOLS } from '../support/translated-protocols.ts';
 import { turns } from '../support/report.ts';
 import { chatBytes, openWire } from '../support/wire.ts';
@@ -88,8 +88,8 @@ test.each([
 ])(
   'an early answer names in %s and in Requests who really answered',
   async (_where, body, told) => {
-    const scene = await startScene({ local: hang, hosted_a: answers('paid') });
-    const { pending } = await ask(scene, scene.up.local, body);
+    const scene = await startStill({ local: hang, a: answers('paid') });
+    const { pending } = await ask(scene, scene.local, body);
     scene.clock.advance(KEEP_ALIVE_MS);
     const head = await pending.head;
     expect(head.headers).toMatchObject({ 'x-gateway-upstream': 'local' });
@@ -101,7 +101,7 @@ test.each([
       head.trailers['x-gateway-upstream'],
       head.trailers['x-gateway-fallback-reason'],
     ]).toEqual(told);
-    const [row] = scene.host.snapshot().requests;
+    const [row] = scene.gateway.host.snapshot().requests;
     expect(row).toMatchObject({ upstream: 'hosted_a', fallbackReason: 'local=timeout' });
   },
 );
@@ -120,10 +120,10 @@ test.each([
   ['with KEEP_ALIVE_MS=0', { KEEP_ALIVE_MS: '0' }, 'local'],
   ['for a hosted upstream', { HOSTED_A_TIMEOUT_MS: '90000' }, 'hosted_a'],
 ] as const)('no early answer begins %s', async (_says, settings, id) => {
-  const scene = await startScene({ [id]: hang } as Record<typeof id, typeof hang>, settings);
-  const { pending } = await ask(scene, scene.up[id], STREAM);
+  const scene = await startOnly(id, hang, settings);
+  const { pending, call } = await ask(scene, scene.only);
   scene.clock.advance(2 * KEEP_ALIVE_MS - 1);
-  error(400)(await scene.up[id].call(1));
+  error(400)(call);
   expect(await pending.answer).toMatchObject({ status: 400, upstream: id });
 });
 

@@ -11,7 +11,7 @@ import {
   LINE_MS,
   pass,
   PLAIN,
-  startScene,
+  startStill,
   startTierScene,
   STREAM,
 } from '../support/scene.ts';
@@ -30,18 +30,18 @@ test.each([
   ['off', { HEDGE: 'off' }],
 ])('HEDGE=%s sends nothing to a paid upstream because local is slow', async (_name, settings) => {
   const paid = answers('never asked');
-  const scene = await startScene({ local: hang, hosted_a: paid, ondemand: paid }, settings);
-  const { up } = scene;
-  const { pending, call } = await ask(scene, up.local);
+  const scene = await startStill({ local: hang, a: paid, ondemand: paid }, settings);
+  const { a, local, ondemand } = scene;
+  const { pending, call } = await ask(scene, local);
   await pass(scene, 4 * LINE_MS);
-  expect(callsOf(up)).toEqual({ local: 1, hosted_a: 0, ondemand: 0 });
+  expect(callsOf({ local, a, ondemand })).toEqual({ local: 1, a: 0, ondemand: 0 });
   await answers('from local')(call);
   expectServed(await pending.answer, 'local');
 });
 
 test('HEDGE=own hedges among paid upstreams once local has failed', async () => {
-  const scene = await startScene({ local: DEAD, hosted_a: hang, hosted_b: answers('from b') });
-  const { pending } = await askSlow(scene, scene.up.hosted_a);
+  const scene = await startStill({ local: DEAD, a: hang, b: answers('from b') });
+  const { pending } = await askSlow(scene, scene.a);
   expectServed(await pending.answer, 'hosted_b', 'local=http_503; hosted_a=outrun');
 });
 
@@ -51,14 +51,14 @@ test.each([
 ])(
   'HEDGE=all never calls a paid upstream while no money may be spent, %s',
   async (_how, headers, settings) => {
-    const scene = await startScene(
-      { local: hang, hosted_a: answers('never asked') },
+    const scene = await startStill(
+      { local: hang, a: answers('never asked') },
       { HEDGE: 'all', ...settings },
     );
     const pending = startChat(scene.url, STREAM, headers);
-    const call = await scene.up.local.call(1);
+    const call = await scene.local.call(1);
     await pass(scene, 4 * LINE_MS);
-    expect(scene.up.hosted_a.calls).toHaveLength(0);
+    expect(scene.a.calls).toHaveLength(0);
     await answers('from local')(call);
     expectServed(await pending.answer, 'local');
   },
@@ -76,15 +76,15 @@ test('own machines never read a prompt of more than 8 KiB twice', async () => {
 });
 
 test('paid upstreams are hedged for prompts of any length', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
-  const { pending } = await askSlow(scene, scene.up.hosted_a, LONG);
+  const scene = await startStill({ a: hang, b: answers('from b') });
+  const { pending } = await askSlow(scene, scene.a, LONG);
   expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
 });
 
 /** Three upstreams of which the second has failed once, and so is out. */
 async function startWithOneOut(second: Script = DEAD) {
-  const scene = await startScene(
-    { hosted_a: [TOO_LONG, hang], hosted_b: [second, hang], hosted_c: answers('from c') },
+  const scene = await startStill(
+    { a: [TOO_LONG, hang], b: [second, hang], c: answers('from c') },
     { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
   );
   await chat(scene.url);
@@ -97,30 +97,30 @@ test.each([
   ['that is rate limited', error(429, 'no', null, { 'retry-after': '60' }), 0],
 ])('a hedge skips an upstream %s', async (_state, second, passedMs) => {
   const scene = await startWithOneOut(second);
-  const { up, clock } = scene;
-  const before = (await scene.status()).circuits['hosted_b'];
+  const { a, b, clock } = scene;
+  const before = (await scene.gateway.status()).circuits['hosted_b'];
   clock.advance(passedMs);
-  const { pending } = await askSlow(scene, up.hosted_a);
+  const { pending } = await askSlow(scene, a);
   expectServed(await pending.answer, 'hosted_c', 'hosted_a=outrun');
-  expect(up.hosted_b.calls).toHaveLength(1);
-  const after = (await scene.status()).circuits['hosted_b'];
+  expect(b.calls).toHaveLength(1);
+  const after = (await scene.gateway.status()).circuits['hosted_b'];
   expect(after?.open).toBe(before?.open);
 });
 
 test('the circuit of a slow call counts it as slow, and opens like for slow answers', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
-  const { up, url } = scene;
+  const scene = await startStill({ a: hang, b: answers('from b') });
+  const { a, url } = scene;
   for (let n = 1; n <= 3; n += 1) {
-    const { pending } = await askSlow(scene, up.hosted_a);
+    const { pending } = await askSlow(scene, a);
     expect(await pending.answer).toMatchObject({ reason: 'hosted_a=outrun' });
     const slow = { consecutiveSlow: n, open: n === 3, ewmaTtft: LINE_MS, lastTtftMs: null };
-    const { hosted_a: circuit } = (await scene.status()).circuits;
+    const { hosted_a: circuit } = (await scene.gateway.status()).circuits;
     expect(circuit).toMatchObject({ fails: 0, successes: 0, ...slow });
   }
   expectServed(await chat(url), 'hosted_b', 'hosted_a=circuit_open');
   const well = { fails: 0, successes: 4, consecutiveSlow: 0 };
-  expect((await scene.status()).circuits['hosted_b']).toMatchObject(well);
-  await expectAtRest(scene);
+  expect((await scene.gateway.status()).circuits['hosted_b']).toMatchObject(well);
+  await expectAtRest(scene.gateway);
 });
 
 const PAID = { hosted_a: answers('paid for') };
@@ -184,16 +184,16 @@ test('the local pool has failed once if both machines fail, and the paid upstrea
 const BAD = error(400, 'bad temperature');
 
 test('a hedged call that fails makes room for a third call, which starts at once', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: DEAD, hosted_c: hang });
-  const { up, clock } = scene;
-  const { pending, slow } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  const scene = await startStill({ a: hang, b: DEAD, c: hang });
+  const { a, b, c, clock } = scene;
+  const { pending, slow } = await askHedged(scene, a, b);
   await turns(scene);
   clock.advance(0);
-  await answers('from c')(await up.hosted_c.call(1));
+  await answers('from c')(await c.call(1));
   expectServed(await pending.answer, 'hosted_c', 'hosted_a=outrun; hosted_b=http_503');
   await slow.gone;
-  await expectAtRest(scene);
-  expect(attemptsOf(scene)).toEqual([
+  await expectAtRest(scene.gateway);
+  expect(attemptsOf(scene.gateway)).toEqual([
     ['hosted_a', 'turn', 'outrun'],
     ['hosted_b', 'hedge', 'http_503'],
     ['hosted_c', 'hedge', null],
@@ -201,21 +201,19 @@ test('a hedged call that fails makes room for a third call, which starts at once
 });
 
 test('an unexplained refusal of the slow call leaves the hedged call its chance', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-  const { up } = scene;
-  const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  const scene = await startStill({ a: hang, b: hang });
+  const { pending, slow, hedge } = await askHedged(scene, scene.a, scene.b);
   BAD(slow);
   await turns(scene);
   await answers('from b')(hedge);
   expectServed(await pending.answer, 'hosted_b', 'hosted_a=http_400');
-  await expectAtRest(scene);
-  expect((await scene.status()).circuits).toMatchObject({ hosted_a: { fails: 0 } });
+  await expectAtRest(scene.gateway);
+  expect((await scene.gateway.status()).circuits).toMatchObject({ hosted_a: { fails: 0 } });
 });
 
 test('a refusal of both calls is the answer of the slow one, and no other upstream is called', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: answers('no') });
-  const { up } = scene;
-  const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b);
+  const scene = await startStill({ a: hang, b: hang, c: answers('no') });
+  const { pending, slow, hedge } = await askHedged(scene, scene.a, scene.b);
   error(422, 'no such field')(hedge);
   await turns(scene);
   BAD(slow);
@@ -226,14 +224,13 @@ test('a refusal of both calls is the answer of the slow one, and no other upstre
     reason: 'hosted_a=http_400; hosted_b=http_422',
   });
   expect(answer.text).toContain('bad temperature');
-  expect(up.hosted_c.calls).toHaveLength(0);
-  await expectAtRest(scene);
+  expect(scene.c.calls).toHaveLength(0);
+  await expectAtRest(scene.gateway);
 });
 
 test('a refused credential at local ends the hedged call, and the caller gets the refusal', async () => {
-  const scene = await startScene({ local: hang, hosted_a: hang }, { HEDGE: 'all' });
-  const { up } = scene;
-  const { pending, slow, hedge } = await askHedged(scene, up.local, up.hosted_a);
+  const scene = await startStill({ local: hang, a: hang }, { HEDGE: 'all' });
+  const { pending, slow, hedge } = await askHedged(scene, scene.local, scene.a);
   error(401, 'bad key')(slow);
   await hedge.gone;
   const answer = await pending.answer;
@@ -247,27 +244,23 @@ test.each([
 ])(
   'a caller of %s that leaves during a hedge aborts both calls at once, and nothing is counted',
   async (_caller, body) => {
-    const scene = await startScene({
-      hosted_a: hang,
-      hosted_b: stall(ROLE),
-      hosted_c: answers('never asked'),
-    });
-    const { up } = scene;
+    const scene = await startStill({ a: hang, b: stall(ROLE), c: answers('never asked') });
+    const { a, b, c } = scene;
     const took = await fastest(async () => {
-      const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+      const { pending, slow, hedge } = await askHedged(scene, a, b, body);
       await turns(scene);
-      expect(scene.host.snapshot().inFlight).toMatchObject({ hosted_a: 1, hosted_b: 1 });
+      expect(scene.gateway.host.snapshot().inFlight).toMatchObject({ hosted_a: 1, hosted_b: 1 });
       pending.leave();
       return millisecondsUntil(Promise.all([slow.gone, hedge.gone]));
     });
     expect(took).toBeLessThan(AT_ONCE_MS);
-    await expectAtRest(scene);
+    await expectAtRest(scene.gateway);
     await pass(scene, 2 * LINE_MS);
-    expect(up.hosted_c.calls).toHaveLength(0);
+    expect(c.calls).toHaveLength(0);
     const nothing = { fails: 0, successes: 0, consecutiveSlow: 0, ewmaTtft: null };
-    const { circuits } = await scene.status();
+    const { circuits } = await scene.gateway.status();
     expect(circuits).toMatchObject({ hosted_a: nothing, hosted_b: nothing });
-    expect(attemptsOf(scene)).toEqual([
+    expect(attemptsOf(scene.gateway)).toEqual([
       ['hosted_a', 'turn', null],
       ['hosted_b', 'hedge', null],
     ]);
@@ -275,15 +268,17 @@ test.each([
 );
 
 test('the cold start of an ondemand that is the hedge is polled while the slow call runs', async () => {
-  const scene = await startScene({ hosted_a: hang, ondemand: [DEAD, answers('awake')] });
-  const { up, clock } = scene;
-  const { pending, call: slow } = await askSlow(scene, up.hosted_a);
-  clock.advance(await nextPause(clock));
+  const scene = await startStill({ a: hang, ondemand: [DEAD, answers('awake')] });
+  const { pending, call: slow } = await askSlow(scene, scene.a);
+  scene.clock.advance(await nextPause(scene.clock));
   expectServed(await pending.answer, 'ondemand', 'hosted_a=outrun');
   await slow.gone;
-  expect(attemptsOf(scene)).toEqual([
+  expect(attemptsOf(scene.gateway)).toEqual([
     ['hosted_a', 'turn', 'outrun'],
     ['ondemand', 'hedge', null],
   ]);
-  expect((await scene.status()).circuits['ondemand']).toMatchObject({ fails: 0, successes: 1 });
+  expect((await scene.gateway.status()).circuits['ondemand']).toMatchObject({
+    fails: 0,
+    successes: 1,
+  });
 });

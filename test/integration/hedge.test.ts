@@ -10,10 +10,9 @@ import {
   LINE_MS,
   pass,
   PLAIN,
-  startScene,
+  startStill,
   STREAM,
   askNobody,
-  type Scene,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { answers, chunk, DONE, hang, ROLE, stall, STOP } from '../support/upstream.ts';
@@ -26,16 +25,16 @@ describe.each([
   ['a plain answer', PLAIN],
 ])('for a caller of %s', (_caller, body) => {
   test('no hedge starts before the hedge delay, and exactly one starts at it', async () => {
-    const scene = await startScene({ hosted_a: hang, hosted_b: hang, hosted_c: hang });
-    const { up, clock } = scene;
-    const { pending } = await ask(scene, up.hosted_a, body);
+    const scene = await startStill({ a: hang, b: hang, c: hang });
+    const { a, b, c, clock } = scene;
+    const { pending } = await ask(scene, a, body);
     await pass(scene, LINE_MS - 1);
-    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 0, hosted_c: 0 });
+    expect(callsOf({ a, b, c })).toEqual({ a: 1, b: 0, c: 0 });
     clock.advance(1);
-    const hedge = await up.hosted_b.call(1);
+    const hedge = await b.call(1);
     // Two are as many as there may be, however slow both are.
     await pass(scene, 3 * LINE_MS);
-    expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1, hosted_c: 0 });
+    expect(callsOf({ a, b, c })).toEqual({ a: 1, b: 1, c: 0 });
     await answers('from b')(hedge);
     expect(await pending.answer).toMatchObject({ status: 200, upstream: 'hosted_b' });
   });
@@ -43,14 +42,14 @@ describe.each([
   test.each(['slow', 'hedged'])(
     'the %s call wins the race if its content is first, and the other one is aborted at once',
     async (winner) => {
-      const scene = await startScene({ hosted_a: hang, hosted_b: hang });
-      const { up } = scene;
+      const scene = await startStill({ a: hang, b: hang });
+      const { a, b } = scene;
       const isSlow = winner === 'slow';
       const [won, lost] = isSlow
         ? (['hosted_a', 'hosted_b'] as const)
         : (['hosted_b', 'hosted_a'] as const);
       const took = await fastest(async () => {
-        const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, body);
+        const { pending, slow, hedge } = await askHedged(scene, a, b, body);
         await answers('from the winner')(isSlow ? slow : hedge);
         const ms = await millisecondsUntil((isSlow ? hedge : slow).gone);
         const answer = await pending.answer;
@@ -60,13 +59,13 @@ describe.each([
         return ms;
       });
       expect(took).toBeLessThan(AT_ONCE_MS);
-      await expectAtRest(scene);
-      expect(attemptsOf(scene)).toEqual([
+      await expectAtRest(scene.gateway);
+      expect(attemptsOf(scene.gateway)).toEqual([
         ['hosted_a', 'turn', isSlow ? null : 'outrun'],
         ['hosted_b', 'hedge', isSlow ? 'outrun' : null],
       ]);
-      const { circuits } = await scene.status();
-      expect(circuits[won]).toMatchObject({ fails: 0, successes: up[won].calls.length });
+      const { circuits } = await scene.gateway.status();
+      expect(circuits[won]).toMatchObject({ fails: 0, successes: (isSlow ? a : b).calls.length });
       expect(circuits[lost]).toMatchObject({ fails: 0, successes: 0 });
       expect(circuits['hosted_b']).toMatchObject({ consecutiveSlow: 0 });
     },
@@ -75,12 +74,12 @@ describe.each([
 
 test('events without content neither stop the hedge delay nor win the race', async () => {
   const silent = stall(ROLE, ': waiting\n\n', chunk({ content: '' }));
-  const scene = await startScene({ hosted_a: silent, hosted_b: silent });
-  const { up, clock } = scene;
-  const { pending, call: first } = await ask(scene, up.hosted_a);
+  const scene = await startStill({ a: silent, b: silent });
+  const { a, b, clock } = scene;
+  const { pending, call: first } = await ask(scene, a);
   await turns(scene);
   clock.advance(LINE_MS);
-  const second = await up.hosted_b.call(1);
+  const second = await b.call(1);
   await turns(scene);
   expect([first.socket.destroyed, second.socket.destroyed]).toEqual([false, false]);
   second.res.end(A + REST);
@@ -92,29 +91,29 @@ test('events without content neither stop the hedge delay nor win the race', asy
 });
 
 test('a changed hedge delay holds for the next request, not for one that runs', async () => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: answers('from b') });
-  const { up, clock, url } = scene;
-  const [before] = [startChat(url, STREAM), await up.hosted_a.call(1)];
-  await scene.set({ circuit: { ttftThresholdMs: 100 } });
+  const scene = await startStill({ a: hang, b: answers('from b') });
+  const { a, b, clock, url } = scene;
+  const [before] = [startChat(url, STREAM), await a.call(1)];
+  await scene.gateway.set({ circuit: { ttftThresholdMs: 100 } });
   await pass(scene, LINE_MS - 1);
-  expect(up.hosted_b.calls).toHaveLength(0);
+  expect(b.calls).toHaveLength(0);
   clock.advance(1);
   await before.answer;
-  const [after] = [startChat(url, STREAM), await up.hosted_a.call(2)];
+  const [after] = [startChat(url, STREAM), await a.call(2)];
   clock.advance(100);
   expectServed(await after.answer, 'hosted_b', 'hosted_a=outrun');
-  await scene.set({ routing: { hedge: 'off' } });
-  const [last, call] = [startChat(url, STREAM), await up.hosted_a.call(3)];
+  await scene.gateway.set({ routing: { hedge: 'off' } });
+  const [last, call] = [startChat(url, STREAM), await a.call(3)];
   await pass(scene, LINE_MS);
-  expect(up.hosted_b.calls).toHaveLength(2);
+  expect(b.calls).toHaveLength(2);
   await answers('from a')(call);
   expectServed(await last.answer, 'hosted_a');
 });
 
 test('an assembled answer wins the race by its first content, although it is sent when it is whole', async () => {
-  const scene = await startScene({ hosted_a: stall(ROLE), hosted_b: stall(ROLE) });
-  const { up, clock } = scene;
-  const { pending, slow, hedge } = await askHedged(scene, up.hosted_a, up.hosted_b, PLAIN);
+  const scene = await startStill({ a: stall(ROLE), b: stall(ROLE) });
+  const { a, b, clock } = scene;
+  const { pending, slow, hedge } = await askHedged(scene, a, b, PLAIN);
   hedge.res.write(A);
   await slow.gone;
   // So long as it goes on it may take its time; nobody else is started beside it.
@@ -123,32 +122,32 @@ test('an assembled answer wins the race by its first content, although it is sen
   const answer = await pending.answer;
   expectServed(answer, 'hosted_b', 'hosted_a=outrun');
   expect(JSON.parse(answer.text)).toMatchObject({ choices: [{ message: { content: 'ab' } }] });
-  expect(callsOf(up)).toEqual({ hosted_a: 1, hosted_b: 1 });
+  expect(callsOf({ a, b })).toEqual({ a: 1, b: 1 });
 });
 
 test.each([
   ['with assembly switched off', PLAIN, { HOSTED_A_ASSEMBLE: 'false' }],
   ['of several choices', { ...PLAIN, n: 2 }, {}],
 ])('a whole answer (%s) is never slow', async (_why, body, settings) => {
-  const scene = await startScene({ hosted_a: hang, hosted_b: answers('never') }, settings);
-  const { up } = scene;
-  const { pending, call } = await ask(scene, up.hosted_a, body);
+  const scene = await startStill({ a: hang, b: answers('never') }, settings);
+  const { a, b } = scene;
+  const { pending, call } = await ask(scene, a, body);
   await pass(scene, 4 * LINE_MS);
-  expect(up.hosted_b.calls).toHaveLength(0);
+  expect(b.calls).toHaveLength(0);
   await answers('from a')(call);
   expectServed(await pending.answer, 'hosted_a');
 });
 
-type Pair = Scene<'hosted_a' | 'hosted_b'>;
+type Pair = Awaited<ReturnType<typeof startStill<'a' | 'b'>>>;
 
 /** Whether a request whose upstream is silent for three lines is hedged; it is answered in the end. */
 async function isHedged(scene: Pair): Promise<boolean> {
-  const { up } = scene;
-  const before = up.hosted_b.calls.length;
-  const { pending, call: slow } = await ask(scene, up.hosted_a);
+  const { a, b } = scene;
+  const before = b.calls.length;
+  const { pending, call: slow } = await ask(scene, a);
   await pass(scene, LINE_MS);
   await pass(scene, 2 * LINE_MS);
-  const hedged = up.hosted_b.calls.length > before;
+  const hedged = b.calls.length > before;
   if (!hedged) await answers('late')(slow);
   const answer = await pending.answer;
   if (hedged) expectServed(answer, 'hosted_b', 'hosted_a=outrun');
@@ -159,7 +158,7 @@ async function isHedged(scene: Pair): Promise<boolean> {
 test('three requests may be hedged at once, and then one in twenty', async () => {
   // Its circuit stays closed.
   const settings = { TTFT_SLOW_THRESHOLD: '100' };
-  const scene = await startScene({ hosted_a: hang, hosted_b: answers('b') }, settings);
+  const scene = await startStill({ a: hang, b: answers('b') }, settings);
   for (let n = 1; n <= 3; n += 1) expect(await isHedged(scene)).toBe(true);
   expect(await isHedged(scene)).toBe(false);
   await askNobody(scene, 20);

@@ -4,7 +4,7 @@ import {
   attemptsOf,
   callsOf,
   expectAtRest,
-  startScene,
+  startStill,
   startTierScene,
   STREAM,
 } from '../support/scene.ts';
@@ -24,54 +24,58 @@ test.each([
 ])(
   'a request waits for a local that is the only upstream after %s, and its answer is not lost',
   async (_says, script) => {
-    const scene = await startScene({ local: [script, answers('after the wait')] });
+    const scene = await startStill({ local: [script, answers('after the wait')] });
     const pending = chatStream(scene.url);
     scene.clock.advance(await scene.clock.timer(2000, 2000));
     const answer = await pending;
     expectServed(answer, 'local');
     expect(textOf(answer.text)).toBe('after the wait');
-    const reasons = attemptsOf(scene).map(([, , reason]) => reason);
+    const reasons = attemptsOf(scene.gateway).map(([, , reason]) => reason);
     expect(reasons).toEqual([expect.stringMatching(/rate_limited|busy/), null]);
-    await expectAtRest(scene);
+    await expectAtRest(scene.gateway);
   },
 );
 
 test.each(['own', 'off'])(
   'a request waits for a full local with HEDGE=%s before it spends money',
   async (hedge) => {
-    const scene = await startScene(
-      { local: [limitedFor('2'), answers('x')], hosted_a: PAID, ondemand: PAID },
-      { HEDGE: hedge, ONDEMAND_WARMUP: 'true' },
+    const scene = await startStill(
+      { local: [limitedFor('2'), answers('x')], a: PAID, ondemand: PAID },
+      { HEDGE: hedge },
     );
     const pending = chatStream(scene.url);
     scene.clock.advance(await scene.clock.timer(2000, 2000));
     expectServed(await pending, 'local');
-    expect(callsOf(scene.up)).toEqual({ local: 2, hosted_a: 0, ondemand: 0 });
+    expect(callsOf({ local: scene.local, a: scene.a, ondemand: scene.ondemand })).toEqual({
+      local: 2,
+      a: 0,
+      ondemand: 0,
+    });
     // Nor is a GPU started that costs money by the minute.
-    expect(scene.up.ondemand.gets).toHaveLength(0);
+    expect(scene.ondemand.gets).toHaveLength(0);
   },
 );
 
 test('a request does not wait for a full local with HEDGE=all if another upstream may be called', async () => {
-  const scene = await startScene({ local: limitedFor('2'), hosted_a: PAID }, { HEDGE: 'all' });
+  const scene = await startStill({ local: limitedFor('2'), a: PAID }, { HEDGE: 'all' });
   expectServed(await chatStream(scene.url), 'hosted_a', 'local=rate_limited');
 });
 
 test('the wait for local ends with the caller, and no upstream is called any more', async () => {
-  const scene = await startScene({ local: limitedFor('2'), hosted_a: PAID });
+  const scene = await startStill({ local: limitedFor('2'), a: PAID });
   const pending = startChat(scene.url, STREAM);
   await scene.clock.timer(2000, 2000);
   pending.leave();
   await expect
-    .poll(() => scene.host.snapshot().requests.map(({ state }) => state))
+    .poll(() => scene.gateway.host.snapshot().requests.map(({ state }) => state))
     .toEqual(['cancelled']);
   scene.clock.advance(2000);
-  await expectAtRest(scene);
-  expect(callsOf(scene.up)).toEqual({ local: 1, hosted_a: 0 });
+  await expectAtRest(scene.gateway);
+  expect(callsOf({ local: scene.local, a: scene.a })).toEqual({ local: 1, a: 0 });
 });
 
 test('a request that comes meanwhile waits as well if no other upstream is left', async () => {
-  const { url, clock, up } = await startScene({ local: [limitedFor('2'), answers('hi')] });
+  const { url, clock, local } = await startStill({ local: [limitedFor('2'), answers('hi')] });
   const first = chatStream(url);
   await clock.timer(2000, 2000);
   const timers = clock.pending();
@@ -79,14 +83,14 @@ test('a request that comes meanwhile waits as well if no other upstream is left'
   await expect.poll(() => clock.pending()).toBeGreaterThan(timers);
   clock.advance(2000);
   for (const each of [first, second]) expectServed(await each, 'local');
-  expect(callsOf(up)).toEqual({ local: 3 });
+  expect(callsOf({ local })).toEqual({ local: 3 });
 });
 
 test('the wait for local counts in the timeout, and the second call gets what is left', async () => {
-  const scene = await startScene({ local: [limitedFor('2'), hang] }, { LOCAL_TIMEOUT_MS: '5000' });
+  const scene = await startStill({ local: [limitedFor('2'), hang] }, { LOCAL_TIMEOUT_MS: '5000' });
   const pending = chatStream(scene.url);
   scene.clock.advance(await scene.clock.timer(2000, 2000));
-  await scene.up.local.call(2);
+  await scene.local.call(2);
   scene.clock.advance(3000);
   expect(await pending).toMatchObject({ status: 504, reason: 'local=timeout' });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chat, expectServed } from '../support/client.ts';
 import { turns } from '../support/report.ts';
-import { ask, startScene, STREAM } from '../support/scene.ts';
+import { ask, startStill, STREAM } from '../support/scene.ts';
 import { usageChunk } from '../support/usage.ts';
 import { answerChunks, answers, DONE, hang, sse } from '../support/upstream.ts';
 
@@ -17,40 +17,40 @@ function promptOf(bytes: number): string {
 const TIMEOUT_MS = 60_000;
 
 test('a prompt has the timeout and twice the time that reading takes, at 100 tokens a second if its engine has read none', async () => {
-  const { up, clock, url } = await startScene(
-    { local: hang, hosted_a: answers('paid') },
+  const { a, local, clock, url } = await startStill(
+    { local: hang, a: answers('paid') },
     { KEEP_ALIVE_MS: '0' },
   );
   const expectGivenUpAfter = async (limitMs: number) => {
-    const n = up.hosted_a.calls.length;
-    const { pending } = await ask({ url, clock }, up.local, JSON.parse(promptOf(20_000)));
+    const n = a.calls.length;
+    const { pending } = await ask({ url, clock }, local, JSON.parse(promptOf(20_000)));
     clock.advance(limitMs - 1);
     await turns({ url });
-    expect(up.hosted_a.calls).toHaveLength(n);
+    expect(a.calls).toHaveLength(n);
     clock.advance(1);
     expectServed(await pending.answer, 'hosted_a', 'local=timeout');
   };
   await expectGivenUpAfter(TIMEOUT_MS + 2 * 48_000);
-  up.local.script = (call) => {
+  local.script = (call) => {
     clock.advance(5000);
     // However many tokens its model makes of the text.
     return sse(...answerChunks('read').slice(0, -1), usageChunk(20_000, 1), DONE)(call);
   };
   await chat(url, promptOf(20_000));
-  up.local.script = hang;
+  local.script = hang;
   await expectGivenUpAfter(TIMEOUT_MS + 2 * 4800);
 });
 
 test('a late first token is slow only if it is later than reading the prompt explains', async () => {
-  const scene = await startScene({ local: [] });
-  const { up, clock, url } = scene;
+  const scene = await startStill({ local: [] });
+  const { local, clock, url } = scene;
   const circuitAfter = async (bytes: number, ms: number) => {
-    up.local.script = (call) => {
+    local.script = (call) => {
       clock.advance(ms);
       return answers('read')(call);
     };
     await chat(url, promptOf(bytes));
-    return (await scene.status()).circuits['local'];
+    return (await scene.gateway.status()).circuits['local'];
   };
   expect(await circuitAfter(800, 5000)).toMatchObject({ consecutiveSlow: 0 });
   expect(await circuitAfter(800, 5001)).toMatchObject({ consecutiveSlow: 1 });
@@ -61,19 +61,19 @@ test('a late first token is slow only if it is later than reading the prompt exp
 });
 
 test('a status report says that local is skipped for its slowness, until the threshold is raised as it proposes', async () => {
-  const scene = await startScene({ local: [] });
-  const { up, clock, url } = scene;
-  up.local.script = (call) => {
+  const scene = await startStill({ local: [] });
+  const { local, clock, url } = scene;
+  local.script = (call) => {
     clock.advance(8000);
     return answers('slow')(call);
   };
   const slowAfter = async (times: number) => {
     for (let n = 0; n < times; n += 1) await chat(url, STREAM);
-    return (await scene.status()).local.slow;
+    return (await scene.gateway.status()).local.slow;
   };
   expect(await slowAfter(2)).toBeNull();
   expect(await slowAfter(1)).toEqual({ ttftMs: 8000, enoughMs: 16_000 });
-  await scene.set({ circuit: { ttftThresholdMs: 16_000 } });
+  await scene.gateway.set({ circuit: { ttftThresholdMs: 16_000 } });
   expect(await slowAfter(0)).toBeNull();
   expect((await chat(url, STREAM)).upstream).toBe('local');
   expect(await slowAfter(3)).toBeNull();

@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  ask,
-  expectAtRest,
-  pass,
-  type Scene,
-  startScene,
-  startTierScene,
-} from '../support/scene.ts';
+import { ask, expectAtRest, pass, startStill, startTierScene } from '../support/scene.ts';
 import { expectServed, startCall } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import {
@@ -29,7 +22,7 @@ const PAUSE_MS = 5000;
 
 const NO_ANSWER = { upstream: 'hosted_a', reason: 'local=timeout' };
 
-type Pair = Scene<'local' | 'hosted_a'>;
+type Pair = Awaited<ReturnType<typeof startStill<'local' | 'a'>>>;
 
 const isLook = ({ path }: UpstreamGet) => path === '/health';
 const well = ({ res }: UpstreamGet) => void res.end('{"status":"ok"}');
@@ -38,11 +31,11 @@ const silent = () => {};
 /** A gateway before an engine that lists its models as `ownedBy` does, and then answers nothing. */
 async function startWedged(ownedBy: string, settings: Readonly<Record<string, string>> = {}) {
   const keepsHead = { KEEP_ALIVE_MS: '0', ...settings };
-  const scene = await startScene({ local: hang, hosted_a: answers('paid') }, keepsHead);
-  const { local } = scene.up;
+  const scene = await startStill({ local: hang, a: answers('paid') }, keepsHead);
+  const { local } = scene;
   local.answerGet = lists({ id: 'm', object: 'model', owned_by: ownedBy });
   // Its list is asked for at the start, or a little later if that came before the line above.
-  const isKnown = () => scene.host.snapshot().status.config.models['local'] === 'm';
+  const isKnown = () => scene.gateway.host.snapshot().status.config.models['local'] === 'm';
   await expect
     .poll(() => {
       if (!isKnown()) scene.clock.advance(1000);
@@ -53,7 +46,7 @@ async function startWedged(ownedBy: string, settings: Readonly<Record<string, st
   return scene;
 }
 
-const looksAt = ({ up }: Pair) => up.local.gets.filter(isLook);
+const looksAt = ({ local }: Pair) => local.gets.filter(isLook);
 
 /** The look at the engine is not answered. */
 const unanswered = (scene: Pair) => pass(scene, LOOK_MS);
@@ -72,10 +65,10 @@ async function untilRead({ clock }: Pair): Promise<void> {
   await expect.poll(() => clock.pending(LOOK_MS)).toBe(0);
 }
 
-const askLocal = (scene: Pair) => ask(scene, scene.up.local);
+const askLocal = (scene: Pair) => ask(scene, scene.local);
 
-const isRunning = ({ host }: Pair) =>
-  host.snapshot().requests.some(({ state }) => state === 'running');
+const isRunning = ({ gateway }: Pair) =>
+  gateway.host.snapshot().requests.some(({ state }) => state === 'running');
 
 test.each(['own', 'off'])(
   'a call to an unresponsive engine ends after two health checks without an answer (HEDGE=%s)',
@@ -88,12 +81,12 @@ test.each(['own', 'off'])(
     expect(isRunning(scene)).toBe(true);
     await unanswered(scene);
     scene.clock.advance(AGAIN_MS);
-    await expect.poll(() => scene.up.hosted_a.calls.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => scene.a.calls.length, { timeout: 10_000 }).toBe(1);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
     await call.gone;
     const counts = { consecutiveFails: 1, consecutiveSlow: 1 };
-    expect((await scene.status()).circuits['local']).toMatchObject(counts);
-    await expectAtRest(scene);
+    expect((await scene.gateway.status()).circuits['local']).toMatchObject(counts);
+    await expectAtRest(scene.gateway);
   },
 );
 
@@ -103,19 +96,19 @@ test('an unresponsive engine keeps later calls for one health check, and gets no
   for (const n of [1, 2, 3]) {
     const { pending } = await askLocal(scene);
     const before = scene.clock.ticks();
-    while (scene.up.hosted_a.calls.length < n) await pass(scene, AGAIN_MS);
+    while (scene.a.calls.length < n) await pass(scene, AGAIN_MS);
     keptMs.push(scene.clock.ticks() - before);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
   }
   const [first = 0, ...others] = keptMs;
   expect(first).toBeLessThan(LOOK_AFTER_MS + 2 * LOOK_MS + 5 * AGAIN_MS);
   for (const ms of others) expect(ms).toBeLessThan(LOOK_AFTER_MS + LOOK_MS + 6 * AGAIN_MS);
-  expect((await scene.status()).circuits['local']?.open).toBe(true);
+  expect((await scene.gateway.status()).circuits['local']?.open).toBe(true);
 });
 
 test('an engine that answers health checks keeps its whole timeout, however slow it is', async () => {
   const scene = await startWedged('llamacpp');
-  scene.up.local.answerGet = well;
+  scene.local.answerGet = well;
   const { pending, call } = await askLocal(scene);
   for (let look = 1; look <= 11; look += 1) {
     await untilLook(scene, PAUSE_MS, look);
@@ -153,9 +146,9 @@ test.each([
   ['/v1/messages', { messages: MESSAGES, max_tokens: 9 }],
   ['/v1/responses', { input: 'hi' }],
 ])('llama.cpp is asked for its progress by a request to %s', async (path, body) => {
-  const { url, up } = await startWedged('llamacpp');
+  const { url, local } = await startWedged('llamacpp');
   const pending = startCall(url + path, { model: 'm', ...body });
-  expect((await up.local.call(1)).json).toMatchObject({ return_progress: true });
+  expect((await local.call(1)).json).toMatchObject({ return_progress: true });
   pending.leave();
 });
 
@@ -184,7 +177,7 @@ test.each([
     const scene = await startWedged(ownedBy);
     const calls = [await askLocal(scene), await askLocal(scene), await askLocal(scene)];
     for (let passed = 0; passed < 20_000; passed += 1000) await pass(scene, 1000);
-    expect(scene.up.hosted_a.calls).toHaveLength(givenUp);
+    expect(scene.a.calls).toHaveLength(givenUp);
     for (const { pending } of calls) pending.leave();
   },
 );
