@@ -87,16 +87,6 @@ test.each(['local', 'hosted_a'] as const)('a plain message comes through %s', as
   expect(call?.headers['x-api-key']).toBe(place === 'local' ? undefined : 'sk-hosted');
 });
 
-test('errors have the classes of Anthropic’s client', async () => {
-  const { upstream, client } = await startAt('hosted_a', error(400, 'bad'));
-  await expect(client.messages.create(ASK)).rejects.toThrow(BadRequestError);
-  const unknown = { type: 'not_found_error', message: 'model: x' };
-  upstream.script = json(404, { type: 'error', error: unknown });
-  await expect(client.messages.create({ ...ASK, model: 'x' })).rejects.toThrow(NotFoundError);
-  upstream.script = error(503);
-  await expect(client.messages.create({ ...ASK, model: 'n' })).rejects.toThrow(APIError);
-});
-
 // The `@anthropic-ai/sdk` package, unmodified, at upstreams with the Messages API and without it.
 
 const WEATHER = {

@@ -194,13 +194,6 @@ test('reasoning is continued by llama.cpp, which gets it as it was sent', async 
   expect(limit).toBe(46);
 });
 
-test('reasoning is not continued by other engines, which would begin it again', async () => {
-  const { b, gateway } = await startWith(cut(...THINKING), sse(...REST), 'vllm');
-  const { text } = await chatStream(gateway.url);
-  expect(endedInError(text).before).toBe(THINKING.join(''));
-  expect(b.calls).toHaveLength(0);
-});
-
 test('a tool call that was begun is not continued, and no upstream is asked', async () => {
   const first = calls('a', '{"place');
   const { b, gateway } = await startWith(cut(...first), sse(...CALLED), 'llamacpp');
