@@ -210,6 +210,8 @@ async function ownerOf({ baseUrl }: Program, dataDirectory: string) {
   };
 }
 
+/** With a model of 8 billion parameters in memory. */
+const STUDYS_CARD = { ...IDLE_CARD, 'memory.used': 6212, 'memory.free': 10_164 };
 const TOWERS_CARD = {
   ...IDLE_CARD,
   uuid: 'GPU-00000000-0000-0000-0000-000000000002',
@@ -233,7 +235,7 @@ async function photographHome(): Promise<void> {
     return program;
   };
   try {
-    const gateway = await start('study', '127.0.40.1', IDLE_CARD);
+    const gateway = await start('study', '127.0.40.1', STUDYS_CARD);
     const page = await openPage(gateway.link);
     await page.setViewportSize({ width: 900, height: 900 });
     await page.getByText('Serving from your GPUs').first().waitFor();
