@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startControlled } from '../support/control.ts';
-import { expectError, type HttpAnswer, postJson, send } from '../support/http.ts';
+import { expectError, postJson, send } from '../support/http.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 import { startModelServer } from '../support/agent.ts';
 
@@ -71,42 +71,41 @@ test('each of the agent’s routes is a 409 that says how to switch it on while 
   }
 });
 
-/** A refusal that names a field. */
-function expectBadField(answer: HttpAnswer, field: string): void {
-  const message = expectError(answer, 400, 'invalid_request', field);
-  expect(message).toMatch(new RegExp(`^'${field}' must be .+\\.$`));
-}
+const NOWHERE = 'http://127.0.0.1:1';
 
-test('a bad mode is a 400 that names the field, and nothing happens', async () => {
-  const gateway = await started();
-  const modes = [undefined, null, 'off', ['on']].map((mode) => ({ mode }));
-  const bad = [...modes, undefined, [], { MODE: 'paused' }];
-  for (const json of bad) expectBadField(await gateway.post('mode', json), 'mode');
-  expect((await gateway.view()).owner.choice).toBe('on');
-});
+test.each<[path: 'mode' | 'join', field: string, others: object, bad: readonly unknown[]]>([
+  ['mode', 'mode', { MODE: 'paused' }, [undefined, null, 'off', ['on']]],
+  [
+    'join',
+    'url',
+    { token: NO_TOKEN },
+    [undefined, 7, '', '127.0.0.1:1', 'file:///etc/passwd', `${NOWHERE}/v1`, [NOWHERE]],
+  ],
+  [
+    'join',
+    'token',
+    { url: NOWHERE },
+    [undefined, 7, '', 'abc', `${NO_TOKEN}0`, 'B'.repeat(64), [NO_TOKEN]],
+  ],
+  ['join', 'line', {}, ['', `inglenook join ${NOWHERE} abc`, `inglenook join ${NO_TOKEN}`]],
+])(
+  'the route %s answers a bad %s with a 400 that names the field, and nothing happens',
+  async (path, field, others, bad) => {
+    const gateway = await started();
+    for (const value of bad) {
+      const answer = await gateway.post(path, { ...others, [field]: value });
+      const message = expectError(answer, 400, 'invalid_request', field);
+      expect(message).toMatch(new RegExp(`^'${field}' must be .+\\.$`));
+      expect(answer.text).not.toContain(NO_TOKEN);
+    }
+    const { owner, registry } = await gateway.view();
+    expect([owner.choice, registry.kind]).toEqual(['on', 'own']);
+  },
+);
 
-test('a bad join is a 400 that names the field, and nothing happens', async () => {
+test.each([undefined, []])('the body %j is refused as a mode', async (body) => {
   const gateway = await started();
-  const url = 'http://127.0.0.1:1';
-  for (const bad of [
-    undefined,
-    7,
-    '',
-    '127.0.0.1:47900',
-    'file:///etc/passwd',
-    `${url}/v1`,
-    [url],
-  ]) {
-    const answer = await gateway.post('join', { url: bad, token: NO_TOKEN });
-    expectBadField(answer, 'url');
-    expect(answer.text).not.toContain(NO_TOKEN);
-  }
-  for (const token of [undefined, 7, '', 'abc', `${NO_TOKEN}0`, 'B'.repeat(64), [NO_TOKEN]]) {
-    const answer = await gateway.post('join', { url, token });
-    expectBadField(answer, 'token');
-    expect(answer.text).not.toContain(NO_TOKEN);
-  }
-  expect((await gateway.view()).registry.kind).toBe('own');
+  expectError(await gateway.post('mode', body), 400, 'invalid_request', 'mode');
 });
 
 test('a change of mode is answered with the resulting view', async () => {
@@ -153,13 +152,6 @@ test('a join takes a pasted line as it is', async () => {
     expect([joined.status, joined.text]).toEqual([200, expect.stringContaining(url)]);
     await gateway.post('leave', {});
   }
-});
-
-test('a join with half a line is a 400 that names the line', async () => {
-  const gateway = await started();
-  const halves = ['', 'inglenook join http://127.0.0.1:1 abc', `inglenook join ${NO_TOKEN}`];
-  for (const line of halves) expectBadField(await gateway.post('join', { line }), 'line');
-  expect((await gateway.view()).registry.kind).toBe('own');
 });
 
 test('a join that fails reports what happened and what to do, without the token', async () => {

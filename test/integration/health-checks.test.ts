@@ -246,27 +246,18 @@ test('requests for a hundred seconds spend on a dead local its threshold and one
   expect(local.calls.length).toBeLessThanOrEqual(5 + 6);
 });
 
-/** A gateway whose first upstream has failed once, which opened its circuit. */
-async function startFailed() {
-  const opened = await startStill({ a: DEAD, b: answers('from b') }, { FAIL_THRESHOLD: '1' });
-  await chat(opened.url);
-  const circuit = { open: true, cooldownRemainingMs: MINUTE_MS };
-  expect(circuitOf(opened.gateway, 'hosted_a')).toMatchObject(circuit);
-  return opened;
-}
-
 test('one request after the cool-down is the probe, and all others skip the upstream at once', async () => {
-  const { clock, a, gateway } = await startFailed();
+  const { clock, up, gateway } = await startOpened('hosted_a');
   clock.advance(MINUTE_MS - 1);
   expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
   clock.advance(1);
-  a.script = hang;
+  up.script = hang;
   const probe = chat(gateway.url);
-  const call = await a.call(2);
+  const call = await up.call(2);
   const others = await Promise.all(Array.from({ length: 20 }, () => chat(gateway.url)));
-  for (const other of others) expectServed(other, 'hosted_b', 'hosted_a=circuit_open');
-  expect(a.calls).toHaveLength(2);
-  a.script = answers('from a');
+  for (const other of others) expectServed(other, 'hosted_c', 'hosted_a=circuit_open');
+  expect(up.calls).toHaveLength(2);
+  up.script = answers('from a');
   await answers('from the probe')(call);
   expect((await probe).text).toContain('probe');
   const after = await Promise.all(Array.from({ length: 5 }, () => chat(gateway.url)));
@@ -274,14 +265,14 @@ test('one request after the cool-down is the probe, and all others skip the upst
 });
 
 test('a probe that streams closes the circuit at its end, not at its beginning', async () => {
-  const { clock, a, gateway } = await startFailed();
+  const { clock, up, gateway } = await startOpened('hosted_a');
   clock.advance(MINUTE_MS);
-  a.script = stall(ROLE, chunk({ content: 'a' }));
+  up.script = stall(ROLE, chunk({ content: 'a' }));
   const probe = startChat(gateway.url, { ...HELLO, stream: true });
   await probe.received('"a"');
   expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true, cooldownRemainingMs: 0 });
   expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
-  const { res } = await a.call(2);
+  const { res } = await up.call(2);
   res.end(STOP + DONE);
   await probe.answer;
   expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
