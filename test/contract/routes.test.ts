@@ -173,6 +173,7 @@ const LOCAL = { LOCAL_ENGINE_URL: 'http://127.0.0.1:9' };
 test.each<[settings: Record<string, string>, readiness: number]>([
   [{}, 503],
   [HOSTED, 200],
+  [{ ...HOSTED, API_KEYS: 'gateway-key-0123456789' }, 200],
   [{ ...HOSTED, FORCE_ZERO: 'true' }, 503],
   [{ ...LOCAL, FORCE_ZERO: 'true' }, 200],
 ])(
