@@ -12,7 +12,7 @@ function measured(
   curve: Curve,
   { stepMs, endMs }: { readonly stepMs: number; readonly endMs: number },
   events: readonly (readonly [atMs: number, happens: () => void])[],
-  meter = createEnergyMeter(),
+  meter: ReturnType<typeof createEnergyMeter>,
 ) {
   const readings = Array.from({ length: Math.floor(endMs / stepMs) + 1 }, (_, n) => n * stepMs);
   const steps = [
@@ -20,7 +20,6 @@ function measured(
     ...events,
   ];
   for (const [, happens] of steps.toSorted(([a], [b]) => a - b)) happens();
-  return meter;
 }
 
 /** The integral of a curve above `idle`, by a thousand times finer steps, in joules. */
@@ -65,31 +64,15 @@ test.each([1000, 2000])(
 
 test('the energy is divided among the requests that run at the same time', () => {
   const meter = createEnergyMeter();
-  const flat: Curve = () => 200;
-  const nothing = (_ticks: number, _tokens: number): void => {};
-  let [endA, endB] = [nothing, nothing];
-  measured(
-    flat,
-    { stepMs: 1000, endMs: 60_000 },
-    [
-      [10_500, () => (endA = meter.began('a', 10_500))],
-      [20_500, () => (endB = meter.began('b', 20_500))],
-      [30_500, () => endA(30_500, 100)],
-      [40_500, () => endB(40_500, 100)],
-    ],
-    meter,
-  );
-  // 10 s alone and half of 10 s, at 200 W above an idle power of 200 W that was never below.
-  expect(meter.view().idleWatts).toBe(200);
-  const gross = createEnergyMeter();
   // Nothing was ever idle: power is unknown when the first begins, which is left out and still takes its share.
-  const first = gross.began('first', -2000);
-  gross.sample(-1000, 200);
+  const first = meter.began('first', -2000);
+  meter.sample(-1000, 200);
   first(-1000, 1);
-  [endA, endB] = [gross.began('a', 0), gross.began('b', 0)];
-  measured(flat, { stepMs: 1000, endMs: 10_000 }, [], gross);
-  expect(gross.view()).toMatchObject({ idleWatts: null, isNet: false });
-  expect(gross.view().models.map(({ model, joules }) => [model, Math.round(joules)])).toEqual([
+  meter.began('a', 0);
+  meter.began('b', 0);
+  measured(() => 200, { stepMs: 1000, endMs: 10_000 }, [], meter);
+  expect(meter.view()).toMatchObject({ idleWatts: null, isNet: false });
+  expect(meter.view().models.map(({ model, joules }) => [model, Math.round(joules)])).toEqual([
     ['a', 1000],
     ['b', 1000],
   ]);

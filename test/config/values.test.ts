@@ -340,14 +340,6 @@ test.each(KINDS.flatMap(({ names, ...kind }) => names.map((name) => [name, kind]
   },
 );
 
-test('several bad values are all named at once', () => {
-  expect(problems({ PORT: 'x', HEDGE: 'x', LOG_LEVEL: 'info', COOLDOWN_MS: '0' })).toEqual([
-    expect.stringContaining('INGLENOOK_COOLDOWN_MS'),
-    expect.stringContaining('INGLENOOK_HEDGE'),
-    expect.stringContaining('INGLENOOK_PORT'),
-  ]);
-});
-
 test.each<[title: string, name: string, text: string, shown: string]>([
   ['a short key', 'HOSTED_A_API_KEY', 'short key', '…'],
   ['a key of 19 characters', 'HOSTED_A_API_KEY', `${'k'.repeat(9)} ${'k'.repeat(9)}`, '…'],

@@ -19,7 +19,7 @@ import {
 import { fixture } from '../fixture.ts';
 
 /** The columns of the recordings. */
-const BASIC = [
+const COLUMNS = [
   'index',
   'uuid',
   'memory.total',
@@ -28,18 +28,14 @@ const BASIC = [
   'utilization.gpu',
   'utilization.memory',
   'temperature.gpu',
+  'mig.mode.current',
+  'compute_cap',
 ];
-const FULL = [...BASIC, 'mig.mode.current', 'compute_cap'];
 
-const parse = (line: string, columns = FULL) => parseNvidiaRow(line, columns, ['name']);
-const rows = (name: string, columns = FULL) =>
-  fixture(name)
-    .trim()
-    .split('\n')
-    .map((line) => parse(line, columns));
+const parse = (line: string) => parseNvidiaRow(line, COLUMNS, ['name']);
 
 test('a lost NVIDIA card has a fault and no readings, and the other card keeps its own', () => {
-  const [well, lost] = rows('nvidia-lost.csv');
+  const [well, lost] = fixture('nvidia-lost.csv').trim().split('\n').map(parse);
   expect(well?.fault).toBeNull();
   expect(lost).toMatchObject({
     fault: 'GPU is lost',
@@ -223,15 +219,6 @@ test('an nvidia-smi that keeps failing is started less and less often, and trust
   clock.advance(240_000);
   await round();
   expect(collector.read()).toMatchObject({ state: 'reading', problems: [] });
-});
-
-test('the agent asks an older nvidia-smi for less without a pause', async () => {
-  const { collector, round, asked } = started(
-    `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${smi({ ...CARD, name: 'Tesla P100-PCIE-16GB' })}`,
-  );
-  await round();
-  expect(asked(2)).not.toContain('mig.mode');
-  expect(collector.read().devices[0]?.name).toBe('Tesla P100-PCIE-16GB');
 });
 
 /** Fails whenever that card is asked about, as where it fell off the bus; otherwise answers for the first one. */

@@ -120,16 +120,6 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test(`a call over ${protocol} ends if its upstream sends interim heads without end`, async () => {
-    const server = await startByteServer(protocol, (socket) => {
-      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(101) + HI);
-    });
-    expect(await send(server.origin).end).toEqual({
-      kind: 'malformed',
-      detail: 'too many interim heads came before the response',
-    });
-  });
-
   test(`an answer over ${protocol} that ends too early is cut`, async () => {
     const server = await startByteServer(protocol, (socket) =>
       socket.end(`${OK}content-length: 5\r\n\r\nhi`),
@@ -137,11 +127,6 @@ describe.each(['http', 'https'] as const)('over %s', (protocol) => {
     const heard = send(server.origin);
     expect(await heard.end).toMatchObject({ kind: 'cut' });
     expect(heard.text).toBe('hi');
-  });
-
-  test(`an answer over ${protocol} that is not HTTP is malformed`, async () => {
-    const server = await startByteServer(protocol, (socket) => socket.write('SSH-2.0-x\r\n\r\n'));
-    expect(await send(server.origin).end).toMatchObject({ kind: 'malformed' });
   });
 
   test(`an abort closes the ${protocol} connection, and no further event comes`, async () => {
@@ -296,18 +281,12 @@ test('a client keeps nothing of origins that it has no connection to', async () 
   expect(liveBytes() - atFirst).toBeLessThan(1024 * 1024);
 });
 
-test('a certificate that has expired makes the upstream unreachable', async () => {
-  const server = await startByteServer('https', (socket) => socket.write(HI), 'expired.cert.pem');
-  const failure = await send(server.origin).end;
-  expect(failure).toMatchObject({ kind: 'unreachable' });
-  expect(failure?.detail).toContain('its certificate has expired');
-});
-
-test('an upstream gets no byte of a request before its certificate is accepted', async () => {
+test('an upstream whose certificate has expired is unreachable, and gets no byte of a request', async () => {
   let heads = 0;
   const server = await startByteServer('https', () => void (heads += 1), 'expired.cert.pem');
   const { exchange, end } = send(server.origin, { method: 'POST', body: Buffer.from('secret') });
-  await end;
+  const detail = expect.stringContaining('its certificate has expired') as unknown;
+  expect(await end).toEqual({ kind: 'unreachable', detail });
   const open = server.connections.filter(({ destroyed }) => !destroyed);
   await Promise.all(open.map((socket) => once(socket, 'close')));
   expect([heads, exchange.hasLeft()]).toEqual([0, false]);
