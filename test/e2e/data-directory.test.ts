@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openDataDirectory } from '../../main/config/data-directory.ts';
+import { asVariables } from '../support/config.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { PROGRAM, runCli } from '../support/process.ts';
+import { PROGRAM, runCli, spawnProgram } from '../support/process.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const hasModes = process.platform !== 'win32';
 
 test.each(['settings.json', 'gateway-secret'])(
@@ -34,19 +33,11 @@ test.runIf(process.platform === 'linux')(
   'a full disk at the first start is reported in one line',
   async () => {
     // No process may mount a full disk here; with this limit every write of a file fails, as there.
-    const line = `trap '' XFSZ; ulimit -f 0; exec "$0" ${PROGRAM}`;
+    const limited = `trap '' XFSZ; ulimit -f 0; exec "$0" ${PROGRAM}`;
     const directory = temporaryDirectory();
-    const env = {
-      PATH: process.env['PATH'],
-      INGLENOOK_DATA_DIR: directory,
-      INGLENOOK_PORT: '0',
-      INGLENOOK_AGENT: 'false',
-    };
-    const stderr = await new Promise<string>((resolve) => {
-      execFile('sh', ['-c', line, process.execPath], { cwd: ROOT, env }, (_error, _out, text) =>
-        resolve(text),
-      );
-    });
+    const settings = asVariables({ DATA_DIR: directory, PORT: '0', AGENT: 'false' });
+    const env = { PATH: process.env['PATH'], ...settings };
+    const { stderr } = await spawnProgram(['sh', '-c', limited, process.execPath], env).ended;
     expect(stderr).toBe(
       `The disk of the data directory ${directory} has no room for more data (EFBIG); free some space on it and start again.\n`,
     );

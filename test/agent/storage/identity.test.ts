@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,6 +5,7 @@ import { createEnrollmentFile, openIdentity } from '../../../main/agent/storage.
 import { digestOf } from '../../../main/platform/secrets.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
+import { spawnProgram } from '../../support/process.ts';
 
 const clock = createManualClock();
 const open = (directory: string) => openIdentity(directory, clock);
@@ -80,19 +80,12 @@ test('an enrolment is kept as a secret, and a damaged one is set aside', async (
 });
 
 /** Runs a counter, kills it without warning after some numbers, and gives what it printed. */
-function killedAfter(directory: string, lines: number): Promise<number[]> {
-  const counter = join(import.meta.dirname, 'agent-counter.ts');
-  const child = spawn(process.execPath, [counter, directory], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let printed = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-    if (printed.split('\n').length > lines) child.kill('SIGKILL');
-  });
-  return new Promise((resolve) => {
-    child.on('close', () => resolve(printed.trim().split('\n').map(Number)));
-  });
+async function killedAfter(directory: string, lines: number): Promise<number[]> {
+  const file = join(import.meta.dirname, 'agent-counter.ts');
+  const counter = spawnProgram([process.execPath, file, directory], {});
+  await counter.printed(new RegExp(`(\\d+\\n){${lines}}`));
+  counter.kill('SIGKILL');
+  return (await counter.ended).stdout.trim().split('\n').map(Number);
 }
 
 test('a sequence number is never used twice, wherever the agent is killed', async () => {

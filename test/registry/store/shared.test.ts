@@ -115,17 +115,13 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
   test('changes that come late to one gateway do not hide the verification that follows at the other', async () => {
     const [a, b] = await twoGateways();
     const agent = await joined(a, b);
-    const messages = ['one', 'two', 'three'].map((model) =>
-      agent.heartbeat(recordOf({ models: [model], current_model: model })),
-    );
-    const [first, second, last] = messages as [
-      (typeof messages)[0],
-      (typeof messages)[0],
-      (typeof messages)[0],
-    ];
+    const changeTo = (model: string) =>
+      agent.heartbeat(recordOf({ models: [model], current_model: model }));
+    const earlier = [changeTo('one'), changeTo('two')];
+    const last = changeTo('three');
     expect(await b.registry.handleHeartbeat(last)).toMatchObject({ kind: 'answered' });
     // Before it has read that: each counts as a change there, and neither is written.
-    for (const late of [first, second])
+    for (const late of earlier)
       expect(await a.registry.handleHeartbeat(late)).toMatchObject({ kind: 'refused' });
     expect(await verify(b, agent.id)).toBe('recorded');
     for (const { registry } of [a, b])
