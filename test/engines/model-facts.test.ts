@@ -15,11 +15,8 @@ import { createHttpClient } from '../../main/platform/http/client.ts';
 import { listed, ok, type Route, startEngine } from '../agent/fake-engine.ts';
 
 /** What an engine with these answers says of its models, by id. */
-async function factsOf(
-  routes: Readonly<Record<string, Route>>,
-  headers: Readonly<Record<string, string>> = {},
-) {
-  const engine = await startEngine(routes, headers);
+async function factsOf(routes: Readonly<Record<string, Route>>) {
+  const engine = await startEngine(routes);
   const http = createHttpClient();
   onTestFinished(() => http.close());
   const memory: EngineMemory = new Map();
@@ -33,62 +30,6 @@ async function factsOf(
 }
 
 const OLLAMA = { '/': 'Ollama is running', '/api/version': ok({ version: '0.30.2' }) };
-
-/** As Ollama 0.30 lists models (ollama/ollama#16665 shows an entry) and runs them (docs.ollama.com/api/ps). */
-const NEW_OLLAMA = {
-  ...OLLAMA,
-  '/v1/models': listed('library', 'nomic-embed-text:latest', 'gemma4:12b', 'qwen3:4b'),
-  '/api/tags': ok({
-    models: [
-      { name: 'nomic-embed-text:latest', size: 274_302_450, capabilities: ['embedding'] },
-      {
-        name: 'gemma4:12b',
-        size: 8_149_190_253,
-        capabilities: ['completion', 'vision', 'tools', 'thinking'],
-        details: { context_length: 131_072 },
-      },
-      { name: 'qwen3:4b', size: 2_620_788_260, capabilities: ['completion', 'tools'] },
-    ],
-  }),
-  '/api/ps': ok({
-    models: [
-      { name: 'qwen3:4b', size: 6_654_289_920, size_vram: 6_654_289_920, context_length: 4096 },
-    ],
-  }),
-};
-
-test('Ollama reports what each model can do, its size, and the window of those that are loaded', async () => {
-  const { engine, read } = await factsOf(NEW_OLLAMA);
-  expect(await read()).toEqual({
-    'nomic-embed-text:latest': {
-      use: 'embedding',
-      loaded: false,
-      vision: false,
-      tools: false,
-      context_length: null,
-      size_bytes: 274_302_450,
-    },
-    'gemma4:12b': {
-      use: 'chat',
-      loaded: false,
-      vision: true,
-      tools: true,
-      // Not the 131,072 that it was trained with: it is cut at what the server is set to.
-      context_length: null,
-      size_bytes: 8_149_190_253,
-    },
-    'qwen3:4b': {
-      use: 'chat',
-      loaded: true,
-      vision: false,
-      tools: true,
-      context_length: 4096,
-      size_bytes: 2_620_788_260,
-      vram_bytes: 6_654_289_920,
-    },
-  });
-  expect(engine.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
-});
 
 test('an older Ollama is asked once about each version of a model, by a call that loads none', async () => {
   const models = [{ name: 'mini:latest', digest: 'sha256:1' }];
@@ -112,39 +53,7 @@ test('an older Ollama is asked once about each version of a model, by a call tha
 
 const LM_STUDIO = { '/lmstudio-greeting': ok({ lmstudio: true }) };
 
-test('LM Studio reports what its models are and the window of each loaded instance', async () => {
-  const { read } = await factsOf({
-    ...LM_STUDIO,
-    '/v1/models': listed('organization_owner', 'text-embedding-nomic', 'openai/gpt-oss-20b'),
-    // Fields as in lmstudio.ai/docs/developer/rest/list.
-    '/api/v1/models': ok({
-      models: [
-        { type: 'embedding', key: 'text-embedding-nomic', loaded_instances: [] },
-        {
-          type: 'llm',
-          key: 'openai/gpt-oss-20b',
-          size_bytes: 12_110_000_000,
-          max_context_length: 131_072,
-          capabilities: { vision: false, trained_for_tool_use: true },
-          loaded_instances: [{ id: 'openai/gpt-oss-20b', config: { context_length: 8192 } }],
-        },
-      ],
-    }),
-  });
-  expect(await read()).toMatchObject({
-    'text-embedding-nomic': { use: 'embedding', loaded: false, context_length: null },
-    'openai/gpt-oss-20b': {
-      use: 'chat',
-      loaded: true,
-      vision: false,
-      tools: true,
-      context_length: 8192,
-      size_bytes: 12_110_000_000,
-    },
-  });
-});
-
-test('an LM Studio before 0.4 reports the same in its older API', async () => {
+test('an LM Studio before 0.4 reports its models and their windows in its older API', async () => {
   const { read } = await factsOf({
     ...LM_STUDIO,
     '/v1/models': listed('organization_owner', 'qwen2-vl-7b-instruct', 'llama'),
@@ -166,35 +75,6 @@ test('an LM Studio before 0.4 reports the same in its older API', async () => {
   expect(await read()).toMatchObject({
     'qwen2-vl-7b-instruct': { vision: true, tools: true, loaded: true, context_length: 4096 },
     llama: { use: 'chat', vision: false, tools: null, loaded: false, context_length: null },
-  });
-});
-
-test('a llama.cpp serves the window of one slot, not what the model was trained with', async () => {
-  const { read } = await factsOf(
-    {
-      '/health': ok({ status: 'ok' }),
-      '/v1/models': ok({
-        data: [{ id: 'gemma', owned_by: 'llamacpp', meta: { n_ctx_train: 131_072, size: 7e9 } }],
-      }),
-      // As llama-server b11669 answers.
-      '/props': ok({
-        default_generation_settings: { n_ctx: 4096 },
-        total_slots: 4,
-        modalities: { vision: true, audio: false },
-        chat_template_caps: { supports_tools: true },
-      }),
-    },
-    { server: 'llama.cpp' },
-  );
-  expect(await read()).toEqual({
-    gemma: {
-      use: null,
-      loaded: true,
-      vision: true,
-      tools: true,
-      context_length: 4096,
-      size_bytes: 7e9,
-    },
   });
 });
 
@@ -220,14 +100,6 @@ test('a llama.cpp router shows in a model’s arguments what it is for and how l
     b: { use: 'embedding', context_length: null },
     c: { use: 'rerank', context_length: null },
   });
-});
-
-test('a vLLM serves what its list calls the longest model length', async () => {
-  const { read } = await factsOf({
-    '/health': '',
-    '/v1/models': ok({ data: [{ id: 'q', owned_by: 'vllm', max_model_len: 32_768 }] }),
-  });
-  expect(await read()).toMatchObject({ q: { loaded: true, context_length: 32_768 } });
 });
 
 test.each([

@@ -24,7 +24,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       '/version': ok({ version: '0.11.0' }),
       '/v1/models': ok({
         object: 'list',
-        data: [{ id: 'qwen', object: 'model', owned_by: 'vllm', root: 'Qwen/Qwen3-32B' }],
+        data: [{ id: 'qwen', owned_by: 'vllm', root: 'Qwen/Qwen3-32B', max_model_len: 32_768 }],
       }),
       '/metrics': fixture('vllm-metrics.txt'),
     },
@@ -33,6 +33,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       models: ['qwen'],
       loaded: ['qwen'],
       location: 'Qwen/Qwen3-32B',
+      facts: [{ loaded: true, context_length: 32_768 }],
       metrics: { running: 4, generatedTokens: 120_000 },
       decode: { kind: 'count', count: { tokens: 100_000, seconds: 2500 } },
     },
@@ -41,13 +42,23 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     headers: { server: 'llama.cpp' },
     routes: {
       ...HEALTHY,
-      '/v1/models': listed('llamacpp', 'gemma'),
-      '/props': ok({ model_path: '/data/gemma-Q4_K_M.gguf', total_slots: 1 }),
+      '/v1/models': ok({
+        data: [{ id: 'gemma', owned_by: 'llamacpp', meta: { n_ctx_train: 131_072, size: 7e9 } }],
+      }),
+      // As llama-server b11669 answers: the window is that of one slot.
+      '/props': ok({
+        model_path: '/data/gemma-Q4_K_M.gguf',
+        default_generation_settings: { n_ctx: 4096 },
+        total_slots: 4,
+        modalities: { vision: true, audio: false },
+        chat_template_caps: { supports_tools: true },
+      }),
       '/metrics': fixture('llama-cpp-metrics.txt'),
     },
     expected: {
       loaded: ['gemma'],
       location: '/data/gemma-Q4_K_M.gguf',
+      facts: [{ use: null, vision: true, tools: true, context_length: 4096, size_bytes: 7e9 }],
       metrics: { running: 0, generatedTokens: 4000 },
       decode: { kind: 'count', count: { tokens: 4000, seconds: 100 } },
     },
@@ -55,12 +66,63 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   ollama: {
     routes: {
       '/': 'Ollama is running',
-      '/api/version': ok({ version: '0.12.0' }),
-      '/v1/models': listed('library', 'llama3:8b', 'qwen3:4b'),
-      '/api/tags': ok({ models: [{ name: 'llama3:8b' }, { name: 'qwen3:4b' }] }),
-      '/api/ps': ok({ models: [{ name: 'qwen3:4b', size_vram: 3_000_000_000 }] }),
+      '/api/version': ok({ version: '0.30.2' }),
+      // As Ollama 0.30 lists models (ollama/ollama#16665 shows an entry) and runs them (docs.ollama.com/api/ps).
+      '/v1/models': listed('library', 'nomic-embed-text:latest', 'gemma4:12b', 'qwen3:4b'),
+      '/api/tags': ok({
+        models: [
+          { name: 'nomic-embed-text:latest', size: 274_302_450, capabilities: ['embedding'] },
+          {
+            name: 'gemma4:12b',
+            size: 8_149_190_253,
+            capabilities: ['completion', 'vision', 'tools', 'thinking'],
+            details: { context_length: 131_072 },
+          },
+          { name: 'qwen3:4b', size: 2_620_788_260, capabilities: ['completion', 'tools'] },
+        ],
+      }),
+      '/api/ps': ok({
+        models: [
+          { name: 'qwen3:4b', size: 6_654_289_920, size_vram: 6_654_289_920, context_length: 4096 },
+        ],
+      }),
     },
-    expected: { models: ['llama3:8b', 'qwen3:4b'], loaded: ['qwen3:4b'], metrics: null },
+    expected: {
+      models: ['nomic-embed-text:latest', 'gemma4:12b', 'qwen3:4b'],
+      loaded: ['qwen3:4b'],
+      metrics: null,
+      facts: [
+        {
+          id: 'nomic-embed-text:latest',
+          use: 'embedding',
+          loaded: false,
+          vision: false,
+          tools: false,
+          context_length: null,
+          size_bytes: 274_302_450,
+        },
+        {
+          id: 'gemma4:12b',
+          use: 'chat',
+          loaded: false,
+          vision: true,
+          tools: true,
+          // Not the 131,072 that it was trained with: it is cut at what the server is set to.
+          context_length: null,
+          size_bytes: 8_149_190_253,
+        },
+        {
+          id: 'qwen3:4b',
+          use: 'chat',
+          loaded: true,
+          vision: false,
+          tools: true,
+          context_length: 4096,
+          size_bytes: 2_620_788_260,
+          vram_bytes: 6_654_289_920,
+        },
+      ],
+    },
   },
   lmstudio: {
     headers: { 'x-powered-by': 'Express' },
@@ -71,7 +133,15 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       '/api/v1/models': ok({
         models: [
           { key: 'nomic-embed', type: 'embedding', loaded_instances: [{ id: 'nomic-embed' }] },
-          { key: 'qwen/qwen3-4b', type: 'llm', loaded_instances: [{ id: 'qwen/qwen3-4b' }] },
+          // Fields as in lmstudio.ai/docs/developer/rest/list.
+          {
+            key: 'qwen/qwen3-4b',
+            type: 'llm',
+            size_bytes: 2_620_000_000,
+            max_context_length: 131_072,
+            capabilities: { vision: false, trained_for_tool_use: true },
+            loaded_instances: [{ id: 'qwen/qwen3-4b', config: { context_length: 8192 } }],
+          },
           { key: 'big', type: 'llm', loaded_instances: [] },
         ],
       }),
@@ -79,6 +149,18 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     expected: {
       models: ['nomic-embed', 'qwen/qwen3-4b', 'big'],
       loaded: ['qwen/qwen3-4b', 'nomic-embed'],
+      facts: [
+        { use: 'embedding', context_length: null },
+        {
+          use: 'chat',
+          loaded: true,
+          vision: false,
+          tools: true,
+          context_length: 8192,
+          size_bytes: 2_620_000_000,
+        },
+        { loaded: false, context_length: null },
+      ],
     },
   },
   sglang: {
@@ -160,7 +242,7 @@ async function look(engine: FakeEngine, isPinned = false) {
 }
 
 test.each(Object.entries(SAMPLES))(
-  '%s is recognised on any port by its answers to GET requests alone',
+  '%s is recognised on any port, with what its models can do, by its answers to GET requests alone',
   async (kind, { routes, headers, expected }) => {
     const engine = await startEngine(routes, headers);
     const seen = await look(engine);
