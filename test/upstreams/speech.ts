@@ -1,5 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Said } from '../support/chat-answers.ts';
+import { typed } from '../support/protocols.ts';
 import type { Script } from '../support/upstream.ts';
 import type { Json, Manner, Oddity } from './system.ts';
 
@@ -7,10 +8,6 @@ const HEAD = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'm' };
 const CHUNK = { ...HEAD, object: 'chat.completion.chunk' };
 
 export const DONE = 'data: [DONE]\n\n';
-
-/** An event of Messages or Responses. */
-export const typed = (type: string, more: Json = {}): string =>
-  `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
 
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
 export const MESSAGE_START = typed('message_start', {

@@ -1,4 +1,5 @@
 import { openAi } from '../refused.ts';
+import { typed } from '../../support/protocols.ts';
 import {
   answer,
   DONE,
@@ -8,7 +9,6 @@ import {
   piece,
   usagePart,
   responseEvents,
-  typed,
 } from '../speech.ts';
 import type { System } from '../system.ts';
 

@@ -1,4 +1,5 @@
-import { CALL_BLOCK, DONE, MESSAGE_START, messageEnd, part, piece, typed } from '../speech.ts';
+import { typed } from '../../support/protocols.ts';
+import { CALL_BLOCK, DONE, MESSAGE_START, messageEnd, part, piece } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** What stands between hosts and their callers. */
