@@ -16,7 +16,7 @@ import { logDirectory } from '../../main/cli/logs.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { parseJson } from '../../main/platform/json.ts';
 import { createLog, fileSink, logFile } from '../../main/platform/log.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
+import { controlOf } from '../support/control.ts';
 import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { bearer, postJson } from '../support/http.ts';
 import { sayHere, startOwned, startStandIn } from '../support/owned-gateway.ts';
@@ -355,10 +355,9 @@ test('output without a terminal has no colour and no progress, and NO_COLOR hold
 
 test('leave ends what join began, whether the machine runs or not', async () => {
   const gateway = await startRunning();
-  const control = bearer(readControlToken(gateway.DATA_DIR) ?? '');
+  const { joinToken } = controlOf({ url: gateway.url, dataDirectory: gateway.DATA_DIR });
   const joinGateway = async (run: typeof gateway.run) => {
-    const made = await postJson(`${gateway.url}/api/v1/providers/enrollments`, {}, control);
-    const { token } = JSON.parse(made.text) as { token: string };
+    const token = await joinToken();
     expect(await run('join', gateway.url, token, '--yes')).toMatchObject({ code: 0 });
   };
   const left = `Left ${gateway.url}. To remove this machine from its list, use "Remove" in its dashboard.\n`;

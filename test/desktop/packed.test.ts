@@ -18,6 +18,8 @@ import { Arch, build, Platform } from 'electron-builder';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startByteServer } from '../support/byte-server.ts';
+import { controlOf, redeem } from '../support/control.ts';
+import { bearer, postJson } from '../support/http.ts';
 import { FUSES, linuxElectron, MAC_FRAMEWORK, macElectron, put } from './electron-distributions.ts';
 
 // What electron-builder makes of the app for Linux and macOS. Electron itself is a stand-in with its fuses alone; packages
@@ -298,21 +300,6 @@ function startPacked(
   return { child, told: messageOf(child), ended, complained };
 }
 
-/** Exchanges the code of a link for a session, and calls with that. */
-async function signIn(link: string) {
-  const { origin, hash } = new URL(link);
-  const send = (method: string, path: string, json?: object, more: Record<string, string> = {}) =>
-    fetch(origin + path, {
-      method,
-      headers: { 'content-type': 'application/json', ...more },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-    });
-  const session = await send('POST', '/api/v1/sessions', { code: hash.replace('#code=', '') });
-  const { token } = (await session.json()) as { token: string };
-  return (method: string, path: string, json?: object) =>
-    send(method, path, json, { authorization: `Bearer ${token}` });
-}
-
 test('the packed program serves, keeps machines in SQLite and keys sealed, hands a second start a link, and starts again after an uncaught error', async () => {
   const directory = temporaryDirectory();
   const body = '{"object":"list","data":[{"id":"m","object":"model"}]}';
@@ -335,12 +322,13 @@ test('the packed program serves, keeps machines in SQLite and keys sealed, hands
   const list = await fetch(`${origin}/api/v1/providers`);
   expect([list.status, await list.json()]).toMatchObject([200, { count: 0 }]);
   const models = '/api/v1/upstreams/hosted_b/models';
-  const call = await signIn(loaded);
-  expect(await (await call('POST', models, {})).json()).toEqual({ models: ['m'] });
+  const { token = '' } = await redeem(loaded);
+  const listed = await postJson(origin + models, {}, bearer(token));
+  expect(JSON.parse(listed.text)).toEqual({ models: ['m'] });
 
   expect(existsSync(join(directory, 'desktop/keychain'))).toBe(false);
-  const key = { hosted_a: { apiKey: 'sk-very-secret-0123456789' } };
-  expect((await call('PATCH', '/api/v1/settings', key)).status).toBe(200);
+  const { set } = controlOf({ url: origin, dataDirectory: directory });
+  await set({ hosted_a: { apiKey: 'sk-very-secret-0123456789' } });
   const secrets = () => readFileSync(join(directory, 'secrets.json'), 'utf8');
   await expect.poll(secrets).toContain('sealed');
   expect(secrets()).not.toContain('sk-very');
@@ -349,7 +337,7 @@ test('the packed program serves, keeps machines in SQLite and keys sealed, hands
   const { outside = '' } = await beside.told;
   expect([new URL(outside).origin, await beside.ended]).toEqual([origin, 0]);
   // Its code is of its own, and fresh.
-  expect((await (await signIn(outside))('GET', '/api/v1/settings')).status).toBe(200);
+  expect((await redeem(outside)).status).toBe(200);
 
   const relaunch = messageOf(first.child);
   first.child.send('crash');
@@ -363,8 +351,8 @@ test('the packed program serves, keeps machines in SQLite and keys sealed, hands
   const silent = startPacked(copy, { FAKE_KEYRING: 'silent' });
   const again = startPacked(directory, { FAKE_KEYRING: 'open' }, ['--hidden=no']);
   const { loaded: link = '' } = await again.told;
-  const view = await (await signIn(link))('GET', '/api/v1/settings');
-  expect(await view.json()).toMatchObject({ hosted_a: { apiKey: { source: 'keychain' } } });
+  const { settings } = controlOf({ url: new URL(link).origin, dataDirectory: directory });
+  expect(await settings()).toMatchObject({ hosted_a: { apiKey: { source: 'keychain' } } });
   again.child.kill('SIGTERM');
   expect([await again.ended, await again.complained]).toEqual([0, '']);
   expect(existsSync(join(directory, 'running.json'))).toBe(false);

@@ -1,28 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readControlToken } from '../../main/platform/secrets.ts';
-import { startGateway, temporaryDirectory } from '../support/gateway.ts';
-import { bearer, OUTER_ADDRESS, postJson } from '../support/http.ts';
+import { startControlled } from '../support/control.ts';
+import { temporaryDirectory } from '../support/gateway.ts';
+import { OUTER_ADDRESS } from '../support/http.ts';
 import { sayHere, startOwned, startStandIn } from '../support/owned-gateway.ts';
 import { runCli } from '../support/process.ts';
 
 const NO_TOKEN = 'b'.repeat(64);
 const KEY = 'a-key-of-my-own-0123456789';
-
-/** A gateway that hands out lines to join it. */
-async function startJoinable(settings: Readonly<Record<string, string>> = {}) {
-  const { url, dataDirectory } = await startGateway(settings);
-  const control = bearer(readControlToken(dataDirectory) ?? '');
-  return {
-    url,
-    newToken: async () => {
-      const answer = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
-      expect(answer.status).toBe(201);
-      return (JSON.parse(answer.text) as { token: string }).token;
-    },
-  };
-}
 
 /** Runs `join` in this data directory. */
 const sayJoin = (DATA_DIR: string, args: readonly string[], more: Record<string, string> = {}) =>
@@ -33,9 +19,9 @@ const enrolment = (directory: string) =>
   JSON.parse(readFileSync(join(directory, 'agent.json'), 'utf8')) as Record<string, unknown>;
 
 test('join enrols this machine, says what comes next, keeps the identity when repeated, and takes a token once', async () => {
-  const { url, newToken } = await startJoinable();
+  const { url, joinToken } = await startControlled({});
   const directory = join(temporaryDirectory(), 'data');
-  const token = await newToken();
+  const token = await joinToken();
   // Nobody listens at the first address.
   const first = await sayJoin(directory, [`http://127.0.0.1:1,${url}`, token]);
   expect([first.code, first.stderr]).toEqual([0, '']);
@@ -50,7 +36,7 @@ test('join enrols this machine, says what comes next, keeps the identity when re
   for (const file of readdirSync(directory))
     expect([file, statSync(join(directory, file)).mode & 0o077]).toEqual([file, 0]);
 
-  const again = await sayJoin(directory, [url, await newToken()], { AGENT_PORTS: '4000' });
+  const again = await sayJoin(directory, [url, await joinToken()], { AGENT_PORTS: '4000' });
   const said = [again.code, again.stdout];
   expect(said).toEqual([0, expect.stringContaining('checks only the ports 3001 and 47901')]);
   expect(enrolment(directory)['id']).toBe(id);
@@ -65,8 +51,8 @@ test('join enrols this machine, says what comes next, keeps the identity when re
 });
 
 test('join reports a data directory that cannot be made before the token is used up', async () => {
-  const { url, newToken } = await startJoinable();
-  const token = await newToken();
+  const { url, joinToken } = await startControlled({});
+  const token = await joinToken();
   const file = join(temporaryDirectory(), 'file');
   writeFileSync(file, '');
   // It ends the process.
@@ -95,9 +81,9 @@ test.each([
 test.runIf(OUTER_ADDRESS !== undefined)(
   'plain HTTP beyond this machine needs --yes, and the agent then listens where the gateway finds it',
   async () => {
-    const gateway = await startJoinable({ HOST: OUTER_ADDRESS ?? '', API_KEYS: KEY });
+    const gateway = await startControlled({ HOST: OUTER_ADDRESS ?? '', API_KEYS: KEY });
     const directory = temporaryDirectory();
-    const token = await gateway.newToken();
+    const token = await gateway.joinToken();
     const url = `http://${OUTER_ADDRESS}:${new URL(gateway.url).port}`;
     const refused = await sayJoin(directory, [url, token]);
     expect([refused.code, refused.stdout]).toEqual([1, '']);
@@ -116,11 +102,11 @@ test.runIf(OUTER_ADDRESS !== undefined)(
 test.runIf(OUTER_ADDRESS !== undefined)(
   'an address that was set for the running Inglenook keeps its agent where that gateway cannot find it',
   async () => {
-    const gateway = await startJoinable({ HOST: OUTER_ADDRESS ?? '', API_KEYS: KEY });
+    const gateway = await startControlled({ HOST: OUTER_ADDRESS ?? '', API_KEYS: KEY });
     const own = { AGENT: 'true', AGENT_PORTS: '0', AGENT_HOST: '127.0.0.1' };
     const { dataDirectory } = await startOwned(own);
     const url = `http://${OUTER_ADDRESS}:${new URL(gateway.url).port}`;
-    const joined = await sayJoin(dataDirectory, ['--yes', url, await gateway.newToken()]);
+    const joined = await sayJoin(dataDirectory, ['--yes', url, await gateway.joinToken()]);
     expect([joined.code, joined.stderr]).toEqual([0, '']);
     expect(joined.stdout).toMatch(/could not be set to listen on .*INGLENOOK_AGENT_HOST/);
     expect(joined.stdout).not.toContain('The agent listens on');

@@ -1,26 +1,22 @@
 import { expect, test } from 'vitest';
-import type { AgentView } from '#shared/agent.ts';
 import { stateLine } from '../../main/cli/owner-commands.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { agentView, owner as ownerOf } from '../renderer/agent-builders.ts';
 import { startScripted } from '../agent/memory/scripted-engines.ts';
-import { bearer, send } from '../support/http.ts';
+import { controlOf } from '../support/control.ts';
 import { sayHere, startOwned } from '../support/owned-gateway.ts';
 
 /** A gateway with an agent, and the command line beside it. */
 async function startMachine(settings: Readonly<Record<string, string>> = {}) {
-  const { dataDirectory: DATA_DIR, url } = await startOwned({
+  const { dataDirectory, url } = await startOwned({
     AGENT: 'true',
     AGENT_PORTS: '0',
     ENGINE_URL: 'http://127.0.0.1:1',
     ...settings,
   });
-  const headers = bearer(readControlToken(DATA_DIR) ?? '');
-  const agent = async () =>
-    JSON.parse((await send(`${url}/api/v1/agent`, { headers })).text) as AgentView;
+  const { agent } = controlOf({ url, dataDirectory });
   return {
     run: async (...args: readonly string[]) => {
-      const { code, stdout, stderr } = await sayHere({ DATA_DIR }, ...args);
+      const { code, stdout, stderr } = await sayHere({ DATA_DIR: dataDirectory }, ...args);
       return [code, stdout, stderr];
     },
     owner: async () => (await agent()).owner,

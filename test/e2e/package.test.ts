@@ -19,9 +19,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import type { InstallLines } from '#shared/install.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
 import { startModelServer } from '../support/agent.ts';
 import { HELLO } from '../support/client.ts';
+import { controlOf } from '../support/control.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import { asVariables } from '../support/config.ts';
 import { type RunningCli, spawnProgram } from '../support/process.ts';
@@ -87,7 +87,6 @@ function newUser(name: string, ...tools: readonly string[]) {
     /** Runs the installed program. */
     start: (settings: Readonly<Record<string, string>>, ...args: readonly string[]): RunningCli =>
       spawnProgram([command, ...args], { ...env, ...asVariables({ DATA_DIR: data, ...settings }) }),
-    control: () => bearer(readControlToken(data) ?? ''),
   };
 }
 
@@ -259,9 +258,8 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect([chat.status, chat.headers['x-gateway-upstream']]).toEqual([200, 'hosted_a']);
 
     // The installer is what the window names.
-    const control = first.control();
-    const shown = await send(`${url}/api/v1/install`, { headers: control });
-    const { unix, version } = JSON.parse(shown.text) as InstallLines;
+    const { read, joinToken } = controlOf({ url, dataDirectory: first.data });
+    const { unix, version } = await read<InstallLines>('install');
     const [, outside = ''] = /curl -fsS (\S+)\/install \| sh -s -- <token>/.exec(unix.line) ?? [];
     const script = await send(`${outside}/install`);
     expect([script.status, script.headers['content-type']]).toEqual([
@@ -271,8 +269,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     expect(hash('sha256', script.text)).toBe(unix.sha256);
 
     // Over loopback the agent may have an address that no other test listens at.
-    const enrolled = await postJson(`${url}/api/v1/providers/enrollments`, {}, control);
-    const { token } = JSON.parse(enrolled.text) as { token: string };
+    const token = await joinToken();
     const second = newUser('second', ...pathWithCard().split(delimiter).slice(0, 1));
     const line = `${unix.line.replace(outside, url).replace('<token>', token)} --yes --as-root`;
     const env = { ...second.env, ...asVariables({ DATA_DIR: second.data, AGENT: 'true' }) };
@@ -288,8 +285,7 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
     const machine = second.start({ PORT: '0', AGENT: 'true', ...place });
     const its = new URL(await machine.printed(/Dashboard: (\S+)/)).origin;
     await soon(async () => {
-      const list = await send(`${url}/api/v1/providers`, { headers: control });
-      const { data } = JSON.parse(list.text) as { data: unknown[] };
+      const { data } = await read<{ data: unknown[] }>('providers');
       expect(data).toMatchObject([{ verification: { status: 'verified' }, status: 'idle' }]);
     });
     const served = await postJson(`${url}/v1/chat/completions`, HELLO, bearer(KEY));

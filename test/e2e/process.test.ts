@@ -3,8 +3,9 @@ import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { HELLO, startChat } from '../support/client.ts';
+import { redeem } from '../support/control.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { bearer, HAS_IPV6_LOOPBACK, postJson, send } from '../support/http.ts';
+import { bearer, HAS_IPV6_LOOPBACK, send } from '../support/http.ts';
 import { listening } from '../support/listening.ts';
 import { sayHere } from '../support/owned-gateway.ts';
 import { runCli, startCli } from '../support/process.ts';
@@ -30,13 +31,6 @@ async function startHeadless(settings: Record<string, string> = {}) {
   const cli = startCli({ PORT: '0', ...settings, DATA_DIR: directory });
   const link = await cli.printed(LINK);
   return { cli, directory, link, url: new URL(link).origin, baseUrl: await cli.printed(BASE_URL) };
-}
-
-/** The control token that a link's one-time code brings. */
-async function redeem(link: string) {
-  const { origin, hash } = new URL(link);
-  const answer = await postJson(`${origin}/api/v1/sessions`, { code: hash.slice('#code='.length) });
-  return { status: answer.status, token: (JSON.parse(answer.text) as { token?: string }).token };
 }
 
 const filesOf = (directory: string) =>

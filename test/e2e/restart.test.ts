@@ -1,29 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { statusReportSchema, type StatusReport } from '#shared/status.ts';
+import type { StatusReport } from '#shared/status.ts';
 import { expect, test } from 'vitest';
 import { chat } from '../support/client.ts';
+import { controlOf } from '../support/control.ts';
 import { startIn, temporaryDirectory } from '../support/gateway.ts';
-import { send } from '../support/http.ts';
-import { startCli } from '../support/process.ts';
+import { startHost } from '../support/two-hosts.ts';
 import { error, startUpstream } from '../support/upstream.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
-const statusOf = async (url: string) =>
-  statusReportSchema.parse(JSON.parse((await send(`${url}/api/v1/status`)).text));
-
 /** A gateway on a data directory that outlives it. */
 async function start({ DATA_DIR, ...settings }: Settings & { readonly DATA_DIR: string }) {
   const { url, host } = await startIn(DATA_DIR, { FAIL_THRESHOLD: '1', ...settings });
-  return { url, status: () => statusOf(url), stop: () => host.stop() };
-}
-
-/** The same as a process of its own. */
-async function startProcess(settings: Settings) {
-  const cli = startCli({ PORT: '0', FAIL_THRESHOLD: '1', ...settings });
-  const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
-  return { cli, url, status: () => statusOf(url) };
+  const { status } = controlOf({ url, dataDirectory: DATA_DIR });
+  return { url, status, stop: () => host.stop() };
 }
 
 /** Settings with which the first upstream is soon out by its circuit, and the second by a skip. */
@@ -92,7 +83,7 @@ test('counters, circuits and skips outlast a stop, the next request fails nowher
 
 test('what was learned just before a kill is known after it', async () => {
   const { settings } = await learning();
-  const gateway = await startProcess(settings);
+  const gateway = await startHost({ FAIL_THRESHOLD: '1', ...settings });
   await learn(gateway);
   const kept = () => {
     try {
@@ -105,7 +96,7 @@ test('what was learned just before a kill is known after it', async () => {
   await expect.poll(kept, { interval: 20 }).toContain('"quota"');
   gateway.cli.kill('SIGKILL');
   await gateway.cli.ended;
-  const next = await startProcess(settings);
+  const next = await startHost({ FAIL_THRESHOLD: '1', ...settings });
   expect(learnt(await next.status())).toEqual(learnt(before));
 });
 

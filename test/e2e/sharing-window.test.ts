@@ -1,7 +1,8 @@
 import { encode } from 'uqr';
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { OUTER_ADDRESS, postJson } from '../support/http.ts';
+import { redeem } from '../support/control.ts';
+import { OUTER_ADDRESS } from '../support/http.ts';
 import { turnTo } from '../support/page.ts';
 import { faultsOf } from '../support/sights.ts';
 import { openWindowHost } from '../support/window-host.ts';
@@ -15,12 +16,6 @@ const sharing = (page: Page) =>
   page.locator('.settings-section', { has: page.locator('.sharing') });
 
 const apply = (page: Page) => page.getByRole('button', { name: 'Apply', exact: true }).click();
-
-async function redeemed(link: string): Promise<number> {
-  const { origin, hash } = new URL(link);
-  const code = hash.replace('#code=', '');
-  return (await postJson(`${origin}/api/v1/sessions`, { code })).status;
-}
 
 /** The squares that are drawn, as `x y`, without the light border of four around them. */
 async function darkModules(code: Locator): Promise<readonly string[]> {
@@ -62,7 +57,8 @@ test.skipIf(OUTER_ADDRESS === undefined)(
     expect(await faultsOf(page, sharing(page))).toEqual([]);
     // As the page behind the link does; this browser opens no address but loopback.
     expect(new URL(link).host).toBe(`${address}:${port}`);
-    expect([await redeemed(link), await redeemed(link)]).toEqual([200, 401]);
+    const statuses = [(await redeem(link)).status, (await redeem(link)).status];
+    expect(statuses).toEqual([200, 401]);
 
     await choose(page, '127.0.0.1');
     await apply(page);

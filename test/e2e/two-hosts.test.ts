@@ -7,7 +7,6 @@ import {
   agentAddress,
   crash,
   modelsOf,
-  ownId,
   pathWithCard,
   quit,
   soon,
@@ -28,7 +27,7 @@ const SIX_CHECKS = [
 /** A gateway without a GPU, and a fallback that somebody pays for. */
 async function startGatewayHost() {
   const hosted = await startUpstream(answers('from the hosted one'));
-  const gateway = await startHost({
+  return startHost({
     DATA_DIR: temporaryDirectory(),
     HOSTED_A_BASE_URL: hosted.url,
     HOSTED_A_API_KEY: 'the-hosted-key',
@@ -36,14 +35,6 @@ async function startGatewayHost() {
     FAIL_THRESHOLD: '2',
     COOLDOWN_MS: '1000',
   });
-  return {
-    ...gateway,
-    async newToken() {
-      const answer = await gateway.post('providers/enrollments');
-      expect(answer.status).toBe(201);
-      return (JSON.parse(answer.text) as { token: string }).token;
-    },
-  };
 }
 
 /** A machine with a GPU and an engine, as its owner keeps it: off, until it is started. */
@@ -66,7 +57,7 @@ function machineWith(engine: Upstream) {
 }
 
 async function heartbeats(gateway: HostProcess, id: string): Promise<number> {
-  return (await gateway.provider(id))?.heartbeat_count ?? 0;
+  return (await gateway.provider(id)).heartbeat_count;
 }
 
 /** Waits until the machine is verified by all six checks and can be chosen. */
@@ -80,7 +71,7 @@ function verified(gateway: HostProcess, id: string): Promise<void> {
       status: 'idle',
       gpu: { count: 1 },
     });
-    const passed = provider?.verification.checks.filter((check) => check.passed) ?? [];
+    const passed = provider.verification.checks.filter((check) => check.passed);
     expect(passed.map(({ name }) => name)).toEqual(expect.arrayContaining(SIX_CHECKS));
   });
 }
@@ -115,7 +106,7 @@ test('a machine that joined while it was off is verified at its start, follows i
   const gateway = await startGatewayHost();
   const engine = await startModelServer(answers('from the engine'));
   const machine = machineWith(engine);
-  const id = await machine.join(gateway.url, await gateway.newToken());
+  const id = await machine.join(gateway.url, await gateway.joinToken());
   expect(await reasonForHosted(gateway)).toBe('local=no_provider');
 
   const running = await machine.start();
@@ -141,7 +132,7 @@ test('a machine that joined while it was off is verified at its start, follows i
   expect(await reasonForHosted(gateway)).toBe('local=no_provider');
 
   const again = await machine.start();
-  expect(await ownId(again)).toBe(id);
+  expect((await again.agent()).id).toBe(id);
   await verified(gateway, id);
   await expectServed(gateway, id);
 
@@ -149,9 +140,7 @@ test('a machine that joined while it was off is verified at its start, follows i
   // Nobody has told the gateway: it finds out by asking.
   expect(await reasonForHosted(gateway)).toMatch(`local/${id}=unreachable`);
   expect(await reasonForHosted(gateway)).toMatch(`local/${id}=unreachable`);
-  const { circuits } = JSON.parse((await gateway.get('/api/v1/status')).text) as {
-    circuits: Record<string, { open: boolean }>;
-  };
+  const { circuits } = await gateway.status();
   expect(circuits[id]).toMatchObject({ open: true });
   expect(await reasonForHosted(gateway)).toBe('local=circuit_open');
 
@@ -167,7 +156,7 @@ test('a machine that joined while it was off is verified at its start, follows i
 test('an engine and a GPU of this machine serve local with nothing configured', async () => {
   const engine = await startModelServer(answers('from the engine'));
   const host = await machineWith(engine).start();
-  const id = await ownId(host);
+  const { id } = await host.agent();
   await verified(host, id);
   await expectServed(host, id);
   expect(await modelsOf(host)).toContain('m');

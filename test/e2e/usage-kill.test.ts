@@ -4,8 +4,7 @@ import type { HistoryReport } from '#shared/usage.ts';
 import { chance } from '../support/chance.ts';
 import { chat } from '../support/client.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { send } from '../support/http.ts';
-import { type RunningCli, startCli } from '../support/process.ts';
+import { type HostProcess, startHost } from '../support/two-hosts.ts';
 import { completion, json, startUpstream } from '../support/upstream.ts';
 
 /** How often it is killed: some here, more where `KILLS` asks for it. */
@@ -25,9 +24,10 @@ function startWatch(): () => number {
 }
 
 /** What all calls are known to have used. */
-async function kept(url: string): Promise<{ readonly calls: number; readonly tokens: number }> {
-  const { text } = await send(`${url}/api/v1/history?range=month`);
-  const { parts } = JSON.parse(text) as HistoryReport;
+async function kept({
+  read,
+}: HostProcess): Promise<{ readonly calls: number; readonly tokens: number }> {
+  const { parts } = await read<HistoryReport>('history?range=month');
   const sum = { calls: 0, tokens: 0 };
   for (const { figures } of parts) {
     sum.calls += figures.calls;
@@ -52,19 +52,12 @@ test(
       return json(200, { ...completion('hi'), usage })(call);
     });
     const settings = {
-      PORT: '0',
       DATA_DIR: temporaryDirectory(),
-      AGENT: 'false',
       HOSTED_A_BASE_URL: upstream.url,
     };
     let before = { calls: 0, tokens: 0 };
 
-    async function start(): Promise<{ readonly cli: RunningCli; readonly url: string }> {
-      const cli = startCli(settings);
-      return { cli, url: new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin };
-    }
-
-    let running = await start();
+    let running = await startHost(settings);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const { cli, url } = running;
       const killed = new AbortController();
@@ -86,8 +79,8 @@ test(
       await cli.ended;
       await Promise.all(asking);
 
-      running = await start();
-      const after = await kept(running.url);
+      running = await startHost(settings);
+      const after = await kept(running);
       const settled = told.filter(({ answeredAt }) => answeredAt < killedAt - LOST_MS);
       const sum = (of: typeof told) => of.reduce((total, { tokens }) => total + tokens, 0);
       expect(after.tokens - before.tokens).toBeLessThanOrEqual(sum(told));

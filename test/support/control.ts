@@ -6,7 +6,7 @@ import type { SettingView } from '#shared/settings.ts';
 import { statusReportSchema } from '#shared/status.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
-import { bearer, send } from './http.ts';
+import { bearer, postJson, send } from './http.ts';
 
 /** What `GET /api/v1/settings` answers. */
 export type Settings = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
@@ -70,4 +70,11 @@ export async function startControlled(
 ): Promise<Controlled> {
   const gateway = await startGateway(...args);
   return { ...gateway, ...controlOf(gateway) };
+}
+
+/** Exchanges the one-time code of a sign-in link for a session. */
+export async function redeem(link: string) {
+  const { origin, hash } = new URL(link);
+  const answer = await postJson(`${origin}/api/v1/sessions`, { code: hash.slice('#code='.length) });
+  return { status: answer.status, token: (JSON.parse(answer.text) as { token?: string }).token };
 }

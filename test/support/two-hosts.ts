@@ -1,10 +1,9 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { providerSchema } from '#shared/provider.ts';
-import { readControlToken } from '../../main/platform/secrets.ts';
+import { controlOf } from './control.ts';
 import { temporaryDirectory } from './gateway.ts';
-import { bearer, postJson, send } from './http.ts';
+import { send } from './http.ts';
 import { startCli } from './process.ts';
 import { IDLE_CARD, smi } from './stub-tool.ts';
 
@@ -44,19 +43,7 @@ export async function startHost(
   const cli = startCli({ PORT: '0', ...settings });
   vi.unstubAllEnvs();
   const url = new URL(await cli.printed(/Base URL for your apps: (\S+)/)).origin;
-  const control = bearer(readControlToken(settings.DATA_DIR) ?? '');
-  return {
-    url,
-    cli,
-    get: (route: string) => send(url + route, { headers: control }),
-    /** As its owner, under `/api/v1/`. */
-    post: (route: string, json: unknown = {}) => postJson(`${url}/api/v1/${route}`, json, control),
-    /** The machine as the registry has it; null where it knows none of that id. */
-    async provider(id: string) {
-      const answer = await send(`${url}/api/v1/providers/${id}`, { headers: control });
-      return answer.status === 200 ? providerSchema.parse(JSON.parse(answer.text)) : null;
-    },
-  };
+  return { url, cli, ...controlOf({ url, dataDirectory: settings.DATA_DIR }) };
 }
 
 /** Ends one as its owner would. */
@@ -80,13 +67,8 @@ export function soon<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /** The ids that a gateway lists, without who owns them. */
-export async function modelsOf(host: HostProcess): Promise<readonly string[]> {
-  const { data } = JSON.parse((await host.get('/v1/models')).text) as { data: { id: string }[] };
+export async function modelsOf({ url, control }: HostProcess): Promise<readonly string[]> {
+  const { text } = await send(`${url}/v1/models`, { headers: control });
+  const { data } = JSON.parse(text) as { data: { id: string }[] };
   return data.map(({ id }) => id);
-}
-
-/** The provider id of the machine that a host runs on. */
-export async function ownId(host: HostProcess): Promise<string> {
-  const { id } = JSON.parse((await host.get('/api/v1/agent')).text) as { id: string };
-  return id;
 }
