@@ -197,7 +197,6 @@ test.each<[NoProviderCause, string]>([
   ['engine', 'Local has no engine that answers.'],
   ['no-gpu', 'Local has an engine, but no GPU.'],
   ['failed', 'Local has no machine that passed its test.'],
-  ['paused', 'Local is held back.'],
 ])('the advice for machines that do not serve names the cause: %s', (cause, what) => {
   const { problems } = headlineOf(line([], { standing: absent(cause) }), false);
   expect(problems.map((problem) => problem.what)).toEqual([what]);

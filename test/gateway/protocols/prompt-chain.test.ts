@@ -102,6 +102,11 @@ const sessions: readonly (readonly [
   ['OpenCode names', body, { 'x-opencode-session': 's1' }],
   ['a key of OpenAI names', { ...body, prompt_cache_key: 's1' }, {}],
   ['Open WebUI names', body, { 'x-openwebui-chat-id': 's1' }],
+  [
+    'is named most certainly of several',
+    body,
+    { 'x-session-id': 's2', 'x-claude-code-session-id': 's1' },
+  ],
 ];
 const known = of(body, { 'x-session-id': 's1' }).session;
 
@@ -113,9 +118,4 @@ test.each(sessions)('the session of a prompt is what %s', (_what, asked, headers
 test('a second agent with another system prompt has another session', () => {
   const headers = { 'x-session-id': 's1' };
   expect(of({ ...body, system: 'a planner' }, headers).session).not.toBe(known);
-});
-
-test('the most certain of several named sessions is the session of a prompt', () => {
-  const headers = { 'x-session-id': 's2', 'x-claude-code-session-id': 's1' };
-  expect(of(body, headers).session).toBe(known);
 });

@@ -42,11 +42,6 @@ test.each([
   },
 );
 
-test('the prompts of two turns begin alike, whatever their hashes are', () => {
-  const of = (cch: string) => fixed({ system: [block(line(cch))], messages }).after;
-  expect(of('36ee5')).toBe(of('0aaa9'));
-});
-
 test.each([
   ['in a second block', { system: [block('You are a planner.'), block(line('36ee5'))], messages }],
   ['in what a user writes', { messages: [{ role: 'user', content: line('36ee5') }] }],

@@ -92,8 +92,6 @@ test('blanks that end the sent text are sent again by the continuation and dropp
 });
 
 test.each<[how: string, events: readonly string[]]>([
-  ['differs', [text('It is')]],
-  ['differs at its end', [text(`${SENT.slice(0, -1)}T`)]],
   ['finishes early', [text('It was'), STOP]],
   ['calls a tool early', [text('It was'), chunkOf('2', { tool_calls: [{ index: 0 }] })]],
   ['refuses', [chunkOf('2', { refusal: 'no' })]],
