@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../../../main/gateway/protocols/responses/endpoint.ts';
 import type { ProtocolTranslation } from '../../../../main/gateway/protocols/translation/translation.ts';
+import { AGENTS } from '../../../upstreams/agents.ts';
 import { sentBody } from './translated.ts';
 
 const HI = { role: 'user', content: 'Hi' };
@@ -123,98 +124,16 @@ test('the first twenty dropped fields are named and the others are counted', () 
   expect(dropped).toMatchObject({ named: { length: 20 }, others: 10 });
 });
 
-/** What 2.1.330 sent, shortened, after it had looked for a tool. */
-const CLAUDE_CODE = {
-  model: 'claude-opus-5',
-  messages: [
-    {
-      role: 'user',
-      content: [
-        { type: 'text', text: '<system-reminder>' },
-        { type: 'text', text: 'Hi' },
-      ],
-    },
-    { role: 'system', content: '# Environment' },
-    {
-      role: 'assistant',
-      content: [
-        { type: 'tool_use', id: 'toolu_1', name: 'ToolSearch', input: { query: 'WebFetch' } },
-      ],
-    },
-    {
-      role: 'user',
-      content: [
-        {
-          type: 'tool_result',
-          tool_use_id: 'toolu_1',
-          content: [{ type: 'tool_reference', tool_name: 'WebFetch' }],
-        },
-        { type: 'text', text: 'Tool loaded.' },
-      ],
-    },
-    {
-      role: 'system',
-      content: [{ type: 'text', text: '<total_tokens>', cache_control: { type: 'ephemeral' } }],
-    },
-  ],
-  system: [
-    { type: 'text', text: 'x-anthropic-billing-header: cc_version=2.1.330' },
-    { type: 'text', text: 'You are a Claude agent.', cache_control: { type: 'ephemeral' } },
-  ],
-  tools: [
-    { name: 'ToolSearch', description: 'Finds tools.', input_schema: { type: 'object' } },
-    { name: 'WebFetch', input_schema: { type: 'object' }, defer_loading: true },
-  ],
-  metadata: { user_id: '{"device_id":"…","account_uuid":"","session_id":"…"}' },
-  max_tokens: 32_000,
-  thinking: { type: 'adaptive', display: 'omitted' },
-  context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
-  output_config: { effort: 'high' },
-  stream: true,
-};
-
 test('a request of Claude Code has no field that is refused or unknown', () => {
-  expect(translated(MESSAGES_TRANSLATION, CLAUDE_CODE).dropped).toEqual(named());
+  const request = { model: 'm', ...AGENTS['Claude Code'].asks };
+  expect(translated(MESSAGES_TRANSLATION, request).dropped).toEqual(named());
 });
 
-/** What 0.169.0 sent, shortened. */
-const CODEX = {
-  model: 'm',
-  instructions: 'You are Codex.',
-  input: [
-    {
-      type: 'message',
-      id: 'msg_1',
-      role: 'developer',
-      content: [{ type: 'input_text', text: '<permissions instructions>' }],
-    },
-    {
-      type: 'message',
-      id: 'msg_2',
-      role: 'user',
-      content: [{ type: 'input_text', text: 'say hi' }],
-    },
-  ],
-  tools: [
-    { ...look, name: 'exec_command', description: 'Runs.', strict: false },
-    { type: 'namespace', name: 'multi_agent_v1', description: '', tools: [look] },
-    { type: 'web_search', external_web_access: false },
-  ],
-  tool_choice: 'auto',
-  parallel_tool_calls: true,
-  reasoning: { summary: 'auto' },
-  store: false,
-  stream: true,
-  include: ['reasoning.encrypted_content'],
-  prompt_cache_key: 'k',
-  client_metadata: { session_id: 's' },
-};
-
 test('a request of Codex for a model unknown to it loses only the tools that it works without, which are named', () => {
-  const { dropped, body } = translated(RESPONSES_TRANSLATION, CODEX);
+  const { dropped, body } = translated(RESPONSES_TRANSLATION, { model: 'm', ...AGENTS.Codex.asks });
   expect(dropped).toEqual(named('tools[2].type=web_search'));
   expect(body['tools']).toMatchObject([
-    { function: { name: 'exec_command' } },
-    { function: { name: 'multi_agent_v1__look' } },
+    { function: { name: 'weather' } },
+    { function: { name: 'agents__weather' } },
   ]);
 });
