@@ -137,19 +137,6 @@ test('unknown entries of the files are kept', async () => {
   });
 });
 
-test('a null puts the default back, here and in the file', async () => {
-  const gateway = await startControlled({});
-  await gateway.set({ circuit: { failThreshold: 2 }, hosted_a: { apiKey: KEY } });
-  const nulls = { circuit: { failThreshold: null }, hosted_a: { apiKey: null } };
-  const settings = await gateway.set(nulls);
-  expect(settings['circuit']?.['failThreshold']).toMatchObject({ value: 5, source: 'default' });
-  expect(settings['hosted_a']?.['apiKey']).toMatchObject({ value: null, source: 'default' });
-  expect(afterRestart(gateway)).toMatchObject({
-    circuit: { failThreshold: 5 },
-    hosted_a: { apiKey: null },
-  });
-});
-
 test('a value that the environment holds is a 409 that names it, and nothing of the patch is applied', async () => {
   const gateway = await startControlled({ HOSTED_A_MODEL: 'big' });
   await expectUntouched(gateway, async () => {
