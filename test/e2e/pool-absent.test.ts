@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { asVariables } from '../support/config.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
-import { PROGRAM } from '../support/process.ts';
+import { PROGRAM, spawnProgram } from '../support/process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -25,19 +25,13 @@ process.stdout.write = (text) => {
 };
 `;
 
-test('the code of the pool is not loaded without a shared database', () => {
+test('the code of the pool is not loaded without a shared database', async () => {
   const hook = `data:text/javascript,${encodeURIComponent(WATCH)}`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--import', hook, PROGRAM, 'start'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-      INGLENOOK_PORT: '0',
-      INGLENOOK_AGENT: 'false',
-      INGLENOOK_DATA_DIR: temporaryDirectory(),
-    },
-  });
+  const line = [process.execPath, '--import', hook, PROGRAM, 'start'];
+  const settings = { PORT: '0', AGENT: 'false', DATA_DIR: temporaryDirectory() };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, ...asVariables(settings) };
+  const { stdout, stderr } = await spawnProgram(line, env).ended;
   expect(stderr.replaceAll(/^Warning: .*\n/gm, '')).toBe('');
   const loaded = JSON.parse(stdout) as string[];
   expect(loaded.length).toBeGreaterThan(5);

@@ -1,24 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { StatusReport } from '#shared/status.ts';
 import { CHAT, HELLO } from '../support/client.ts';
+import { controlOf } from '../support/control.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { postJson, send } from '../support/http.ts';
 import { startMachine } from '../support/agent-machine.ts';
 import { PASSWORD, POSTGRES_SKIPPED, usePostgres } from '../support/postgres.ts';
-import { type RunningCli, startCli } from '../support/process.ts';
+import { startCli } from '../support/process.ts';
 import { createLedger, enrol, post, type Registry, registryOf } from '../support/registry-load.ts';
 
 const postgres = usePostgres();
 const SECRET = 'a1'.repeat(32);
 
 /** A gateway as a process. */
-interface Gateway extends Registry {
-  readonly cli: RunningCli;
-}
+type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-async function startGateway(databaseUrl: string): Promise<Gateway> {
+async function startGateway(databaseUrl: string) {
   const directory = temporaryDirectory();
   // As a container has it, outside the data directory.
   const file = join(temporaryDirectory(), 'pool-secret');
@@ -29,11 +27,9 @@ async function startGateway(databaseUrl: string): Promise<Gateway> {
     DATABASE_URL: databaseUrl,
     POOL_SECRET_FILE: file,
   });
-  return { cli, ...(await registryOf(cli, directory)) };
-}
-
-async function statusOf({ url }: Registry): Promise<StatusReport> {
-  return JSON.parse((await send(`${url}/api/v1/status`)).text) as StatusReport;
+  const registry = await registryOf(cli, directory);
+  const { status } = controlOf({ url: registry.url, dataDirectory: directory });
+  return { cli, status, ...registry };
 }
 
 const upIn = async ({ url }: Registry) =>
@@ -57,21 +53,21 @@ describe.runIf(POSTGRES_SKIPPED === null && process.platform === 'linux')('two g
     const beatAt = async (gateway: Gateway) =>
       (await post(gateway, machine.agent.heartbeat(machine.record()))).status;
     expect(await beatAt(a)).toBe(200);
-    const verifiedAt = async (gateway: Gateway) => (await statusOf(gateway)).local.verified_count;
+    const verifiedAt = async (gateway: Gateway) => (await gateway.status()).local.verified_count;
     for (const each of [a, b]) await expect.poll(() => verifiedAt(each)).toBe(1);
     expect(machine.inferences()).toBe(1);
     expect(await failedOf(a, b)).toEqual([]);
-    expect([(await statusOf(a)).pool, await upIn(a)]).toEqual([{ problem: null }, '1']);
+    expect([(await a.status()).pool, await upIn(a)]).toEqual([{ problem: null }, '1']);
 
     await postgres.kill();
     for (const each of [a, b])
-      await expect.poll(async () => (await statusOf(each)).pool?.problem).toContain('not answer');
+      await expect.poll(async () => (await each.status()).pool?.problem).toContain('not answer');
     expect([await beatAt(a), await beatAt(b), await upIn(a)]).toEqual([503, 503, '0']);
     expect(await failedOf(a, b)).toEqual([]);
 
     await postgres.start();
     for (const each of [a, b])
-      await expect.poll(async () => (await statusOf(each)).pool?.problem).toBeNull();
+      await expect.poll(async () => (await each.status()).pool?.problem).toBeNull();
     a.cli.kill('SIGKILL');
     await a.cli.ended;
     expect(await beatAt(b)).toBe(200);

@@ -3,6 +3,7 @@ import type { EngineAddress } from '../../../main/engines/adapters/probe.ts';
 import { createEngineWatch, pinnedEngine } from '../../../main/agent/engines/watch.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
+import { turn } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { type FakeEngine, listed, ok, startEngine } from '../fake-engine.ts';
 
@@ -48,16 +49,12 @@ function started({ ports = [], ownPorts = [], pinned }: Given) {
   };
 }
 
-/** Lets all that is due happen once. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-
 /** An HTTP client that knows how many of its calls run. */
 function countingHttp() {
   const http = createHttpClient();
   let running = 0;
   const counting: HttpClient = {
-    dropIdle: () => http.dropIdle(),
-    close: () => http.close(),
+    ...http,
     send(request, listener) {
       running += 1;
       const exchange = http.send(request, {
