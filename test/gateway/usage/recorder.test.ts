@@ -27,7 +27,9 @@ function recorderOn(part: UsagePart, clock = createManualClock(), joules = 0) {
   });
 }
 
-async function recorderAt(path: string, joules = 0) {
+/** One that writes to a database of its own. */
+async function startRecorder(joules = 0) {
+  const path = join(temporaryDirectory(), DATABASE_FILE);
   const clock = createManualClock();
   const database = await openDatabaseHere(path, { log: silentLog, clock });
   onTestFinished(() => database.close());
@@ -37,7 +39,7 @@ async function recorderAt(path: string, joules = 0) {
     const found = await part.read('history', queryOf('hour', clock.now()));
     return found?.points.find(({ upstream }) => upstream === '')?.figures ?? null;
   };
-  return { recorder, part, clock, figures };
+  return { path, recorder, part, clock, figures };
 }
 
 /** Refuses every write, as a full disk does, until it is told to stop. */
@@ -59,8 +61,7 @@ const CALL = {
 };
 
 test('usage and requests that cannot be written are kept until they are, and counted once', async () => {
-  const path = join(temporaryDirectory(), DATABASE_FILE);
-  const { recorder, part, clock, figures } = await recorderAt(path);
+  const { path, recorder, part, clock, figures } = await startRecorder();
   const repair = refusing(path);
   const ask = (id: string) => {
     recorder.callEnded({ ...CALL, atMs: clock.now() });
@@ -83,8 +84,7 @@ test('usage and requests that cannot be written are kept until they are, and cou
 });
 
 test('a failed write is tried again even if no request comes', async () => {
-  const path = join(temporaryDirectory(), DATABASE_FILE);
-  const { recorder, clock, figures } = await recorderAt(path);
+  const { path, recorder, clock, figures } = await startRecorder();
   const repair = refusing(path);
   recorder.callEnded({ ...CALL, atMs: clock.now() });
   await recorder.history('hour');
@@ -97,10 +97,7 @@ test('a failed write is tried again even if no request comes', async () => {
 test.each([1.7e308, Number.POSITIVE_INFINITY, Number.NaN, 0.1])(
   'a figure of %d joules for a token keeps no other figure from the disk',
   async (joules) => {
-    const { recorder, part, clock, figures } = await recorderAt(
-      join(temporaryDirectory(), DATABASE_FILE),
-      joules,
-    );
+    const { recorder, part, clock, figures } = await startRecorder(joules);
     for (let round = 0; round < 3; round += 1) {
       recorder.callEnded({ ...CALL, atMs: clock.now() });
       await recorder.history('hour');
