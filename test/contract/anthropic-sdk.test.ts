@@ -152,19 +152,15 @@ describe.each(WAYS)('Anthropic’s client, $way through $place', (way) => {
   });
 });
 
-/** A client of a gateway in front of an upstream that speaks chat completions. */
-async function startChat(script: Script) {
-  const { upstream, url } = await startChatOnly(script);
-  return { upstream, client: clientOf(url) };
-}
-
 test('a translated message that breaks off makes Anthropic’s client throw', async () => {
-  const { client } = await startChat(cut(ROLE, chunk({ content: 'half' })));
+  const { url } = await startChatOnly(cut(ROLE, chunk({ content: 'half' })));
+  const client = clientOf(url);
   await expect(client.messages.stream(ASK).finalMessage()).rejects.toThrow(/broke off/);
 });
 
 test('errors of translated messages have the classes of Anthropic’s client', async () => {
-  const { upstream, client } = await startChat(error(400, 'bad temperature'));
+  const { upstream, url } = await startChatOnly(error(400, 'bad temperature'));
+  const client = clientOf(url);
   const refused = client.messages.create(ASK);
   await expect(refused).rejects.toThrow(BadRequestError);
   await expect(refused).rejects.toThrow(/bad temperature/);

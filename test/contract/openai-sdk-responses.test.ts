@@ -2,7 +2,7 @@ import { BadRequestError, InternalServerError, OpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { calledTwice, CALLS_TWICE, SAID } from '../support/chat-answers.ts';
 import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
-import { chunk, cut, error, ROLE, type Script } from '../support/upstream.ts';
+import { chunk, cut, error, ROLE } from '../support/upstream.ts';
 
 // The `openai` package, unmodified: its Responses API, at upstreams that have it and at those that do not.
 
@@ -93,14 +93,9 @@ test.each(WAYS.filter(({ way }) => way === 'translated'))(
   },
 );
 
-/** A client of a gateway in front of an upstream that speaks chat completions. */
-async function startChat(script: Script) {
-  const { upstream, url } = await startChatOnly(script);
-  return { upstream, client: clientOf(url) };
-}
-
 test('a translated response that breaks off makes the client throw', async () => {
-  const { client } = await startChat(cut(ROLE, chunk({ content: 'half' })));
+  const { url } = await startChatOnly(cut(ROLE, chunk({ content: 'half' })));
+  const client = clientOf(url);
   const types: string[] = [];
   const read = async () => {
     for await (const { type } of await client.responses.create({ ...ASK, stream: true })) {
@@ -112,7 +107,8 @@ test('a translated response that breaks off makes the client throw', async () =>
 });
 
 test('errors of translated responses have the client’s classes', async () => {
-  const { upstream, client } = await startChat(error(400, 'bad temperature', 'bad_value'));
+  const { upstream, url } = await startChatOnly(error(400, 'bad temperature', 'bad_value'));
+  const client = clientOf(url);
   const refused = client.responses.create(ASK);
   await expect(refused).rejects.toThrow(BadRequestError);
   await expect(refused).rejects.toMatchObject({ code: 'bad_value' });

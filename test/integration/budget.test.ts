@@ -76,25 +76,17 @@ test('the log warns of a money budget once at 80 %, and again when it is used up
   expect(told()).toEqual(['budget_nearly_spent day', 'budget_spent day']);
 });
 
-/** The upstream of a gateway that has used up its budget and was stopped, and one that starts in its directory. */
-async function startSpent() {
+test('the use of a money budget outlasts a restart, even if the clock is wrong at the start and put right later', async () => {
   const settings = { ...PRICED, HOSTED_A_BUDGET_MONTH: `${2 * COST}` };
   const { gateway, a } = await startBefore({ a: costly }, settings);
   for (let n = 0; n < 2; n += 1) await chat(gateway.url);
   await gateway.host.stop();
   const startAgain = (clock = systemClock) =>
     startIn(gateway.dataDirectory, { HOSTED_A_BASE_URL: a.url, ...settings }, clock);
-  return { a, startAgain };
-}
-
-test('the use of a money budget outlasts a restart', async () => {
-  const { a, startAgain } = await startSpent();
-  expect((await chat((await startAgain()).url)).status).toBe(503);
+  const second = await startAgain();
+  expect((await chat(second.url)).status).toBe(503);
   expect(a.calls).toHaveLength(2);
-});
-
-test('a money budget stays used up even if the clock is wrong at the start and put right later', async () => {
-  const { a, startAgain } = await startSpent();
+  await second.host.stop();
   // A machine without a battery for its clock starts at 1970 or at its last shutdown.
   let behindMs = 3650 * 86_400_000;
   const { url } = await startAgain({ ...systemClock, now: () => Date.now() - behindMs });

@@ -136,18 +136,13 @@ test('audio, video and a file without a name reach an engine unchanged', async (
   expect(a.calls[0]?.body.toString()).toBe(body);
 });
 
-test('a model whose key is spelled in escapes is read as the model', async () => {
-  const { gateway, a } = await startBefore({ a: answers('x') }, { HOSTED_A_MODEL: 'mine' });
-  await chat(gateway.url, `{"mod\\u0065l":"yours",${MESSAGES},"str\\u0065am":true}`);
-  expect(a.calls.map((call) => call.body.toString())).toEqual([
-    `{"mod\\u0065l":"mine",${MESSAGES},"str\\u0065am":true,${USAGE_ASKED}}`,
-  ]);
-});
-
-test('a model deeper in the body is not read as the model', async () => {
+test.each([
+  ['whose key is spelled in escapes is read as the model', '"mod\\u0065l":"MODEL"'],
+  ['deeper in the body is not', '"a":{"model":"x"},"model":"MODEL","b":[{"model":"y"}]'],
+])('a model %s', async (_what, members) => {
   const { gateway, a } = await startBefore({ a: answers('x') }, { HOSTED_A_MODEL: 'mine' });
   const body = (model: string) =>
-    `{"a":{"model":"x"},${MESSAGES},"model":"${model}","b":[{"model":"y"}],"stream":true,${USAGE_ASKED}}`;
+    `{${members.replace('MODEL', model)},${MESSAGES},"str\\u0065am":true,${USAGE_ASKED}}`;
   await chat(gateway.url, body('yours'));
   expect(a.calls.map((call) => call.body.toString())).toEqual([body('mine')]);
 });

@@ -126,20 +126,21 @@ test('a model name that the engine does not have goes to the model that it has l
   expect(modelsAt(engine)).toEqual([QWEN.name, QWEN.name, QWEN.name]);
 });
 
-test('a model name that the engine has goes there unchanged, loaded or not', async () => {
-  const { url, engine } = await startLoaded([NOMIC, GEMMA, QWEN], [QWEN.name]);
-  await chat(url, { ...HELLO, model: GEMMA.name });
-  await chat(url, { ...HELLO, model: 'nomic-embed-text' });
-  expect(modelsAt(engine)).toEqual([GEMMA.name, 'nomic-embed-text']);
-});
-
 // ollama/ollama#336, nhaouari/obsidian-textgenerator-plugin#304.
-test('a model name in other letters goes to the model of that name, and an exact one comes first', async () => {
-  const upper = { ...QWEN, name: 'Qwen3:4B' };
-  const { url, engine } = await startLoaded([NOMIC, upper, QWEN, GEMMA], [NOMIC.name]);
-  for (const model of ['GEMMA4:12b', 'Nomic-Embed-Text', QWEN.name, upper.name])
-    await chat(url, { ...HELLO, model });
-  expect(modelsAt(engine)).toEqual([GEMMA.name, NOMIC.name, QWEN.name, upper.name]);
+const UPPER = { ...QWEN, name: 'Qwen3:4B' };
+
+test.each<[asked: object, sent: string]>([
+  [{ model: GEMMA.name }, GEMMA.name],
+  [{ model: 'nomic-embed-text' }, 'nomic-embed-text'],
+  [{ model: 'GEMMA4:12b' }, GEMMA.name],
+  [{ model: 'Nomic-Embed-Text' }, NOMIC.name],
+  [{ model: QWEN.name }, QWEN.name],
+  [{ model: UPPER.name }, UPPER.name],
+  [{ ...PICTURE, model: 'gpt-4o' }, GEMMA.name],
+])('a request with %j goes to the model %s of an engine', async (asked, sent) => {
+  const { url, engine } = await startLoaded([NOMIC, UPPER, QWEN, GEMMA], [QWEN.name]);
+  await chat(url, { ...HELLO, ...asked });
+  expect(modelsAt(engine)).toEqual([sent]);
 });
 
 test('a model name goes to the model that answered last if none is loaded, and first to one that runs', async () => {
@@ -155,27 +156,16 @@ test('a model name goes to the model that answered last if none is loaded, and f
   expect(modelsAt(engine).slice(0, 2)).toEqual([QWEN.name, GEMMA.name]);
 });
 
-test('a request with an image goes to a model that takes images', async () => {
-  const { url, engine } = await startLoaded([NOMIC, QWEN, GEMMA], [QWEN.name]);
-  await chat(url, { ...PICTURE, model: 'gpt-4o' });
-  expect(modelsAt(engine)).toEqual([GEMMA.name]);
-});
-
 test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
-  'an engine that has only embedders and rerankers gets no chat that does not name one',
+  'an engine that has only embedders and rerankers gets embeddings, and no chat that does not name one',
   async (models) => {
     const { url, engine } = await startLoaded(models, [NOMIC.name]);
     const answer = await chat(url, { ...HELLO, model: 'gpt-4o' });
     expectServed(answer, 'hosted_a', 'local=model_mismatch');
-    expect(modelsAt(engine)).toEqual([]);
+    await startCall(`${url}/v1/embeddings`, { model: NOMIC.name, input: 'hi' }).answer;
+    expect(modelsAt(engine)).toEqual([NOMIC.name]);
   },
 );
-
-test('an engine that has only embedders and rerankers still gets embeddings', async () => {
-  const { url, engine } = await startLoaded([NOMIC, RERANKER], []);
-  await startCall(`${url}/v1/embeddings`, { model: NOMIC.name, input: 'hi' }).answer;
-  expect(modelsAt(engine)).toEqual([NOMIC.name]);
-});
 
 const ALIASES = {
   MODEL_ALIASES: `claude-*haiku*=${QWEN.name},claude-*=${GEMMA.name},claude-x=mini,gpt-*=${GEMMA.name}`,
