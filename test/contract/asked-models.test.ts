@@ -23,8 +23,8 @@ async function started() {
   return { ...gateway, local, hosted: a };
 }
 
-test('every name that apps asked for is listed, with where it went', async () => {
-  const { url, local } = await started();
+test('every name that apps asked for is listed, with where it went, and is there after a restart', async () => {
+  const { url, local, host, dataDirectory } = await started();
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   await chat(url, { ...HELLO, model: 'gpt-4o' });
   await chat(url, { ...HELLO, model: 'llama' });
@@ -47,6 +47,9 @@ test('every name that apps asked for is listed, with where it went', async () =>
     },
     expect.objectContaining({ name: 'llama', calls: 1, isListed: true }),
   ]);
+  await host.stop();
+  const again = await askedAt((await startIn(dataDirectory)).url);
+  expect(again.names.map(({ name }) => name)).toEqual(['gpt-4o', 'llama']);
 });
 
 test('a name that got no answer is listed, too', async () => {
@@ -66,12 +69,4 @@ test('an alias maps a name at once', async () => {
   expect((await askedAt(url)).names[0]).toMatchObject({ name: 'gpt-4o', aliasOf: 'mine/mini' });
   expect(await chat(url, { ...HELLO, model: 'gpt-4o' })).toMatchObject({ upstream: 'hosted_a' });
   expect(hosted.calls[0]?.json['model']).toBe('mini');
-});
-
-test('the list of names that apps asked for is there after a restart', async () => {
-  const first = await started();
-  await chat(first.url, { ...HELLO, model: 'gpt-4o' });
-  await first.host.stop();
-  const { url } = await startIn(first.dataDirectory);
-  expect((await askedAt(url)).names.map(({ name }) => name)).toEqual(['gpt-4o']);
 });

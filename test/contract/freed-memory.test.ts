@@ -15,13 +15,13 @@ async function startDirect() {
   const settings = { AGENT: 'true', AGENT_PORTS: '0', ...urls };
   const { gateway } = await startBefore({ a: answers('from the hosted one') }, settings);
   const { url, post, agent } = gateway;
+  await expect.poll(async () => (await agent()).engine?.kind).toBe('ollama');
   const order = (path: string, json: unknown) => post(`agent/${path}`, json);
   return { url, engine, order, view: agent };
 }
 
 test('an engine that is called by its address gets no request while its memory is freed', async () => {
   const { url, engine, order, view } = await startDirect();
-  await expect.poll(async () => (await view()).engine?.kind).toBe('ollama');
   expect((await order('free', {})).status).toBe(200);
   expect([...engine.loaded]).toEqual([]);
   const { upstream, reason } = await chat(url);
@@ -33,7 +33,6 @@ test('an engine that is called by its address gets no request while its memory i
 
 test('an order waits for a request that goes to the engine past the agent', async () => {
   const { url, engine, order, view } = await startDirect();
-  await expect.poll(async () => (await view()).engine?.kind).toBe('ollama');
   const running = startChat(url);
   await engine.chatted;
   const ordered = order('models', { model: 'large', action: 'load' });

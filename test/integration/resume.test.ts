@@ -159,8 +159,7 @@ test('reasoning before the text of an answer given again is compared and not sen
 
 // Answers that break off in a thought or in a call of a tool.
 
-const startWith = (first: Script, second: Script, owner: string) =>
-  startListed([first, second], { same: owner });
+const LLAMA_CPP = { same: 'llamacpp' };
 
 const thinks = (id: string, ...pieces: readonly string[]) =>
   pieces.map((piece) => chunkOf(id, { reasoning_content: piece }));
@@ -184,7 +183,7 @@ const THINKING = [ROLE, ...thinks('a', 'a fox', ', then')];
 const REST = [...thinks('b', ' a dog'), ...told('b').slice(1)];
 
 test('reasoning is continued by llama.cpp, which gets it as it was sent', async () => {
-  const { b, gateway } = await startWith(cut(...THINKING), sse(...REST), 'llamacpp');
+  const { b, gateway } = await startListed([cut(...THINKING), sse(...REST)], LLAMA_CPP);
   const { text } = await chatStream(gateway.url, { max_tokens: 50 });
   expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then a dog' });
   const { messages, max_tokens: limit } = (await b.call(1)).json;
@@ -196,7 +195,7 @@ test('reasoning is continued by llama.cpp, which gets it as it was sent', async 
 
 test('a tool call that was begun is not continued, and no upstream is asked', async () => {
   const first = calls('a', '{"place');
-  const { b, gateway } = await startWith(cut(...first), sse(...CALLED), 'llamacpp');
+  const { b, gateway } = await startListed([cut(...first), sse(...CALLED)], LLAMA_CPP);
   const { text } = await chatStream(gateway.url);
   expect(endedInError(text).before).toBe(first.join(''));
   expect(b.calls).toHaveLength(0);
