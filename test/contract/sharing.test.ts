@@ -39,11 +39,11 @@ test('an address that this machine does not have is refused, and not saved', asy
   expect(await hostNow()).toBe('127.0.0.1');
 });
 
-test.each([undefined, {}, { host: 7 }, { host: ' ' }])(
+test.each([{}, { host: 7 }, { host: ' ' }])(
   'the body %j names no host and is refused',
   async (body) => {
     const { share } = await started(KEY);
-    const message = expectError(await share(body ?? {}), 400, 'invalid_request');
+    const message = expectError(await share(body), 400, 'invalid_request');
     expect(message).toContain("'host'");
   },
 );

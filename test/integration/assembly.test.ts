@@ -140,10 +140,10 @@ test('a JSON answer to a request for a stream to assemble is passed on byte for 
   expect(answer.text).toBe(reply);
 });
 
-async function askPair(script: Script, idleTimeoutMs = 5000) {
+async function askPair(script: Script) {
   const { gateway, a, b, clock } = await startStill(
     { a: script, b: answers('from b') },
-    { HOSTED_A_TIMEOUT_MS: '8000', IDLE_TIMEOUT_MS: String(idleTimeoutMs) },
+    { HOSTED_A_TIMEOUT_MS: '8000', IDLE_TIMEOUT_MS: '5000' },
   );
   return { a, b, clock, gateway, pending: startChat(gateway.url) };
 }
