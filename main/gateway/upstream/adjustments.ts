@@ -192,7 +192,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The changes that would answer a refusal; none if it names nothing that can be changed. */
 export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
-  const { status, isForWords, mayBeWhole, made, headers } = refused;
+  const { status, isForWords, made, headers } = refused;
   if (made.size >= MAX_CHANGES || refused.body.length > MAX_BYTES) return [];
   if (isHeavyJson(refused.body.toString('latin1'))) return [];
   const body = bodyOf(refused.body);
@@ -207,9 +207,19 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const limit = tokenLimitIn(text, body, made);
   if (limit !== null) return [limit];
   const left = [...refusedBetas(text, headers), ...refusedFields(error, body)];
-  return left
-    .filter((each) => !made.has(each) && (isForWords || HOW_WRITTEN.test(each)))
-    .filter((each) => each !== WITHOUT_STREAM || mayBeWhole);
+  return left.filter((each) => (isForWords || HOW_WRITTEN.test(each)) && mayBeMade(each, refused));
+}
+
+/** Changes that undo each other: only one is made, so that an upstream that refuses both is not asked in circles. */
+const RIVALS: readonly (readonly Adjustment[])[] = [
+  ['without max_tokens', 'without max_completion_tokens'],
+  ['other_effort', 'without reasoning_effort'],
+];
+
+function mayBeMade(adjustment: Adjustment, { made, mayBeWhole }: RefusedRequest): boolean {
+  if (adjustment === WITHOUT_STREAM && !mayBeWhole) return false;
+  const rivals = RIVALS.find((pair) => pair.includes(adjustment)) ?? [adjustment];
+  return !rivals.some((each) => made.has(each));
 }
 
 export const WITHOUT_STREAM = 'without stream';
