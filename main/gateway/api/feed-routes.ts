@@ -95,18 +95,20 @@ const eventFor = (identity: Identity, event: LiveEvent): LiveEvent =>
 function streamEvents(res: ServerResponse, { feed, clock, identity }: EventSource): void {
   let overflowed = false;
   let cancelTimer = () => {};
-  const hasEnded = (): boolean => {
-    if (!res.writableEnded && !identity().reader) res.end();
+  const hasEnded = ({ reader }: Identity): boolean => {
+    if (!res.writableEnded && !reader) res.end();
     return res.writableEnded;
   };
   const send = (event: LiveEvent) => {
     // The gateway is stopping and has ended the stream, which closes only once the reader has read the rest.
-    if (overflowed || hasEnded()) return;
-    res.write(`data: ${JSON.stringify(eventFor(identity(), event))}\n\n`);
+    if (overflowed) return;
+    const to = identity();
+    if (hasEnded(to)) return;
+    res.write(`data: ${JSON.stringify(eventFor(to, event))}\n\n`);
     overflowed = res.writableLength > MAX_UNREAD_BYTES;
   };
   const keepAlive = () => {
-    if (!hasEnded() && !overflowed) res.write(': still here\n\n');
+    if (!hasEnded(identity()) && !overflowed) res.write(': still here\n\n');
     cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
   };
   res.writeHead(200, EVENTS_HEAD);
