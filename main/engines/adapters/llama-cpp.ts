@@ -6,7 +6,8 @@ import { type Ask, type EngineModel, healthOf, idsOf, modelList } from './probe.
 /** llama.cpp's server names itself in each response, even while loading. `/slots` is not read: it shows prompts. */
 export const llamaCpp: Engine = {
   kind: 'llama.cpp',
-  ports: [8080],
+  // 9931 is the default of build 11669, and 8080 that of earlier ones (ggml-org/llama.cpp#26508).
+  ports: [9931, 8080],
   largerWindow: `Start it with -c ${LARGE_WINDOW}, times its --parallel.`,
   async isAt(ask) {
     const { server } = await ask(MODELS_PATH);
