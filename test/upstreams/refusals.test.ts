@@ -15,7 +15,7 @@ const bytesOf = ({ body }: Pick<Refusal, 'body'>) =>
 const judged = (refusal: Pick<Refusal, 'place' | 'status' | 'body'>) =>
   classify(
     { kind: 'status', status: refusal.status, headers: {}, body: bytesOf(refusal) },
-    { upstream: refusal.place, endpoint: { support: 'required' } },
+    { upstream: refusal.place, request: { endpoint: { support: 'required' } } },
     0,
   );
 

@@ -136,7 +136,7 @@ function sendAnswer(
 ): Promise<void> {
   const { base, context, early, items, deps } = to;
   const { call, seen } = answer;
-  const { endpoint } = call;
+  const { endpoint } = call.request;
   const reason = fallbackReason(outcomes, 'answer');
   const dropped = call.translator?.dropped;
   const headers = {

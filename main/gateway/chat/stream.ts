@@ -55,8 +55,8 @@ export function relayToEnd(
   walk: Walk,
   to: CallerContext,
 ): Promise<RelayEnd['kind']> {
-  const { request, translator: ofCall, endpoint } = answer.call;
-  const format = endpoint.answer.stream;
+  const { request, translator: ofCall } = answer.call;
+  const format = request.endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
   const translator = to.early.translator(ofCall?.createStream() ?? null);
   const sent = mayResume(request, walk, to.context) ? createSentBytes() : null;
@@ -77,11 +77,7 @@ function relayStream(
   splice: Splice | null,
   { format, res, context, items, deps, request, translator, sent }: StreamContext,
 ): Promise<RelayEnd> {
-  const {
-    observer,
-    target: { promptBytes },
-  } = attempt;
-  const { endpoint } = call;
+  const { endpoint } = call.request;
   const meter = new UsageMeter(hidesUsage);
   const relayed = relay(seen, res, {
     idleTimeoutMs: context.config.routing.idleTimeoutMs,
@@ -93,7 +89,7 @@ function relayStream(
     clock: deps.clock,
     signal: context.signal,
     meter,
-    observer,
+    observer: attempt.observer,
     onLast: (event) => keepItems(dataOf(event), request, endpoint, items),
     sent,
     splice,
@@ -102,8 +98,8 @@ function relayStream(
   attempt.answering(seen.contentAt);
   const used = ({ kind }: RelayEnd) => {
     const spent = { told: meter.tokens(), output: meter.relayed };
-    const told = kind === 'complete' ? credible(spent.told, promptBytes) : null;
-    return told?.estimated === false ? told : tokensOfPart(spent, { endpoint, promptBytes });
+    const told = kind === 'complete' ? credible(spent.told, call.request) : null;
+    return told?.estimated === false ? told : tokensOfPart(spent, call.request);
   };
   return recorded(relayed, attempt, used, { call, context, deps });
 }

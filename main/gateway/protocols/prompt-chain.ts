@@ -46,16 +46,6 @@ export interface CachedPrefix {
   readonly readAt: number | null;
 }
 
-/** The part of a prompt that a machine has yet to read. */
-export function newBytesOf(prompt: {
-  readonly promptBytes: number;
-  readonly prefix: CachedPrefix | null;
-}): number {
-  const { promptBytes, prefix } = prompt;
-  if (prefix === null) return promptBytes;
-  return Math.round(promptBytes * (1 - prefix.bytes / prefix.chain.bytes));
-}
-
 /**
  * What templates put before the first message, gpt-oss the effort, too; another model has another cache, and with vLLM
  * another salt (docs.vllm.ai, Automatic Prefix Caching).

@@ -26,10 +26,13 @@ const MAX_TOKENS_ADDED = 1_000_000;
 const MAX_OUTPUT_TOKENS = 1_000_000;
 
 /** What an upstream has told, or null for more than an exchange can have: it would use up a budget or the limit of a key. */
-export function credible(told: Tokens | null, promptBytes: number): Tokens | null {
+export function credible(
+  told: Tokens | null,
+  { bytes }: Pick<MeteredRequest, 'bytes'>,
+): Tokens | null {
   if (told === null) return null;
   const isPossible =
-    told.input <= promptBytes + MAX_TOKENS_ADDED && told.output <= MAX_OUTPUT_TOKENS;
+    told.input <= bytes.length + MAX_TOKENS_ADDED && told.output <= MAX_OUTPUT_TOKENS;
   return isPossible ? told : null;
 }
 
@@ -42,32 +45,32 @@ export function estimatedTokens(promptBytes: number, output: number): Tokens {
   return { input, output, cached: 0, estimated: true };
 }
 
-interface MeteredCall {
+interface MeteredRequest {
+  readonly bytes: Buffer;
   readonly endpoint: {
     readonly body: 'json' | 'multipart';
     readonly estimate?: unknown;
     readonly answer: { readonly stream: object | null };
   };
-  readonly promptBytes: number;
 }
 
 /** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
-export function tokensOf(body: Buffer, call: MeteredCall): Tokens | null {
-  const told = credible(reportedTokens(body), call.promptBytes);
+export function tokensOf(body: Buffer, request: MeteredRequest): Tokens | null {
+  const told = credible(reportedTokens(body), request);
   const { output } = spentIn(body.length);
-  if (told?.estimated !== true) return told ?? guessed(call, output);
-  return hasNoOutput(call) ? { ...told, estimated: false } : { ...told, output };
+  if (told?.estimated !== true) return told ?? guessed(request, output);
+  return hasNoOutput(request) ? { ...told, estimated: false } : { ...told, output };
 }
 
-function guessed(call: MeteredCall, output: number): Tokens | null {
-  const { endpoint, promptBytes } = call;
+function guessed(request: MeteredRequest, output: number): Tokens | null {
+  const { endpoint, bytes } = request;
   // The size of a recording says nothing of its tokens, and counting tokens uses none.
   if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
-  return estimatedTokens(promptBytes, hasNoOutput(call) ? 0 : output);
+  return estimatedTokens(bytes.length, hasNoOutput(request) ? 0 : output);
 }
 
 /** What has no stream has no tokens in its answer, such as vectors. */
-const hasNoOutput = ({ endpoint }: MeteredCall): boolean => endpoint.answer.stream === null;
+const hasNoOutput = ({ endpoint }: MeteredRequest): boolean => endpoint.answer.stream === null;
 
 /** What came of an answer. */
 export interface OutputSoFar {
@@ -80,10 +83,10 @@ export interface OutputSoFar {
 export const NOTHING_SPENT: OutputSoFar = { told: null, output: 0 };
 
 /** What a call has used that did not come to its end: what it told, or what came of it if that is more. */
-export function tokensOfPart(spent: OutputSoFar, call: MeteredCall): Tokens | null {
+export function tokensOfPart(spent: OutputSoFar, request: MeteredRequest): Tokens | null {
   const { output } = spent;
-  const told = credible(spent.told, call.promptBytes);
-  if (told === null) return guessed(call, output);
+  const told = credible(spent.told, request);
+  if (told === null) return guessed(request, output);
   // Anthropic tells one token at the beginning, and how many it were at the end.
   return told.output >= output ? told : { ...told, output, estimated: true };
 }

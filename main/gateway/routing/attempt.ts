@@ -9,9 +9,8 @@ import type { PendingCall } from '../upstream/exchange.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts';
-import { notePrompt } from './prefixes.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { learnReading } from './rereads.ts';
+import { learnReading, notePrompt } from './readings.ts';
 import { type Cut, noteLength } from './windows.ts';
 export interface Permits {
   /** The upstream's; in the local pool the machine's. */
@@ -183,8 +182,8 @@ export class Attempt {
 }
 
 /** The prompt of an outrun call was read, and is paid for, although nothing of the answer came. */
-const tokensLostTo = ({ kind }: CallEnd, { promptBytes }: UpstreamCall): Tokens | null =>
-  kind === 'outrun' ? estimatedTokens(promptBytes, 0) : null;
+const tokensLostTo = ({ kind }: CallEnd, { request }: UpstreamCall): Tokens | null =>
+  kind === 'outrun' ? estimatedTokens(request.bytes.length, 0) : null;
 
 interface Judgement extends Pick<AttemptEnd, 'reason' | 'error' | 'verdict'> {
   readonly result: Result;

@@ -130,7 +130,8 @@ function nextTry(failure: Failure, before: Try, attempt: Attempt, plan: CallPlan
   const { clock, random, warmup } = deps;
   const { config, epoch } = request;
   const again = { ...before, isPoll: false, waitMs: null };
-  if (failure.reason === 'unsupported') known.set('lacks', call.endpoint.upstreamPath, true);
+  if (failure.reason === 'unsupported')
+    known.set('lacks', call.request.endpoint.upstreamPath, true);
   const other = inOtherForm(failure, call);
   if (other !== null) return { ...again, call: other };
   const leftMs = plan.deadline - clock.ticks();

@@ -23,7 +23,7 @@ import {
 import { type BalancingDeps, type LocalPool, localPool, type SingleCall } from './local-pool.ts';
 import type { RequestObserver } from './observer.ts';
 import { type Skip, skipped } from './outcomes.ts';
-import { cachedPrefix, readingRate } from './prefixes.ts';
+import { cachedPrefix, readingRate } from './readings.ts';
 import { closestOf, formForLocal, formForRemote } from './request-form.ts';
 
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */

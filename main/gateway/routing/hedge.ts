@@ -24,7 +24,7 @@ const MAX_OWN_BYTES = 8 * 1024;
 function mayHedge(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
   if (hedge === 'off') return false;
   const isOwn = from.upstream === 'local' || to === 'local';
-  if (isOwn && from.promptBytes > MAX_OWN_BYTES) return false;
+  if (isOwn && from.request.bytes.length > MAX_OWN_BYTES) return false;
   return hedge === 'all' || from.upstream !== 'local' || to === 'local';
 }
 

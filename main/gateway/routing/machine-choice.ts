@@ -1,12 +1,12 @@
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
-import { newBytesOf, type PromptChain } from '../protocols/prompt-chain.ts';
+import type { PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
 import { modelAt } from '../upstream/call.ts';
 import { askedNames, circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
-import { cachedPrefix, readingRate } from './prefixes.ts';
+import { cachedPrefix, readingRate, unreadBytes } from './readings.ts';
 
 /* Which of several machines is called for a prompt. */
 
@@ -36,7 +36,6 @@ export function preferred(
   { request, chain }: ReadRequest,
   { circuits, memory, random, inFlightAt }: ChoiceDeps,
 ): readonly LocalTarget[] {
-  const promptBytes = request.bytes.length;
   const members = shuffled(admitted, random).map((target): PoolMember => {
     const id = circuitIdOf(target);
     const known = memory.of(id);
@@ -45,7 +44,7 @@ export function preferred(
       target,
       tokensPerSecond: readingRate(known, modelAt(target, request) ?? ''),
       ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
-      newTokens: estimatedTokens(newBytesOf({ promptBytes, prefix }), 0).input,
+      newTokens: estimatedTokens(unreadBytes(request.bytes.length, prefix), 0).input,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       cached: prefix === null ? 0 : known.count('prefixes'),

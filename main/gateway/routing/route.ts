@@ -51,8 +51,8 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
 }
 
 function noteAnswer({ call }: CallAnswer, { warmup, localUsed }: RouterDeps): void {
-  const { upstream, provider, endpoint, model } = call;
-  if (upstream === 'local' && provider === null && !endpoint.keepsModel) localUsed(model);
+  const { upstream, provider, request, model } = call;
+  if (upstream === 'local' && provider === null && !request.endpoint.keepsModel) localUsed(model);
   if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
 }
 

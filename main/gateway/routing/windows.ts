@@ -1,9 +1,9 @@
 import type { Knowledge } from '../memory/memory.ts';
 import type { TextRate } from '../memory/topics.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
-import { newBytesOf } from '../protocols/prompt-chain.ts';
 import { lengthOf } from '../protocols/least-tokens.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
+import { unreadBytes } from './readings.ts';
 import { declaredWindow, localModel, type LocalTarget } from '../upstream/upstreams.ts';
 
 /* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
@@ -76,15 +76,16 @@ export function noteLength(known: Knowledge, call: ReadCall, tokens: number): Cu
   return null;
 }
 
-type ReadCall = Pick<UpstreamCall, 'model' | 'request' | 'window' | 'promptBytes' | 'prefix'>;
+type ReadCall = Pick<UpstreamCall, 'model' | 'request' | 'window' | 'prefix'>;
 
 const longestAt = (known: Knowledge, model: string) => known.get('longest', model)?.tokens ?? 0;
 
 function cutAt(known: Knowledge, call: ReadCall, tokens: number, least: number): Cut | null {
-  const { model, window: declared, promptBytes } = call;
+  const { model, window: declared, request, prefix } = call;
+  const promptBytes = request.bytes.length;
   const longest = longestAt(known, model);
   if (tokens < Math.max(MIN_WINDOW, longest / 2, (1 - SAME) * (declared ?? 0))) return null;
-  const newBytes = newBytesOf(call);
+  const newBytes = unreadBytes(promptBytes, prefix);
   // No token is shorter than a byte: then it was not only the rest that it reported.
   const isMoreThanNew = tokens > newBytes;
   // What it has read before explains what is missing.

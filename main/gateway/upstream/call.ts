@@ -8,7 +8,6 @@ import type { AnswerTranslator } from '../protocols/translation/translation.ts';
 import type { AnswerMode } from './body-readers.ts';
 import type { ChatFormSource } from '../protocols/chat-form.ts';
 import { askingFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
-import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { memberAt } from '../protocols/json-edit.ts';
 import { type Rescue, rescueFor } from '../protocols/rescue/rescue.ts';
 import type { VolatilePart } from '../protocols/volatile-parts.ts';
@@ -75,7 +74,6 @@ export function inChat(call: ChatCall): ChatCall | null {
 }
 
 export interface UpstreamCall {
-  readonly endpoint: ApiEndpoint;
   readonly request: ChatRequest;
   /** Null if the answer is in the caller's protocol already. */
   readonly translator: AnswerTranslator | null;
@@ -91,8 +89,6 @@ export interface UpstreamCall {
   readonly model: string;
   /** The context window of that model in tokens, as its engine says; null while unknown, and of hosted upstreams. */
   readonly window: number | null;
-  /** Length of the request body. */
-  readonly promptBytes: number;
   readonly prefix: CachedPrefix | null;
   /** Names of the volatile parts of the prompt that this upstream is not sent. */
   readonly fixedParts: readonly string[];
@@ -146,7 +142,6 @@ export function localCall(
   const timeoutMs = config.local.timeoutMs + ofPrompt;
   const isLoading = isUnloaded(target, model ?? '');
   return {
-    endpoint,
     request,
     translator: request.translator?.(model ?? '') ?? null,
     inChat: () => {
@@ -158,7 +153,6 @@ export function localCall(
     provider: target.provider,
     model: model ?? '',
     window,
-    promptBytes: bytes.length,
     prefix: call.prefix,
     fixedParts: fixedPartsOf(call),
     secrets: ownSecrets(baseAddress, [target.gatewayToken, keyIn(call.authorization)]),
@@ -186,7 +180,6 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
   const mode = modeOf(request, upstream.assemble);
   const own = { contentType: request.contentType, ...keyHeaders(request, upstream) };
   return {
-    endpoint: request.endpoint,
     request,
     translator: request.translator?.(model ?? request.model ?? '') ?? null,
     inChat: () => {
@@ -198,7 +191,6 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     provider: null,
     model: model ?? '',
     window: null,
-    promptBytes: request.bytes.length,
     prefix: null,
     fixedParts: isAnthropic(upstream) ? [] : fixedPartsOf(call),
     secrets: upstream.secrets,

@@ -166,8 +166,7 @@ export class PendingCall implements ResponseListener {
       this.#abort({ kind: 'bad', detail: problem });
       return;
     }
-    const { endpoint, request } = this.plan.call;
-    const { followsToolResult } = request;
+    const { endpoint, followsToolResult } = this.plan.call.request;
     const format = endpoint.answer;
     this.#reader =
       status >= 300
@@ -318,23 +317,23 @@ function withoutSecrets(seen: CallResult, secrets: OwnSecrets): CallResult {
 
 /** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
 export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | null {
-  const { call } = pending.plan;
+  const { request } = pending.plan.call;
   switch (seen.kind) {
     case 'answer': {
-      const used = tokensOf(seen.body, call);
+      const used = tokensOf(seen.body, request);
       const isGuessed = used?.estimated === true && seen.contentAt !== null;
       // The events of an assembled answer say more than the length of its JSON.
-      return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : used;
+      return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, request) : used;
     }
     // Its prompt is read and paid for, though nothing of the answer came.
     case 'cancelled':
     case 'timeout':
-      return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, call) : null;
+      return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, request) : null;
     case 'bad':
     case 'error_answer': {
       const spent = pending.spent();
       const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
-      return hasCome ? tokensOfPart(spent, call) : null;
+      return hasCome ? tokensOfPart(spent, request) : null;
     }
     default:
       return null;
@@ -347,7 +346,7 @@ export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | nul
  */
 export function inCallersProtocol(
   seen: CallResult,
-  { translator, request: { stream, includeUsage }, endpoint: { answer } }: UpstreamCall,
+  { translator, request: { stream, includeUsage, endpoint } }: UpstreamCall,
 ): CallResult {
   if (seen.kind !== 'answer') return seen;
   if (translator !== null) {
@@ -355,7 +354,7 @@ export function inCallersProtocol(
     return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
   }
   if (!stream) return seen;
-  const chunksOf = answer.stream?.chunksOf ?? null;
+  const chunksOf = endpoint.answer.stream?.chunksOf ?? null;
   const body = chunksOf && streamOf(seen.body, (each) => chunksOf(each, includeUsage));
   return body === null ? NO_STREAM : { ...seen, body };
 }
@@ -410,7 +409,13 @@ export async function sendAdjusted(
 
 function adjustmentsFor(
   seen: CallResult,
-  { call: { endpoint, mode }, changes: made }: ExchangePlan,
+  {
+    call: {
+      request: { endpoint },
+      mode,
+    },
+    changes: made,
+  }: ExchangePlan,
   { body, headers }: PendingCall['request'],
 ): readonly Adjustment[] {
   const isRefused = seen.kind === 'status' && (seen.status === 500 || isRefusal(seen));

@@ -62,7 +62,7 @@ export interface CallFacts {
   readonly upstream: UpstreamId;
   /** What that key may not, or may no longer, takes the upstream from no other caller. */
   readonly hasCallersKey?: boolean;
-  readonly endpoint: Pick<ApiEndpoint, 'support'>;
+  readonly request: { readonly endpoint: Pick<ApiEndpoint, 'support'> };
 }
 
 /** How a failure counts in the circuit, and what its caller is told if no upstream answers; `as_is`: its own response. */
@@ -283,7 +283,7 @@ const OF_HISTORY =
 
 function lacksEndpoint(facts: ErrorFacts): boolean {
   const { called, status, meaning, error } = facts;
-  const { support } = called.endpoint;
+  const { support } = called.request.endpoint;
   if (support === 'required') return false;
   const mayReadChat = support === 'translatable' && meaning === null && isOwnMachine(called);
   if (mayReadChat && OF_HISTORY.test(`${error.param ?? ''} ${error.message}`)) return true;

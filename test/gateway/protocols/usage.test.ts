@@ -83,6 +83,6 @@ test.each([
   ['more output than any model writes', { prompt_tokens: 1, completion_tokens: 1_000_001 }, 100],
 ])('an answer that reports %s is estimated by its length', (_what, usage, input) => {
   const body = Buffer.from(JSON.stringify({ choices: [], usage }));
-  const used = tokensOf(body, { endpoint: CHAT_COMPLETIONS, promptBytes: 400 });
+  const used = tokensOf(body, { endpoint: CHAT_COMPLETIONS, bytes: Buffer.alloc(400) });
   expect(used).toEqual({ input, output: Math.ceil(body.length / 4), cached: 0, estimated: true });
 });

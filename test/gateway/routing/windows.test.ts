@@ -7,7 +7,7 @@ import { chainOf, hashIsReady } from '../../../main/gateway/protocols/prompt-cha
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
-import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/prefixes.ts';
+import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/readings.ts';
 import { exceedsWindow, noteLength, windowAt } from '../../../main/gateway/routing/windows.ts';
 import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
 import { targetAt } from '../../support/targets.ts';
@@ -38,7 +38,7 @@ function engineAfter(...reports: readonly (readonly [text: string, tokens: numbe
   const known = createMemory(clock).of('local');
   const report = (text: string, tokens: number, window: number | null = 2048) => {
     const request = saying(text);
-    const call = { model: 'm', request, window, promptBytes: request.bytes.length, prefix: null };
+    const call = { model: 'm', request, window, prefix: null };
     return noteLength(known, call, tokens);
   };
   for (const [text, tokens] of reports) report(text, tokens);
@@ -146,7 +146,7 @@ function windowAfter(
     const request = requestOf({ model: 'm', messages });
     const chain = keepsChain ? chainOf(request, {}) : null;
     const prefix = chain === null ? null : cachedPrefix(known, chain);
-    const call = { model: 'm', request, window, promptBytes: request.bytes.length, prefix };
+    const call = { model: 'm', request, window, prefix };
     noteLength(known, call, counts.at(-1) ?? 0);
     if (chain !== null) notePrompt(known, chain, { model: 'm', readAt: clock.ticks() });
   }

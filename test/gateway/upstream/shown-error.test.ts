@@ -7,7 +7,7 @@ function shown(message: string, content: string): string {
   const body = Buffer.from(JSON.stringify({ error: { message } }));
   const failure = classify(
     { kind: 'status', status: 400, headers: {}, body },
-    { upstream: 'hosted_a', endpoint: CHAT_COMPLETIONS },
+    { upstream: 'hosted_a', request: { endpoint: CHAT_COMPLETIONS } },
     0,
   );
   // As Python's and PHP's encoders write it.

@@ -139,7 +139,8 @@ function withBody(call: UpstreamCall, body: JsonBody, mode: AnswerMode): Upstrea
   };
   // Another form of it would ask for the whole answer.
   const inChat = () => null;
-  return { ...call, translator: null, mode, promptBytes: body.bytes.length, write, inChat };
+  const request = { ...call.request, ...body };
+  return { ...call, request, translator: null, mode, write, inChat };
 }
 
 const NO_CHANGE: ReadonlySet<Adjustment> = new Set();
