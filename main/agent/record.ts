@@ -101,7 +101,7 @@ function enginePart(
     current_model: preferred[0]?.id ?? null,
     models: [...(engine?.models ?? [])],
     model_facts: preferred.map((model) => ({ ...model })),
-    decode_tps: decodeTps ?? engine?.decodeTps ?? null,
+    decode_tps: decodeTps,
     engine_health: engine?.health ?? { status: 'no engine found', code: 0 },
     engine_model: shortText(engine?.engineModel ?? null),
   };

@@ -26,7 +26,6 @@ const ENGINE: EngineView = {
   facts: [modelFacts('a', { loaded: false }), modelFacts('b', { loaded: true })],
   engineModel: 'b',
   metrics: null,
-  decodeTps: 30,
 };
 
 test('a record is exactly what the registry accepts', () => {

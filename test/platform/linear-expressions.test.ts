@@ -7,7 +7,6 @@ import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
 import { retryAfterMs } from '../../main/gateway/upstream/failure.ts';
 import { meaningOf } from '../../main/gateway/upstream/refusals.ts';
 import { shownWords } from '../../main/gateway/upstream/shown-error.ts';
-import { parsePrometheus } from '../../main/engines/adapters/metrics.ts';
 import { parseHttpDate } from '../../main/platform/dates.ts';
 
 /*
@@ -115,7 +114,6 @@ test.each<[name: string, search: (text: string) => unknown, texts: readonly stri
     ['model ', 'max ', 'no api ', 'limit: 1 requested: '],
   ],
   ['words that are shown', shownWords, [' ', 'key-', 'token ']],
-  ['the counts of an engine', parsePrometheus, ['a{} ', 'a{', '} a ', 'a\n']],
   [
     'the calls in a text of a model',
     leaks,

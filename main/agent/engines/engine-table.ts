@@ -1,10 +1,4 @@
-import type {
-  DecodeCount,
-  EngineDetail,
-  EngineKind,
-  EngineView,
-} from '../../engines/adapters/engine-view.ts';
-import { decodeSpeed } from '../../engines/adapters/metrics.ts';
+import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
 import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
 import type { EngineLook, DetectedEngine } from '../../engines/detect.ts';
 import { isForChat } from '../../engines/models.ts';
@@ -49,11 +43,8 @@ export function createEngineTable() {
     /** Chooses the engine to serve; returns whether anything but the counters has changed. */
     settle() {
       serving = chosen(all(), serving)?.baseUrl ?? null;
-      const now = JSON.stringify([
-        serving,
-        all().map((view) => ({ ...view, metrics: null, decodeTps: null })),
-        isStuck(),
-      ]);
+      const views = all().map((view) => ({ ...view, metrics: null }));
+      const now = JSON.stringify([serving, views, isStuck()]);
       if (now === shown) return false;
       shown = now;
       return true;
@@ -80,7 +71,6 @@ function keyOf({ origin, basePath }: EngineAddress): string {
 interface KnownEngine {
   readonly address: EngineAddress;
   readonly view: EngineView;
-  readonly count: DecodeCount | null;
   /** Consecutive rounds in which it was too slow to answer. */
   readonly lateRounds: number;
   /** Clock ticks; null while it answers. */
@@ -98,9 +88,8 @@ function unseen(address: EngineAddress): KnownEngine {
     facts: [],
     engineModel: null,
     metrics: null,
-    decodeTps: null,
   };
-  return { address, view, count: null, lateRounds: 0, goneAt: null };
+  return { address, view, lateRounds: 0, goneAt: null };
 }
 
 /** A busy engine may take longer than a second; after this many late rounds it gets no more requests. */
@@ -128,17 +117,8 @@ export function found(
     facts: detail.facts,
     engineModel: location ?? former?.view.engineModel ?? null,
     metrics: detail.metrics,
-    decodeTps: speedOf(detail, former),
   };
-  const count = detail.decode.kind === 'count' ? detail.decode.count : null;
-  return { address, view, count, lateRounds: 0, goneAt: null };
-}
-
-function speedOf({ decode }: EngineDetail, former: KnownEngine | null): number | null {
-  const last = former?.view.decodeTps ?? null;
-  if (decode.kind === 'none') return last;
-  const tps = decode.kind === 'tps' ? decode.tps : decodeSpeed(former?.count ?? null, decode.count);
-  return tps === null ? last : Math.round(tps * 10) / 10;
+  return { address, view, lateRounds: 0, goneAt: null };
 }
 
 /** An engine that was not recognised in this round keeps what is known about it. */

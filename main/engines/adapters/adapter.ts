@@ -2,14 +2,12 @@ import type { ModelFacts } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
 import { modelFacts } from '../models.ts';
 import type { EngineDetail, EngineKind } from './engine-view.ts';
-import { type MeteredKind, type MetricsReport, parseMetrics } from './metrics.ts';
 import {
   type Ask,
   type EngineAnswer,
   type EngineModel,
   healthOf,
   idsOf,
-  isOk,
   modelList,
 } from './probe.ts';
 
@@ -62,7 +60,6 @@ export function detail(
     ),
     location: loaded?.[0] ?? null,
     metrics: null,
-    decode: { kind: 'none' },
     ...given,
   };
 }
@@ -70,14 +67,4 @@ export function detail(
 /** vLLM and SGLang list the length that they serve. */
 function listedLength(entry: unknown): number | null {
   return numberOf(memberOf(entry, 'max_model_len'));
-}
-
-/** Empty if metrics are switched off. */
-export async function metricsOf(
-  ask: Ask,
-  kind: MeteredKind,
-  query = '',
-): Promise<MetricsReport | Record<string, never>> {
-  const answer = await ask(`/metrics${query}`);
-  return (isOk(answer) ? parseMetrics(kind, answer.text) : null) ?? {};
 }

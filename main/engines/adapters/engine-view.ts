@@ -19,16 +19,10 @@ export type EngineKind =
 /** `ok` only with a 2xx. `unresponsive`: connects, but no answer. */
 export type EngineHealth = AgentEngine['health'];
 
-/** Null is unknown. */
+/** What an engine has done for whichever program, which only llama.cpp is asked for; null is unknown. */
 export interface EngineMetrics {
   readonly running: number | null;
   readonly generatedTokens: number | null;
-}
-
-/** Decoded tokens and the seconds spent on them since the engine started counting. */
-export interface DecodeCount {
-  readonly tokens: number;
-  readonly seconds: number;
 }
 
 /** One reading of an engine. */
@@ -42,22 +36,13 @@ export interface EngineDetail {
   /** Hub id or path, as the engine reports it; else the first loaded model. */
   readonly location: string | null;
   readonly metrics: EngineMetrics | null;
-  readonly decode: DecodeReport;
 }
 
 /** The last reading of an engine on this machine. */
-export interface EngineView extends AgentEngine, Omit<EngineDetail, 'location' | 'decode'> {
+export interface EngineView extends AgentEngine, Omit<EngineDetail, 'location'> {
   readonly kind: EngineKind;
   /** The loaded model that answers chats; one that cannot where no other is loaded. */
   readonly currentModel: string | null;
   /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
   readonly engineModel: string | null;
-  /** Tokens per second of one stream, as the engine measured it. */
-  readonly decodeTps: number | null;
 }
-
-/** How an engine reports its speed: as a counter, as tokens per second, or not at all. */
-export type DecodeReport =
-  | { readonly kind: 'count'; readonly count: DecodeCount }
-  | { readonly kind: 'tps'; readonly tps: number }
-  | { readonly kind: 'none' };

@@ -1,7 +1,6 @@
 import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
-import { tpsReport } from './metrics.ts';
 import { idsOf, modelList } from './probe.ts';
 
 /** KoboldCpp imitates OpenAI and Ollama besides its own API, so it is recognised by its own version route. */
@@ -15,19 +14,11 @@ export const koboldCpp: Engine = {
   },
   async read(ask) {
     const models = modelList(await ask(MODELS_PATH));
-    const { json } = await ask('/api/extra/perf');
-    const idle = numberOf(memberOf(json, 'idle'));
-    const metrics = {
-      running: idle === null ? null : 1 - Math.min(1, idle),
-      generatedTokens: null,
-    };
     const length = await ask('/api/extra/true_max_context_length');
     const context_length = numberOf(memberOf(length.json, 'value'));
     return detail(await ask('/api/extra/version'), models, {
       said: new Map(idsOf(models).map((id) => [id, { context_length }])),
       loaded: idsOf(models),
-      metrics: json === null ? null : metrics,
-      decode: tpsReport(numberOf(memberOf(json, 'last_eval_speed'))),
     });
   },
 };

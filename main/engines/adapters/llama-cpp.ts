@@ -1,6 +1,7 @@
 import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
 import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
-import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
+import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
+import type { EngineMetrics } from './engine-view.ts';
 import { type Ask, type EngineModel, healthOf, idsOf, modelList } from './probe.ts';
 
 /** llama.cpp's server names itself in each response, even while loading. `/slots` is not read: it shows prompts. */
@@ -20,15 +21,24 @@ export const llamaCpp: Engine = {
     const query = queryFor(running[0], models ?? []);
     const props = await ask(`/props${query}`);
     const location = textOf(memberOf(props.json, 'model_path'));
-    const metrics = await metricsOf(ask, 'llama.cpp', query);
+    const metrics = metricsIn((await ask(`/metrics${query}`)).text);
     const said = new Map(
       await Promise.all((models ?? []).map((model) => saidOf(model, models ?? [], ask))),
     );
     // Even with `--api-key`, health and models need no key.
     const health = healthOf(props).status === 'unauthorized' ? props : await ask('/health');
-    return detail(health, models, { loaded, location, said, ...metrics });
+    return detail(health, models, { loaded, location, said, metrics });
   },
 };
+
+/** Reads a Prometheus text; null if metrics are switched off (`--metrics`). */
+function metricsIn(text: string): EngineMetrics | null {
+  const sample = (name: string) =>
+    numberOf(new RegExp(`^llamacpp:${name} (\\S+)`, 'm').exec(text)?.[1]);
+  const running = sample('requests_processing');
+  const generatedTokens = sample('tokens_predicted_total');
+  return running === null && generatedTokens === null ? null : { running, generatedTokens };
+}
 
 /** A router reports the state of each model; a server for one model reports none, because it is loaded. */
 function isLoaded({ entry }: EngineModel): boolean {

@@ -1,6 +1,6 @@
 import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, textOf } from '../../platform/json.ts';
-import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
+import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
 import { idsOf, modelList } from './probe.ts';
 
 const INFO_PATH = '/get_model_info';
@@ -20,7 +20,6 @@ export const sglang: Engine = {
     const models = modelList(await ask(MODELS_PATH));
     const location =
       textOf(memberOf((await ask(INFO_PATH)).json, 'model_path')) ?? models?.[0]?.root ?? null;
-    const metrics = await metricsOf(ask, 'sglang');
-    return detail(await ask('/health'), models, { loaded: idsOf(models), location, ...metrics });
+    return detail(await ask('/health'), models, { loaded: idsOf(models), location });
   },
 };

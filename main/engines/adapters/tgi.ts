@@ -1,6 +1,6 @@
 import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, numberOf, textOf } from '../../platform/json.ts';
-import { detail, type Engine, metricsOf } from './adapter.ts';
+import { detail, type Engine } from './adapter.ts';
 
 /** Hugging Face's Text Generation Inference, recognised by its `/info`, which its sibling for embeddings has too. */
 export const tgi: Engine = {
@@ -20,9 +20,8 @@ export const tgi: Engine = {
     const { json } = await ask('/info');
     const id = textOf(memberOf(json, 'model_id'));
     const models = id === null ? [] : [id];
-    const metrics = await metricsOf(ask, 'tgi');
     const context_length = numberOf(memberOf(json, 'max_total_tokens'));
     const said = new Map(models.map((model) => [model, { context_length }]));
-    return detail(await ask('/health'), null, { models, loaded: models, said, ...metrics });
+    return detail(await ask('/health'), null, { models, loaded: models, said });
   },
 };

@@ -1,6 +1,6 @@
 import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, textOf } from '../../platform/json.ts';
-import { detail, type Engine, isOwnedBy, metricsOf, MODELS_PATH } from './adapter.ts';
+import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
 import { type Ask, idsOf, isOk, modelList } from './probe.ts';
 
 /** vLLM sets `owned_by`; version and metrics need no API key. */
@@ -12,23 +12,18 @@ export const vllm: Engine = {
     if (await isOwnedBy(ask, 'vllm')) return true;
     const version = await ask('/version');
     if (!isOk(version) || textOf(memberOf(version.json, 'version')) === null) return false;
-    return 'metrics' in (await metricsOf(ask, 'vllm'));
+    return /^vllm:/m.test((await ask('/metrics')).text);
   },
   async read(ask) {
     const models = modelList(await ask(MODELS_PATH));
     const location = models?.[0]?.root ?? null;
-    const metrics = await metricsOf(ask, 'vllm');
     // A vLLM server keeps its model in memory as long as it runs, unless it has been put to sleep.
     const loaded = (await isAsleep(ask)) ? [] : idsOf(models);
-    return detail(await ask('/health'), models, { loaded, location, ...metrics });
+    return detail(await ask('/health'), models, { loaded, location });
   },
 };
 
-/** From its metrics; earlier versions say it only where a request can put them to sleep (VLLM_SERVER_DEV_MODE). */
+/** The route exists where a request can put it to sleep (VLLM_SERVER_DEV_MODE). */
 async function isAsleep(ask: Ask): Promise<boolean> {
-  const { text } = await ask('/metrics');
-  const states = text.split('\n').filter((line) => line.startsWith('vllm:engine_sleep_state{'));
-  const awake = states.find((line) => line.includes('sleep_state="awake"'));
-  if (awake !== undefined) return awake.includes('} 0');
   return memberOf((await ask('/is_sleeping')).json, 'is_sleeping') === true;
 }

@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { parseMetrics } from '../../../main/engines/adapters/metrics.ts';
 import { shownLocation } from '../../../main/engines/adapters/probe.ts';
 import { lookAt } from '../../../main/engines/detect.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
@@ -34,8 +33,6 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       loaded: ['qwen'],
       location: 'Qwen/Qwen3-32B',
       facts: [{ loaded: true, context_length: 32_768 }],
-      metrics: { running: 4, generatedTokens: 120_000 },
-      decode: { kind: 'count', count: { tokens: 100_000, seconds: 2500 } },
     },
   },
   'llama.cpp': {
@@ -60,7 +57,6 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       location: '/data/gemma-Q4_K_M.gguf',
       facts: [{ use: null, vision: true, tools: true, context_length: 4096, size_bytes: 7e9 }],
       metrics: { running: 0, generatedTokens: 4000 },
-      decode: { kind: 'count', count: { tokens: 4000, seconds: 100 } },
     },
   },
   ollama: {
@@ -169,13 +165,10 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       '/health': { status: 503, body: '' },
       '/v1/models': listed('sglang', 'meta-llama/Llama-3.1-8B-Instruct'),
       '/get_model_info': ok({ model_path: '/models/Llama-3.1-8B-Instruct', is_generation: true }),
-      '/metrics': fixture('sglang-metrics.txt'),
     },
     expected: {
       health: { status: 'loading', code: 503 },
       location: '/models/Llama-3.1-8B-Instruct',
-      metrics: { running: 4, generatedTokens: 7_557_572 },
-      decode: { kind: 'tps', tps: 50 },
     },
   },
   tgi: {
@@ -187,12 +180,9 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
         router: 'text-generation-router',
         version: '3.3.0',
       }),
-      '/metrics': fixture('tgi-metrics.txt'),
     },
     expected: {
       models: ['teknium/OpenHermes-2.5'],
-      metrics: { running: 16, generatedTokens: 25_000 },
-      decode: { kind: 'count', count: { tokens: 1000, seconds: 25 } },
     },
   },
   mlx: {
@@ -213,12 +203,9 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       '/api/extra/version': ok({ result: 'KoboldCpp', version: '1.98' }),
       '/v1/models': listed('koboldcpp', 'koboldcpp/tiny'),
       '/api/version': ok({ version: '0.7.0' }),
-      '/api/extra/perf': ok({ last_eval_speed: 30.5, queue: 0, idle: 1 }),
     },
     expected: {
       models: ['koboldcpp/tiny'],
-      metrics: { running: 0, generatedTokens: null },
-      decode: { kind: 'tps', tps: 30.5 },
     },
   },
   docker: {
@@ -344,24 +331,3 @@ test.each([
 ])('the model at %s is shown as %s', (location, shown) => {
   expect(shownLocation(location)).toBe(shown);
 });
-
-const NOTHING = { running: null, generatedTokens: null };
-
-test.each([
-  ['vllm', 'vllm-metrics-v1.txt', { running: 0 }, { kind: 'none' }],
-  ['vllm', 'vllm-metrics-tgis.txt', { generatedTokens: 218_152 }, { kind: 'none' }],
-  ['tgi', 'vllm-metrics-tgis.txt', { running: 0 }, { kind: 'none' }],
-  [
-    'llama.cpp',
-    'llama-cpp-metrics-cut.txt',
-    { generatedTokens: 673 },
-    { kind: 'count', count: { tokens: 673, seconds: 29.567 } },
-  ],
-  ['sglang', 'sglang-metrics-0.5.1.txt', { running: 1 }, { kind: 'tps', tps: 0.8371284457403783 }],
-] as const)(
-  'the metrics of %s are read from %s as far as they exist, and none is made up',
-  (kind, page, told, decode) => {
-    const metrics = { ...NOTHING, ...told };
-    expect(parseMetrics(kind, fixture(page))).toEqual({ metrics, decode });
-  },
-);

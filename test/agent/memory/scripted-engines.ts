@@ -90,16 +90,15 @@ const SCRIPTS = {
     }
     return null;
   },
-  // github.com/vllm-project/vllm/blob/main/vllm/entrypoints/serve/sleep/api_router.py, vllm/v1/metrics/loggers.py.
+  // github.com/vllm-project/vllm/blob/main/vllm/entrypoints/serve/sleep/api_router.py.
   vllm({ method, path }, loaded) {
-    const awake = loaded.has('small') ? 1 : 0;
     switch (path) {
       case '/v1/models':
         return ok({ data: [{ id: 'small', owned_by: 'vllm', root: 'Org/small' }] });
       case '/health':
         return '';
-      case '/metrics':
-        return `vllm:num_requests_running{model_name="small"} 0.0\nvllm:engine_sleep_state{engine="0",model_name="small",sleep_state="awake"} ${awake}.0\n`;
+      case '/is_sleeping':
+        return ok({ is_sleeping: !loaded.has('small') });
       case '/sleep?level=1':
         if (method === 'POST') loaded.delete('small');
         return '';
