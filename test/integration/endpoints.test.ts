@@ -52,7 +52,7 @@ describe.each(OTHERS)('an upstream without $name', ({ path, body, whole }) => {
   });
 });
 
-test('a missing model or a missing response is not a missing endpoint', async () => {
+test('a missing model, a missing response and a bad image URL are no missing endpoint', async () => {
   const { gateway, a } = await startBefore({ a: error(404, 'The model `m` does not exist.') });
   const ask = () => startCall(`${gateway.url}/v1/responses`, { model: 'n', input: 'hi' }).answer;
   expect((await ask()).reason).toBe('hosted_a=model_not_found');
@@ -63,7 +63,9 @@ test('a missing model or a missing response is not a missing endpoint', async ()
     expect(answer).toMatchObject({ status: 404, upstream: 'hosted_a' });
     expect(answer.text).toContain('resp_1');
   }
-  expect(a.calls).toHaveLength(3);
+  a.script = error(400, 'The image cannot be fetched.', 'invalid_url');
+  for (let n = 0; n < 2; n += 1) expect((await ask()).text).toContain('invalid_url');
+  expect(a.calls.at(-1)?.path).toBe('/responses');
 });
 
 const VECTORS = json(200, { object: 'list', data: [{ index: 0, embedding: [1] }] });

@@ -327,8 +327,9 @@ const REFUSALS: readonly Refusal[] = [
     words: [
       // LM Studio, with a 200 (OpenHands/OpenHands#419).
       /unexpected endpoint or method/i,
-      /(unknown|invalid|unsupported|no such) (request )?(url|path|route|endpoint)|cannot (post|get) \//i,
-      /(page|route|path|endpoint|url) (was )?not found|^\s*(404 )?not found\.?\s*$/i,
+      // OpenAI's names the method, as in "Invalid URL (POST /v1/foo)": `invalid_url` may be that of the caller's image.
+      /(unknown|invalid|unsupported|no such) (request (url|path)|(url|path) \(|route|endpoint)|cannot (post|get) \//i,
+      /(page|route|path|endpoint) (was )?not found|^\s*(404 )?not found\.?\s*$/i,
       // As a code it is about an object, such as a model at Moonshot (`resource_not_found_error`) and Bedrock.
       /(file|resource) (was )?not found(?!( error| exception)?;)/i,
       // A Responses API that takes functions only, for Codex's tools (ggml-org/llama.cpp#20156, vllm-project/vllm#42475).
