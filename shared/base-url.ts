@@ -6,3 +6,16 @@ const ENDPOINT =
 export function basePathOf(pathname: string): string {
   return pathname.replace(ENDPOINT, '').replace(/\/+$/, '');
 }
+
+/** Matches also a bare name before a port or a path, and names that only a home network knows. */
+const MACHINE =
+  /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:]+\]|(?!https?\/)[\w-]+(?=:\d|\/)|[\w.-]+\.(local|lan|home|internal|home\.arpa)(?=[:/]|$))/i;
+const DOMAIN = /^[\w-]+(\.[\w-]+)+/;
+
+/** Adds a missing scheme to a typed address: http for machines, https for services. */
+export function completeAddress(text: string): string {
+  const address = text.trim();
+  if (address.includes('://')) return address;
+  if (MACHINE.test(address)) return `http://${address}`;
+  return DOMAIN.test(address) ? `https://${address}` : address;
+}

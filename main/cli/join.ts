@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
+import { completeAddress } from '#shared/base-url.ts';
 import { createHttpLink, linkProblemOf } from '../agent/registration/link.ts';
 import { createEnrollmentFile, openIdentity, createSequence } from '../agent/storage.ts';
 import { type LoadedConfig, loadSavedConfig } from '../config/load.ts';
@@ -32,7 +33,7 @@ export async function runJoin({
   options,
 }: Input): Promise<CommandOutcome> {
   // All checks that do not use the token up come first.
-  const origins = url.split(',').map(registryOrigin);
+  const origins = url.split(',').map((each) => registryOrigin(completeAddress(each)));
   if (!origins.every((each) => each !== null)) return failed(BAD_URL, EXIT.usage);
   if (!/^[0-9a-f]{64}$/.test(token)) return failed(BAD_TOKEN, EXIT.usage);
   const loaded = loadSavedConfig(env, dataDirectory);

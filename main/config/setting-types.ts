@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { completeAddress } from '#shared/base-url.ts';
 import type { SettingChoice, SettingKind } from '#shared/settings.ts';
 import { decoded, registryOrigin } from '../platform/addresses.ts';
 import { parseJson } from '../platform/json.ts';
@@ -150,7 +151,7 @@ export const secrets: Kind<readonly string[]> = {
 export const httpUrl: Kind<string> = {
   name: 'address',
   schema: z.string().refine(isHttpUrl),
-  fromText: asIs,
+  fromText: completeAddress,
   allowed: 'an http:// or https:// address, such as http://127.0.0.1:11434',
 };
 
@@ -179,11 +180,14 @@ export const gateway: Kind<string> = {
   allowed: 'an http:// or https:// address without a path, such as http://192.168.1.10:47900',
 };
 
-export const gateways = list(
-  gateway.schema,
-  16,
-  'addresses such as http://192.168.1.10:47900, without a path, separated by commas',
-);
+export const gateways: Kind<readonly string[]> = {
+  ...list(
+    gateway.schema,
+    16,
+    'addresses such as http://192.168.1.10:47900, without a path, separated by commas',
+  ),
+  fromText: (typed) => asList(typed).map(completeAddress),
+};
 
 export const databaseUrl: Kind<string> = {
   name: 'address',

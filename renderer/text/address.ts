@@ -1,19 +1,6 @@
-import { basePathOf } from '#shared/base-url.ts';
+import { basePathOf, completeAddress } from '#shared/base-url.ts';
 
-/** Matches also a bare name before a port or a path, and names that only a home network knows. */
-const MACHINE =
-  /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:]+\]|[\w-]+(?=:\d|\/)|[\w.-]+\.(local|lan|home|internal|home\.arpa)(?=[:/]|$))/i;
-const DOMAIN = /^[\w-]+(\.[\w-]+)+/;
-
-/** Adds a missing scheme to a typed address: http for machines, https for services. */
-export function completeAddress(text: string): string {
-  const address = text.trim();
-  if (address.includes('://')) return address;
-  if (MACHINE.test(address)) return `http://${address}`;
-  return DOMAIN.test(address) ? `https://${address}` : address;
-}
-
-/** The same for the base URL of an API, without an endpoint that was pasted with it. */
+/** A typed base URL of an API with the scheme that it may lack, and without an endpoint that was pasted with it. */
 export function completeBaseUrl(text: string): string {
   const address = completeAddress(text);
   if (!/^https?:/i.test(address) || !URL.canParse(address)) return address;

@@ -130,10 +130,10 @@ const KINDS: {
       'http://127.0.0.1:11434': 'http://127.0.0.1:11434',
       'https://user:p%40ss@api.example.com/v1/?v=2': 'https://user:p%40ss@api.example.com/v1/?v=2',
       'http://[::1]:8080/v1': 'http://[::1]:8080/v1',
+      '127.0.0.1:9': 'http://127.0.0.1:9',
     },
     bad: [
-      'localhost:11434',
-      '127.0.0.1',
+      'engine',
       'ftp://h/',
       'file:///etc/passwd',
       'http://',
@@ -151,13 +151,13 @@ const KINDS: {
   {
     names: ['ENGINE_URL'],
     good: { 'http://user:pw@127.0.0.1:8080/v1': 'http://user:pw@127.0.0.1:8080/v1' },
-    bad: ['127.0.0.1:8080', 'http://127.0.0.1:8080/?key=1', 'http://us%zz:pw@h/'],
+    bad: ['engine', 'http://127.0.0.1:8080/?key=1', 'http://us%zz:pw@h/'],
     allowed: /address without a query/,
   },
   {
     names: ['REGISTRY_URL'],
-    good: { 'https://gw.lan/': 'https://gw.lan/' },
-    bad: ['gw.lan', 'http://gw.lan/path', 'http://me@gw.lan', 'http://gw.lan/?a=1'],
+    good: { 'https://gw.lan/': 'https://gw.lan/', 'gw.lan:47900': 'http://gw.lan:47900' },
+    bad: ['gateway', 'http://gw.lan/path', 'http://me@gw.lan', 'http://gw.lan/?a=1'],
     allowed: /address without a path/,
   },
   {
@@ -211,12 +211,9 @@ const KINDS: {
   {
     names: ['OTHER_REGISTRY_URLS', 'POOL_ADDRESSES'],
     good: {
-      'http://192.168.1.10:47900, https://gw.lan/': [
-        'http://192.168.1.10:47900',
-        'https://gw.lan/',
-      ],
+      '192.168.1.10:47900, https://gw.lan/': ['http://192.168.1.10:47900', 'https://gw.lan/'],
     },
-    bad: ['gw.lan', 'ftp://gw.lan', 'http://gw.lan/path', 'http://a.lan,b.lan'],
+    bad: ['gateway', 'ftp://gw.lan', 'http://gw.lan/path', 'http://a.lan,b'],
     allowed: /addresses such as http:/,
   },
   {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
 import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
 import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
-import { completeAddress, completeBaseUrl } from '../../renderer/text/address.ts';
+import { completeAddress } from '#shared/base-url.ts';
+import { completeBaseUrl } from '../../renderer/text/address.ts';
 
 test.each([
   ['127.0.0.1:11434', 'http://127.0.0.1:11434'],

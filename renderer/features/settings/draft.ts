@@ -1,4 +1,4 @@
-import { completeAddress } from '../../text/address.ts';
+import { completeAddress } from '#shared/base-url.ts';
 import type { Field, Section } from './settings-table.ts';
 
 /** Null resets to the default. */
