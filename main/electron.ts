@@ -112,7 +112,7 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
     platform,
     file: createKeyFile(join(dataDir, 'desktop/keychain')),
   });
-  const isSealed = readSettings(dataDir, Date.now()).lost.length > 0;
+  const isSealed = readSettings(dataDir).lost.length > 0;
   const limit = { clock: systemClock, ms: KEYCHAIN_LIMIT_MS };
   const opened = isSealed ? await withTimeout(keychain.open(), limit) : null;
   const box = opened?.kind === 'settled' ? opened.value : null;

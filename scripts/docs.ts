@@ -52,8 +52,9 @@ inglenook set agent.onlyWhenIdle default
 Below, each setting has its path and its variable, then its default if there is one, and the range of a number. A change applies to the next
 request, except where "Restart." follows. A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
-If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A \`settings.json\` with such a value is
-set aside as a whole, with a warning. \`inglenook set\` needs a running gateway. Without one, use variables or edit \`settings.json\`.
+If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A section of \`settings.json\` with
+such a value is set aside, with a warning, and the others stay in force. \`inglenook set\` needs a running gateway. Without one, use
+variables or edit \`settings.json\`.
 
 \`\`\`json
 {

@@ -22,7 +22,7 @@ import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
 import { createInference } from './server/inference.ts';
 import { createAgentServer } from './server/server.ts';
-import { createEnrollmentFile, openIdentity, createSequence } from './storage.ts';
+import { createEnrollmentFile, createSequence, type FileWarning, openIdentity } from './storage.ts';
 import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
@@ -33,6 +33,8 @@ export interface AgentDeps {
   /** Whether an environment variable sets the setting at this path, such as `agent.onlyWhenIdle`. */
   readonly isFixed: (path: string) => boolean;
   readonly dataDirectory: string;
+  /** What was wrong with the files of this program's other parts. */
+  readonly warnings: readonly FileWarning[];
   readonly version: string;
   /** The registry of this process; null if there is none. */
   readonly ownRegistry: OwnRegistry | null;
@@ -68,8 +70,9 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock);
   const file = createEnrollmentFile(dataDirectory, clock);
   const enrolled = file.load();
-  /** About the agent's files, for the owner. */
-  const warnings = [...ofKey, enrolled.warning].filter((warning) => warning !== null);
+  const warnings = [...deps.warnings, ...ofKey, enrolled.warning].filter(
+    (warning) => warning !== null,
+  );
   const counters = createCounters(dataDirectory, { clock, log });
   const availability = createAvailability({
     ...deps,

@@ -20,8 +20,8 @@ const MAX_CLOCK_OFFSET_MS = 60_000;
 export function problemsOf(seen: Circumstances): readonly AgentProblem[] {
   const { registry, ports, warnings } = seen;
   const problems: AgentProblem[] = warnings.map((warning) => ({
-    tool: 'files of the agent',
-    tried: 'reading saved files',
+    tool: 'saved files',
+    tried: 'reading them',
     ...warning,
   }));
   problems.push(...portProblems(ports, seen.host));

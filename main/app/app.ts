@@ -115,6 +115,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   });
   const machine = createThisMachine({
     ...common,
+    warnings: loaded.setAside.map((happened) => ({ happened, remedy: CORRECT })),
     ownRegistry: providers.own,
     otherPorts: () => gateway.ports(),
     cuts: () => gateway.cuts(),
@@ -185,6 +186,8 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     resumed: () => wakeUp(http, [gateway, providers, machine.agent]),
   };
 }
+
+const CORRECT = 'Correct it, and put it back while Inglenook does not run.';
 
 const clientEdges = ({ clock, log }: HostEdges) => ({
   clock,

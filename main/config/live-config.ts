@@ -89,7 +89,7 @@ export function createLiveConfig(
     },
     /** Puts in force what this box opens and the one of the start did not; what was entered since then stays. */
     openSecrets(next: SecretBox): void {
-      const { tree, sealed } = readSettings(directory, Date.now(), next);
+      const { tree, sealed } = readSettings(directory, next);
       const opened = ENTRIES.filter(
         ({ path }) => sealed.has(path) && (sources.get(path) ?? 'default') === 'default',
       ).map((entry) => ({ entry, value: tree[entry.section]?.[entry.key] }));

@@ -5,7 +5,7 @@ import { bareHost, canonicalIp, portOf } from '../platform/network-guard.ts';
 import { type KeyFile, NO_KEYS, readKeyFile, type StoredKey } from './key-file.ts';
 import { maskMistyped } from './setting-types.ts';
 import { type Config, ENTRIES, type Entry, ENV_PREFIX, valueAt } from './schema.ts';
-import { readSettings, type SettingsTree } from './settings-file.ts';
+import { readSettings, setBadAside, type SettingsTree } from './settings-file.ts';
 import type { SecretBox } from '../platform/secrets.ts';
 import { readFileSync } from 'node:fs';
 import { codeOf } from '../platform/errors.ts';
@@ -20,6 +20,8 @@ export interface LoadedConfig {
   readonly sources: ReadonlyMap<string, SettingSource>;
   readonly namedKeys: readonly StoredKey[];
   readonly warnings: readonly string[];
+  /** Those of the warnings that are about saved settings that were set aside. */
+  readonly setAside: readonly string[];
 }
 
 export interface RefusedConfig {
@@ -60,7 +62,8 @@ export function loadConfig(
     problems.push(...openToTheNetwork(config, namedKeys.length > 0), ...own);
   }
   if (problems.length > 0) return { kind: 'refused', problems };
-  return { kind: 'loaded', config, sources, namedKeys, warnings: unknownVariables(env) };
+  const warnings = unknownVariables(env);
+  return { kind: 'loaded', config, sources, namedKeys, warnings, setAside: [] };
 }
 
 /** The same from the files of a data directory; `lost`: paths of the secrets that `box` does not open. */
@@ -69,11 +72,16 @@ export function loadSavedConfig(
   directory: string,
   box: SecretBox | null = null,
 ): (LoadedConfig & { readonly lost: readonly string[] }) | RefusedConfig {
-  const { tree, sealed, lost, ...settings } = readSettings(directory, Date.now(), box);
+  const setAside = setBadAside(directory, Date.now());
+  const { tree, sealed, lost } = readSettings(directory, box);
   const loaded = loadConfig(env, tree, readKeyFile(directory), sealed);
   if (loaded.kind === 'refused') return loaded;
-  return { ...loaded, warnings: [...settings.warnings, ...loaded.warnings], lost };
+  const warnings = [...setAside, ...lost.map(lostText), ...loaded.warnings];
+  return { ...loaded, warnings, setAside, lost };
 }
+
+const lostText = (path: string) =>
+  `${path} is encrypted with a keychain key that is not available here: enter it again. The app's menu can keep keys in the file instead.`;
 
 /** Where the value of a setting comes from; `text` is that of its variable, and `stored` that of the file. */
 function settle({ variable, setting: { kind, fallback } }: Entry, text: string, stored: unknown) {

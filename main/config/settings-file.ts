@@ -10,50 +10,47 @@ export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unkno
 /** `settings.json` for what the window edits, `secrets.json` for keys; both readable by the owner alone. */
 const FILES = { settings: 'settings.json', secrets: 'secrets.json' } as const;
 
-interface FileContents {
+export interface SavedSettings {
   readonly tree: SettingsTree;
-  readonly warnings: readonly string[];
-}
-
-export interface SavedSettings extends FileContents {
   /** Paths of the secrets that the box has decrypted. */
   readonly sealed: ReadonlySet<string>;
   /** Paths of the secrets that could not be decrypted; they count as not set, and stay in the file. */
   readonly lost: readonly string[];
 }
 
-/**
- * Reads both settings files; without a box, sealed secrets are lost. A file that is not a JSON object, or holds a
- * value that is not allowed, is set aside as `<name>.bad-<time>` with a warning, so that the app starts and nothing
- * is lost.
- */
-export function readSettings(
-  directory: string,
-  nowMs: number,
-  box: SecretBox | null = null,
-): SavedSettings {
-  const settings = readOne(directory, FILES.settings, nowMs);
-  const secrets = readOne(directory, FILES.secrets, nowMs);
-  const { tree, sealed, lost } = unsealed(secrets.tree, box);
-  return {
-    tree: merge(settings.tree, tree),
-    warnings: [...settings.warnings, ...secrets.warnings, ...lost.map(lostText)],
-    sealed,
-    lost,
-  };
+/** Reads both settings files, without what `setBadAside` would set aside; without a box, sealed secrets are lost. */
+export function readSettings(directory: string, box: SecretBox | null = null): SavedSettings {
+  const [settings, secrets] = Object.values(FILES).map(
+    (name) => sorted(join(directory, name)).good,
+  );
+  const { tree, ...rest } = unsealed(secrets ?? {}, box);
+  return { tree: merge(settings ?? {}, tree), ...rest };
 }
 
-const lostText = (path: string) =>
-  `${path} is encrypted with a keychain key that is not available here: enter it again. The app's menu can keep keys in the file instead.`;
+/**
+ * Moves each section that holds a value that is not allowed, and each file that is no JSON object, to
+ * `<name>.bad-<time>`, so that the app starts, all else stays in force and nothing is lost. Returns a sentence for each.
+ */
+export function setBadAside(directory: string, nowMs: number): readonly string[] {
+  return Object.values(FILES).flatMap((name) => {
+    const path = join(directory, name);
+    const { good, bad, problems } = sorted(path);
+    if (problems.length === 0) return [];
+    const aside = asideName(name, nowMs);
+    const asidePath = join(directory, aside);
+    if (bad === null) renameSync(path, asidePath);
+    else replaceFiles([written(asidePath, bad), written(path, good)]);
+    return problems.map(
+      ({ what, why }) => `${what} was set aside as ${aside} and is not used: ${why}`,
+    );
+  });
+}
 
 /** As `secrets.json` holds a sealed value. */
 const isSealed = (value: unknown): value is { readonly sealed: string } =>
   isObject(value) && typeof value['sealed'] === 'string';
 
-function unsealed(
-  tree: SettingsTree,
-  box: SecretBox | null,
-): Pick<SavedSettings, 'tree' | 'sealed' | 'lost'> {
+function unsealed(tree: SettingsTree, box: SecretBox | null): SavedSettings {
   const plain: Record<string, Record<string, unknown>> = {};
   const sealed = new Set<string>();
   const lost: string[] = [];
@@ -97,69 +94,82 @@ export function writeSettings(
   replaceFiles(
     parts
       .filter((part) => part.changes.length > 0)
-      .map((part) => ({ path: part.path, text: textWith(part.path, part.changes) })),
+      .map((part) => written(part.path, withChanges(part.path, part.changes))),
   );
 }
 
-function textWith(path: string, changes: readonly SettingChange[]): string {
+const written = (path: string, tree: object) => ({
+  path,
+  text: `${JSON.stringify(tree, null, 2)}\n`,
+});
+
+function withChanges(path: string, changes: readonly SettingChange[]): Sections {
   const before = readJson(path);
   // Broken by hand while the app runs. Nothing in it is lost: the next start sets the file aside.
-  if (before.problem !== null) throw new Error(`${basename(path)}: ${before.problem}`);
-  let { tree } = before;
+  if (typeof before === 'string') throw new Error(`${basename(path)}: ${before}`);
+  let tree = before;
   for (const { entry, value } of changes) {
     // A value that is undefined is left out of JSON: the default holds again.
     tree = merge(tree, { [entry.section]: { [entry.key]: value } });
   }
-  return `${JSON.stringify(tree, null, 2)}\n`;
+  return tree;
 }
 
-function readOne(directory: string, name: string, nowMs: number): FileContents {
-  const file = join(directory, name);
-  const { tree, problem: unreadable } = readJson(file);
-  const problem = unreadable ?? firstProblem(tree);
-  if (problem === null) return { tree, warnings: [] };
-  const aside = asideName(name, nowMs);
-  renameSync(file, join(directory, aside));
-  return {
-    tree: {},
-    warnings: [`${name} was set aside as ${aside} and is not used: ${problem}`],
-  };
+/** As the file has them. */
+type Sections = Readonly<Record<string, unknown>>;
+
+interface SortedFile {
+  readonly good: SettingsTree;
+  /** Null if it cannot be read at all. */
+  readonly bad: Sections | null;
+  readonly problems: readonly { readonly what: string; readonly why: string }[];
 }
 
-/** `problem` is why the file cannot be read; null if it can, or is missing. */
-function readJson(file: string): {
-  readonly tree: SettingsTree;
-  readonly problem: string | null;
-} {
+/** The sections of a file that can be used, and those that cannot. */
+function sorted(path: string): SortedFile {
+  const name = basename(path);
+  const read = readJson(path);
+  if (typeof read === 'string')
+    return { good: {}, bad: null, problems: [{ what: name, why: read }] };
+  const good: Record<string, Readonly<Record<string, unknown>>> = {};
+  const bad: Record<string, unknown> = {};
+  const problems: SortedFile['problems'][number][] = [];
+  for (const [section, keys] of Object.entries(read)) {
+    const why = isObject(keys) ? problemIn(section, keys) : 'it is not an object of settings';
+    if (isObject(keys) && why === null) good[section] = keys;
+    else bad[section] = keys;
+    if (why !== null) problems.push({ what: `The section "${section}" of ${name}`, why });
+  }
+  return { good, bad, problems };
+}
+
+/** The object in a file, empty if there is no file; or why there is none. */
+function readJson(file: string): Sections | string {
   const text = readTextFile(file) ?? '{}';
   try {
     // Windows' editors begin a file with a byte order mark.
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    if (isTree(value)) return { tree: value, problem: null };
-    return { tree: {}, problem: 'it is not an object of sections' };
+    return isObject(value) ? value : 'it is not an object of sections';
   } catch {
     // The parser's message would quote the file, and the file may hold keys.
-    return { tree: {}, problem: 'it is not valid JSON' };
+    return 'it is not valid JSON';
   }
 }
 
-function isTree(value: unknown): value is SettingsTree {
-  return isObject(value) && Object.values(value).every(isObject);
-}
-
-function firstProblem(tree: SettingsTree): string | null {
-  const bad = ENTRIES.find(({ section, key, setting }) => {
-    const value = tree[section]?.[key];
+function problemIn(section: string, keys: Sections): string | null {
+  const bad = ENTRIES.filter((entry) => entry.section === section).find(({ key, setting }) => {
+    const value = keys[key];
     if (setting.secret && isSealed(value)) return false;
     return value !== undefined && value !== null && !setting.kind.schema.safeParse(value).success;
   });
   return bad === undefined ? null : `${bad.path} must be ${bad.setting.kind.allowed}`;
 }
 
-function merge(a: SettingsTree, b: SettingsTree): SettingsTree {
-  const merged: Record<string, Record<string, unknown>> = {};
-  for (const section of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    merged[section] = { ...a[section], ...b[section] };
-  }
-  return merged;
+/** The values of `b` come over those of `a`, of which a section that is none has no values to keep. */
+function merge<A extends Sections>(a: A, b: SettingsTree): A & SettingsTree {
+  const merged = Object.entries(b).map(([section, keys]) => {
+    const before = a[section];
+    return [section, { ...(isObject(before) ? before : {}), ...keys }] as const;
+  });
+  return { ...a, ...Object.fromEntries(merged) };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
-import { readSettings, writeSettings } from '../../main/config/settings-file.ts';
+import { readSettings, setBadAside, writeSettings } from '../../main/config/settings-file.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
@@ -27,33 +27,56 @@ function write(directory: string, values: Readonly<Record<string, unknown>>): vo
 
 const hasModes = process.platform !== 'win32';
 
+/** As at a start. */
+function read(directory: string) {
+  const warnings = setBadAside(directory, NOW);
+  return { warnings, tree: readSettings(directory).tree };
+}
+
 test('a missing settings file sets nothing and causes no warning', () => {
   const directory = temporaryDirectory();
-  const none = { tree: {}, warnings: [], sealed: new Set(), lost: [] };
-  expect(readSettings(directory, NOW)).toEqual(none);
-  expect(readSettings(join(directory, 'not-there'), NOW)).toEqual(none);
+  const none = { tree: {}, warnings: [] };
+  expect([directory, join(directory, 'not-there')].map(read)).toEqual([none, none]);
 });
 
 test.each<[name: string, text: string, says: RegExp]>([
   ['empty', '', /not valid JSON/],
   ['half written', '{"circuit":{"failThreshold":7', /not valid JSON/],
   ['a list', '[]', /not an object/],
-  ['a section that is none', '{"circuit":5}', /not an object/],
-  ['out of range', '{"circuit":{"failThreshold":0}}', /circuit\.failThreshold must be .* 1 to/],
-  ['a number as text', '{"circuit":{"failThreshold":"7"}}', /circuit\.failThreshold must be/],
-  ['no word of the list', '{"routing":{"hedge":"some"}}', /routing\.hedge must be one of own/],
-  ['a flag as text', '{"agent":{"enabled":"true"}}', /agent\.enabled must be true or false/],
 ])(
   'a settings file that is %s is set aside with a warning, and the gateway starts with defaults',
   (_title, text, says) => {
     const directory = directoryWith(text);
-    const { tree, warnings } = readSettings(directory, NOW);
+    const { tree, warnings } = read(directory);
     expect(tree).toEqual({});
     expect(warnings).toEqual([expect.stringContaining(`settings.json was set aside as ${ASIDE}`)]);
     expect(warnings[0]).toMatch(says);
     expect(readdirSync(directory)).toEqual([ASIDE]);
     expect(readFileSync(join(directory, ASIDE), 'utf8')).toBe(text);
     expect(loadConfig({}, tree).kind).toBe('loaded');
+  },
+);
+
+test.each<[name: string, text: string, says: RegExp]>([
+  ['no section', '{"circuit":5}', /not an object/],
+  ['out of range', '{"circuit":{"failThreshold":0}}', /circuit\.failThreshold must be .* 1 to/],
+  ['a number as text', '{"circuit":{"failThreshold":"7"}}', /circuit\.failThreshold must be/],
+  ['no word of the list', '{"routing":{"hedge":"some"}}', /routing\.hedge must be one of own/],
+  ['a flag as text', '{"agent":{"enabled":"true"}}', /agent\.enabled must be true or false/],
+])(
+  'a section with a value that is %s is set aside alone, and the other sections stay in force',
+  (_title, text, says) => {
+    const bad = JSON.parse(text) as object;
+    const good = { gateway: { port: 1234 }, newer: { a: 1 } };
+    const directory = directoryWith(JSON.stringify({ ...good, ...bad }));
+    const { tree, warnings } = read(directory);
+    expect(tree).toEqual(good);
+    expect(warnings).toEqual([expect.stringMatching(says)]);
+    expect(warnings[0]).toContain(
+      `"${Object.keys(bad)[0]}" of settings.json was set aside as ${ASIDE}`,
+    );
+    expect(JSON.parse(readFileSync(join(directory, ASIDE), 'utf8'))).toEqual(bad);
+    expect(read(directory)).toEqual({ tree: good, warnings: [] });
   },
 );
 
@@ -64,37 +87,31 @@ test('the warning about a bad settings file does not quote it', () => {
     `{"hosted_a":{"apiKey":"${secret} "}}`,
     `{"hosted_a":{"baseUrl":"ftp://u:${secret}@h"}}`,
   ]) {
-    const { warnings } = readSettings(directoryWith(text), NOW);
+    const { warnings } = read(directoryWith(text));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).not.toContain('hunter2');
   }
 });
 
-test('a bad file of secrets is set aside alone', () => {
-  const directory = directoryWith('{"circuit":{"failThreshold":7}}');
-  writeFileSync(join(directory, 'secrets.json'), 'no');
-  const { tree, warnings } = readSettings(directory, NOW);
-  expect(tree).toEqual({ circuit: { failThreshold: 7 } });
-  expect(warnings).toEqual([expect.stringMatching(/^secrets\.json was set aside as secrets/)]);
-});
-
-test('settings and secrets are read as one', () => {
+test('a bad file of secrets is set aside alone, and settings and secrets are read as one', () => {
   const directory = directoryWith('{"hosted_a":{"model":"m"}}');
   writeFileSync(join(directory, 'secrets.json'), '{"hosted_a":{"apiKey":"k"}}');
-  expect(readSettings(directory, NOW).tree).toEqual({ hosted_a: { model: 'm', apiKey: 'k' } });
+  expect(read(directory).tree).toEqual({ hosted_a: { model: 'm', apiKey: 'k' } });
+  writeFileSync(join(directory, 'secrets.json'), 'no');
+  expect(read(directory)).toEqual({
+    tree: { hosted_a: { model: 'm' } },
+    warnings: [expect.stringMatching(/^secrets\.json was set aside as secrets/)],
+  });
 });
 
 test('a settings file with a byte order mark, as Windows writes it, is read', () => {
-  const { tree, warnings } = readSettings(
-    directoryWith('\uFEFF{"circuit":{"failThreshold":7}}'),
-    NOW,
-  );
+  const { tree, warnings } = read(directoryWith('\uFEFF{"circuit":{"failThreshold":7}}'));
   expect([tree, warnings]).toEqual([{ circuit: { failThreshold: 7 } }, []]);
 });
 
 test('a setting of a newer version does not set a file aside', () => {
   const text = '{"circuit":{"newKey":"x"},"newSection":{"a":1},"routing":{"hedge":null}}';
-  expect(readSettings(directoryWith(text), NOW).warnings).toEqual([]);
+  expect(read(directoryWith(text)).warnings).toEqual([]);
 });
 
 test.runIf(hasModes)(

@@ -63,7 +63,7 @@ test('two hosted upstreams change places with every setting, their keys among th
   await chat(gateway.url, HELLO);
   expect(second.calls.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${OTHER_KEY}`]);
   expect(first.calls).toEqual([]);
-  const { tree } = readSettings(gateway.dataDirectory, 0);
+  const { tree } = readSettings(gateway.dataDirectory);
   expect(tree['hosted_b']).toEqual(every);
   expect(tree['hosted_a']).toEqual({ baseUrl: second.url, apiKey: OTHER_KEY, model: 'other' });
 });

@@ -91,6 +91,7 @@ export async function startAgent(given: Given = {}) {
     agent: { ...defaults, ports: [0], region: 'attic', ...given },
   };
   const agent = createAgent({
+    warnings: [],
     version: '1.2.3',
     config: () => config,
     isFixed: () => false,

@@ -209,7 +209,7 @@ function Problems({ problems }: { readonly problems: readonly AgentProblem[] }) 
   );
 }
 
-const OWN_PARTS = new Set(['agent', 'registry', 'engine', 'clock', 'files of the agent']);
+const OWN_PARTS = new Set(['agent', 'registry', 'engine', 'clock', 'saved files']);
 
 /**
  * Separates the problems of the agent's own parts, which prevent requests, from those of drivers and their tools, with
