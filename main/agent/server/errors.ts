@@ -1,14 +1,11 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ServerErrorCode } from '#shared/errors.ts';
 import {
   errorBodyFrom,
   type HttpError,
-  type JsonResponse,
-  retryAfterHeader,
-  sendJson,
-  sendJsonEarly,
+  type RestPlan,
+  sendHttpError,
 } from '../../platform/http/responses.ts';
-import type { Clock } from '../../platform/clock.ts';
 
 export interface AgentError extends HttpError {
   readonly code:
@@ -24,29 +21,13 @@ export interface AgentError extends HttpError {
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** How much is still read of a body that is refused for its size or its sender. */
-const MAX_REST_BYTES = 64 * 1024;
-
 /** Answers with an error in OpenAI's format; does nothing once the response head has been sent. */
-export function sendError(res: ServerResponse, error: AgentError): void {
-  const { status, value, headers } = responseOf(error);
-  sendJson(res, status, value, headers);
-}
-
-/** Answers while the request body may still be arriving; then the connection is closed. */
-export function sendErrorEarly(
-  req: IncomingMessage,
+export function sendError(
   res: ServerResponse,
   error: AgentError,
-  clock: Clock,
-  maxRestBytes = MAX_REST_BYTES,
+  rest: RestPlan | null = null,
 ): void {
-  sendJsonEarly(req, res, responseOf(error), { clock, maxRestBytes });
-}
-
-function responseOf(error: AgentError): JsonResponse {
-  const headers = { ...retryAfterHeader(error), ...error.headers };
-  return { status: error.status, value: errorBodyFrom(error, 'agent'), headers };
+  sendHttpError(res, error, errorBodyFrom(error, 'agent'), error.headers ?? {}, rest);
 }
 
 /** The error for requests while none are accepted; `reasons` are sentences shown to the caller. */

@@ -10,9 +10,9 @@ import type {
 } from '../../platform/http/types.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { type AgentCounters, createMeter, type Meter } from './counters.ts';
-import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
+import { type AgentError, sendError } from './errors.ts';
 import { fromCaller, passedHeaders, toCaller } from '../../platform/http/passed-headers.ts';
-import { NOSNIFF } from '../../platform/http/responses.ts';
+import { NOSNIFF, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
 interface InferenceDeps {
@@ -80,6 +80,7 @@ export function createInference(deps: InferenceDeps) {
   const unanswered = createUnanswered(clock, deps.onTrouble);
   // Bodies are forwarded unchanged.
   const bodies = createBodyBudget(1);
+  const shortRest = { clock, maxRestBytes: SHORT_REST_BYTES };
 
   async function answer(
     req: IncomingMessage,
@@ -91,8 +92,8 @@ export function createInference(deps: InferenceDeps) {
     const maxBytes = Math.min(maxBodyBytes, maxBodiesInFlightBytes);
     const bytes = await readBody(req, { maxBytes, share });
     if (bytes === 'aborted') return;
-    if (bytes === 'no_room') return sendErrorEarly(req, res, BUSY, clock);
-    if (bytes === 'too_large') return sendErrorEarly(req, res, tooLarge(maxBytes), clock, Infinity);
+    if (bytes === 'no_room') return sendError(res, BUSY, shortRest);
+    if (bytes === 'too_large') return sendError(res, tooLarge(maxBytes), { clock });
     const engine = deps.engine();
     if (engine === null) return sendError(res, NO_ENGINE);
     if (deps.isStuck()) return sendError(res, STUCK);
@@ -127,7 +128,7 @@ export function createInference(deps: InferenceDeps) {
     async post(req: IncomingMessage, res: ServerResponse, path: string) {
       const refused = hasType(req, path) ? deps.closed() : wrongType(path);
       if (refused !== null || inFlight >= MAX_IN_FLIGHT)
-        return sendErrorEarly(req, res, refused ?? BUSY, clock);
+        return sendError(res, refused ?? BUSY, shortRest);
       inFlight += 1;
       deps.onInFlight();
       const share = bodies.share(deps.limits().maxBodiesInFlightBytes);

@@ -7,14 +7,14 @@ import { createTurns } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
-import { sendJson } from '../../platform/http/responses.ts';
+import { sendJson, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import { isLoopbackHost, listen } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 import { bareHost, canonicalIp, isLoopback } from '../../platform/network-guard.ts';
 import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import type { AgentIdentity } from '../storage.ts';
-import { type AgentError, sendError, sendErrorEarly } from './errors.ts';
+import { type AgentError, sendError } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
 interface AgentAddress {
@@ -155,7 +155,7 @@ async function answer(
   const isProof = access.kind === 'stranger' && path === '/health' && nonce !== null;
   const isAllowed = access.kind === 'allowed' || (isProof && req.method === 'GET');
   const problem = isAllowed ? problemOf(req, path) : access.error;
-  if (problem !== null) sendErrorEarly(req, res, problem, clock);
+  if (problem !== null) sendError(res, problem, { clock, maxRestBytes: SHORT_REST_BYTES });
   else if (path === '/v1/models') await inference.models(req, res);
   else if (path !== '/health') await inference.post(req, res, path);
   else {

@@ -8,17 +8,11 @@ import type {
 import type { Clock } from '../../platform/clock.ts';
 import { peerAddress } from '../../platform/http/addresses.ts';
 import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
-import { NOSNIFF, sendBody, sendJson } from '../../platform/http/responses.ts';
+import { NOSNIFF, sendBody, sendJson, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import type { Access, Route } from '../../platform/http/routes.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
-import {
-  type GatewayError,
-  isOllamaPath,
-  notFound,
-  sendError,
-  sendErrorEarly,
-} from '../http/errors.ts';
+import { type GatewayError, isOllamaPath, notFound, sendError } from '../http/errors.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
 
 interface ExpressDeps {
@@ -215,8 +209,6 @@ const MAX_SMALL_BODY_BYTES = 64 * 1024;
 const MAX_ARRIVAL_MS = 5000;
 /** Most bodies arrive with their headers, so few are pending even with a thousand machines. */
 const MAX_PENDING = 64;
-/** How much of a refused body is still read, so that its sender can finish and receive the error. */
-const MAX_REST_BYTES = 64 * 1024;
 
 const REFUSALS: Readonly<Record<BodyRefusal | 'compressed' | 'late', GatewayError>> = {
   compressed: {
@@ -269,14 +261,13 @@ function createSmallBodyReader(clock: Clock) {
     /** Null if an error was sent, or the sender has disconnected. */
     async read(req: IncomingMessage, res: ServerResponse): Promise<Buffer | null> {
       if ((req.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
-        sendErrorEarly(req, res, REFUSALS.compressed, { headers: {}, clock });
+        sendError(res, REFUSALS.compressed, {}, { clock });
         return null;
       }
       const end = await readWithLimits(req);
       if (typeof end !== 'string') return end;
       if (end === 'aborted') return null;
-      const rest = { clock, maxRestBytes: MAX_REST_BYTES };
-      sendErrorEarly(req, res, REFUSALS[end], { headers: {}, ...rest });
+      sendError(res, REFUSALS[end], {}, { clock, maxRestBytes: SHORT_REST_BYTES });
       return null;
     },
   };

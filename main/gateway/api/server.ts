@@ -14,7 +14,7 @@ import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import { type ChatDeps, handleChat } from '../chat/handler.ts';
 import { NOT_ROUTED } from '../chat/answer-headers.ts';
-import { type GatewayError, sendError, sendErrorEarly } from '../http/errors.ts';
+import { type GatewayError, sendError } from '../http/errors.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
@@ -89,7 +89,7 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
   } else if (req.method !== 'POST') {
     sendError(res, METHOD_NOT_ALLOWED, { ...headers(), allow: 'POST' });
   } else if (!addHop(req.headers, deps.id)) {
-    sendErrorEarly(req, res, LOOP, { headers: headers(), clock: deps.chat.clock, maxRestBytes: 0 });
+    sendError(res, LOOP, headers(), { clock: deps.chat.clock, maxRestBytes: 0 });
   } else {
     const identity = deps.identify(req.headers);
     if (!identity.reader) deps.refusedKey(peerAddress(req.socket));

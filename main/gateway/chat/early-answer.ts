@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Clock } from '../../platform/clock.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
-import { errorBody, errorShapeFor } from '../http/errors.ts';
+import { bodyFor } from '../http/errors.ts';
 import type { StreamTranslator } from '../protocols/translation/translation.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AttemptObserver, AttemptStart, RequestObserver } from '../routing/observer.ts';
@@ -130,8 +130,7 @@ export function createEarlyAnswer(
     },
     /** An error behind an early head, which says 200. */
     fail(error: HttpError, headers: OutgoingHttpHeaders) {
-      const shape = errorShapeFor(res.req);
-      if (stream === null) end(JSON.stringify(errorBody(error, shape, id)), headers);
+      if (stream === null) end(JSON.stringify(bodyFor(res.req, error, headers)), headers);
       else res.end(`${answeredBy(headers).toString()}${stream.errorEvent(error)}`);
     },
     /** A stream's translator, which also makes the events follow the signs of life. */

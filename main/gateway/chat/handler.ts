@@ -3,17 +3,11 @@ import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import { peerAddress } from '../../platform/http/addresses.ts';
-import { type BodyBudget, type BodyShare, readBody } from '../../platform/http/bodies.ts';
-import { decodedBody, isDecodable } from '../../platform/http/decoding.ts';
+import { type BodyBudget, type BodyShare, readPlainBody } from '../../platform/http/bodies.ts';
+import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
-import {
-  type GatewayError,
-  forcesZero,
-  type RestOfBody,
-  sendError,
-  sendErrorEarly,
-} from '../http/errors.ts';
+import { type GatewayError, forcesZero, sendError } from '../http/errors.ts';
 import { isOwnModel } from '../routing/candidates.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
@@ -95,9 +89,8 @@ async function answer(
   const read = await readRequest(req, caller);
   if (read === 'aborted') return;
   if ('error' in read) {
-    const early = { headers: refused, clock: deps.clock, ...read.rest };
-    if (isRestShort(req, read)) sendError(res, read.error, refused);
-    else sendErrorEarly(req, res, read.error, early);
+    const rest = { clock: deps.clock, keptBytes: SHORT_REST_BYTES, ...read.rest };
+    sendError(res, read.error, refused, rest);
     return;
   }
   const gone = new Cancellation();
@@ -184,16 +177,9 @@ function callOf(
   };
 }
 
-/** Whether the rest of a refused body is short enough to be read, which keeps the connection. */
-function isRestShort(req: IncomingMessage, { error }: { readonly error: GatewayError }): boolean {
-  const { 'content-length': length = 0, 'transfer-encoding': coding } = req.headers;
-  const isShort = coding === undefined && Number(length) <= MAX_REST_BYTES;
-  return req.complete || (error.status !== 413 && error.status !== 408 && isShort);
-}
-
 interface Refusal {
   readonly error: GatewayError;
-  readonly rest?: RestOfBody;
+  readonly rest?: Pick<RestPlan, 'maxRestBytes' | 'keptBytes'>;
 }
 
 async function readRequest(
@@ -220,17 +206,14 @@ async function readPlain(
   req: IncomingMessage,
   { endpoint, share, limit }: AdmittedCaller,
 ): Promise<Buffer | Refusal | 'aborted'> {
-  const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  const isPlain = coding === 'identity';
-  if (!isPlain && !isDecodable(coding)) return { error: unsupportedMedia(endpoint) };
-  const limits = { maxBytes: limit.maxBytes, share };
-  const sent = await readBody(req, limits);
-  const body = isPlain || typeof sent === 'string' ? sent : await decodedBody(sent, coding, limits);
+  const body = await readPlainBody(req, { maxBytes: limit.maxBytes, share });
   switch (body) {
+    case 'unknown_coding':
+      return { error: unsupportedMedia(endpoint) };
     case 'undecodable':
       return { error: UNDECODABLE };
     case 'too_large':
-      return { error: tooLarge(limit) };
+      return { error: tooLarge(limit), rest: { keptBytes: null } };
     case 'no_room':
       return { error: OVERLOADED, rest: SHORT_REST };
     default:
@@ -255,9 +238,8 @@ const unsupportedMedia = ({ body }: ApiEndpoint): GatewayError => ({
   message: `The body must be ${MEDIA[body].words}, compressed by gzip, deflate, br or zstd, or not at all.`,
 });
 
-const MAX_REST_BYTES = 64 * 1024;
 /** For bodies without a valid key, and for those that there is no memory for. */
-const SHORT_REST: RestOfBody = { maxRestBytes: MAX_REST_BYTES };
+const SHORT_REST = { maxRestBytes: SHORT_REST_BYTES };
 
 /** Clients choose the header, and it goes to every window. */
 const MAX_AGENT_LENGTH = 120;

@@ -14,11 +14,9 @@ import { invalidRequest, type Refusal } from '../../platform/http/routes.ts';
 import {
   errorBodyFrom,
   type HttpError,
-  retryAfterHeader,
-  sendJson,
-  sendJsonEarly,
+  type RestPlan,
+  sendHttpError,
 } from '../../platform/http/responses.ts';
-import type { Clock } from '../../platform/clock.ts';
 
 /** Codes of errors that an upstream caused and the gateway reports. */
 export type UpstreamErrorCode =
@@ -99,17 +97,6 @@ export function isOllamaPath(url: string): boolean {
   );
 }
 
-export function errorBody(error: HttpError, shape: ErrorShape, requestId: string | null): object {
-  switch (shape) {
-    case 'openai':
-      return openaiError(error);
-    case 'anthropic':
-      return anthropicError(error, requestId);
-    case 'ollama':
-      return { error: error.message, src: 'gateway' };
-  }
-}
-
 export const openaiError = (error: HttpError): ErrorBody => errorBodyFrom(error, 'gateway');
 
 /** Of Anthropic's API; in a stream, the event as well. */
@@ -121,52 +108,33 @@ export function anthropicError(
   return { type: 'error', error, request_id, src: 'gateway' } as const;
 }
 
-/** When to retry, or that a retry does not help. */
-export function errorHeaders(error: GatewayError): Record<string, string> {
-  const headers = retryAfterHeader(error);
-  // Client libraries retry twice by default; every upstream was already tried.
-  const isFinal = error.status >= 500 && typeof error.retryAfterMs !== 'number';
-  return isFinal ? { 'x-should-retry': 'false' } : headers;
-}
-
-/** Answers with an error of the gateway's own, in the shape that the caller reads. */
+/** Answers with an error of the gateway's own, in the shape that the caller reads; `rest`: its body may still be arriving. */
 export function sendError(
   res: ServerResponse,
   error: GatewayError,
   headers: OutgoingHttpHeaders = {},
+  rest: RestPlan | null = null,
 ): void {
-  sendJson(res, error.status, bodyFor(res.req, error, headers), {
-    ...errorHeaders(error),
-    ...headers,
-  });
+  // Client libraries retry twice by default; every upstream was already tried.
+  const isFinal = error.status >= 500 && typeof error.retryAfterMs !== 'number';
+  const all = isFinal ? { 'x-should-retry': 'false', ...headers } : headers;
+  sendHttpError(res, error, bodyFor(res.req, error, headers), all, rest);
 }
 
-function bodyFor(req: IncomingMessage, error: GatewayError, headers: OutgoingHttpHeaders) {
-  const id = headers['x-gateway-request-id'];
-  return errorBody(error, errorShapeFor(req), typeof id === 'string' ? id : null);
-}
-
-/** What happens to a body that is still arriving after its request was refused. */
-export interface RestOfBody {
-  /** The connection is closed once this many more bytes have arrived; left out: no limit. */
-  readonly maxRestBytes?: number;
-}
-
-/** Answers a request with an error while its body may still be arriving. */
-export function sendErrorEarly(
+/** In the shape that the caller reads, and with the id of its request if the headers have one. */
+export function bodyFor(
   req: IncomingMessage,
-  res: ServerResponse,
-  error: GatewayError,
-  {
-    headers,
-    clock,
-    maxRestBytes = Infinity,
-  }: { readonly headers: OutgoingHttpHeaders; readonly clock: Clock } & RestOfBody,
-): void {
-  const all = { ...errorHeaders(error), ...headers };
-  const value = bodyFor(req, error, headers);
-  const response = { status: error.status, value, headers: all };
-  sendJsonEarly(req, res, response, { clock, maxRestBytes });
+  error: HttpError,
+  { 'x-gateway-request-id': id }: OutgoingHttpHeaders,
+): object {
+  switch (errorShapeFor(req)) {
+    case 'openai':
+      return openaiError(error);
+    case 'anthropic':
+      return anthropicError(error, typeof id === 'string' ? id : null);
+    case 'ollama':
+      return { error: error.message, src: 'gateway' };
+  }
 }
 
 /** Whether a request forbids spending. Node joins a header that was sent twice, so one `1` in it is enough. */

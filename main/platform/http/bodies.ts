@@ -1,54 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { ByteBuffer } from '../byte-buffer.ts';
-import type { Clock } from '../clock.ts';
-
-/** How long the rest of a body is still read after the request was answered. */
-const REST_MS = 2000;
-
-/** Closes the connection of an answered request if its body does not end soon. */
-export function closeUnread(req: IncomingMessage, clock: Clock): void {
-  const { socket } = req;
-  if (req.complete || socket.destroyed) return;
-  // A body that was read at one go ends without an event.
-  clock.after(REST_MS, () => {
-    if (!req.complete) socket.destroy();
-  });
-}
-
-/** What to do with a body that still arrives after its request was answered. */
-export interface RestPlan {
-  readonly clock: Clock;
-  /** The connection is closed once more than this has come over the wire. */
-  readonly maxRestBytes: number;
-}
-
-/**
- * Ends a response that was written while the request body still arrives, and closes the connection. Closing it
- * at once would reset it, and the sender would lose the response unread; so up to `maxRestBytes` of the rest are
- * read and dropped first, for at most 2 s.
- */
-export function endAfterRest(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { clock, maxRestBytes }: RestPlan,
-): void {
-  if (req.readableEnded || maxRestBytes === 0) {
-    res.end();
-    return;
-  }
-  const close = () => {
-    cancelTimer();
-    res.end();
-  };
-  const cancelTimer = clock.after(REST_MS, close);
-  const { socket } = req;
-  const maxBytesRead = socket.bytesRead + maxRestBytes;
-  req.on('end', close).on('close', close);
-  req.on('data', () => {
-    if (socket.bytesRead > maxBytesRead) close();
-  });
-  req.resume();
-}
+import { type Coding, createDecoder, isDecodable } from './decoding.ts';
 
 /** Why a body is not taken. `no_room`: the budget for bodies in flight is used up. */
 export type BodyRefusal = 'too_large' | 'no_room';
@@ -105,6 +57,36 @@ export async function readBody(
     req.on('close', () => end('aborted'));
     req.on('error', () => end('aborted'));
   });
+}
+
+/** As `readBody`, decoded if it was sent compressed. */
+export function readPlainBody(
+  req: IncomingMessage,
+  limits: Required<BodyLimits>,
+): Promise<Buffer | BodyRefusal | 'undecodable' | 'aborted'> | 'unknown_coding' {
+  const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (coding === 'identity') return readBody(req, limits);
+  return isDecodable(coding) ? readDecoded(req, coding, limits) : 'unknown_coding';
+}
+
+async function readDecoded(
+  req: IncomingMessage,
+  coding: Coding,
+  limits: Required<BodyLimits>,
+): Promise<Buffer | BodyRefusal | 'undecodable' | 'aborted'> {
+  const sent = await readBody(req, limits);
+  if (typeof sent === 'string') return sent;
+  const plain = new ByteBuffer();
+  try {
+    for await (const chunk of createDecoder(coding).end(sent) as AsyncIterable<Buffer>) {
+      plain.add(chunk);
+      if (plain.length > limits.maxBytes) return 'too_large';
+      if (!limits.share.hold(plain.length, null)) return 'no_room';
+    }
+  } catch {
+    return 'undecodable';
+  }
+  return plain.take();
 }
 
 /** A limit on the memory of all request bodies in flight together. */

@@ -6,7 +6,6 @@ import {
   createZstdDecompress,
   type Zlib,
 } from 'node:zlib';
-import type { BodyShare } from './bodies.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Exchange, ResponseListener } from './types.ts';
 
@@ -18,31 +17,11 @@ const DECODERS = {
   zstd: createZstdDecompress,
 } as const;
 
-/** Whether `decoded` knows a content coding. */
-export function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
-  return Object.hasOwn(DECODERS, encoding);
-}
+export type Coding = keyof typeof DECODERS;
 
-/** A whole body decoded; what would be over the limits is not. */
-export async function decodedBody(
-  body: Buffer,
-  encoding: keyof typeof DECODERS,
-  { maxBytes, share }: { readonly maxBytes: number; readonly share: BodyShare },
-): Promise<Buffer | 'too_large' | 'no_room' | 'undecodable'> {
-  const decoder = DECODERS[encoding]();
-  const plain = new ByteBuffer();
-  decoder.end(body);
-  try {
-    for await (const chunk of decoder as AsyncIterable<Buffer>) {
-      plain.add(chunk);
-      if (plain.length > maxBytes) return 'too_large';
-      if (!share.hold(plain.length, null)) return 'no_room';
-    }
-  } catch {
-    return 'undecodable';
-  }
-  return plain.take();
-}
+export const isDecodable = (coding: string): coding is Coding => Object.hasOwn(DECODERS, coding);
+
+export const createDecoder = (coding: Coding) => DECODERS[coding]();
 
 /** Input that may wait for the decoder before the sender is paused. */
 const MAX_WAITING_BYTES = 64 * 1024;
@@ -51,8 +30,8 @@ const MAX_WAITING_BYTES = 64 * 1024;
  * Wraps an exchange and decodes its body. Must be called from the listener's `onHead`. The gateway sends no
  * `Accept-Encoding`, but some upstreams and proxies compress all the same.
  */
-export function decoded(inner: Exchange, encoding: keyof typeof DECODERS): Exchange {
-  const decoder = DECODERS[encoding]();
+export function decoded(inner: Exchange, coding: Coding): Exchange {
+  const decoder = createDecoder(coding);
   const outer: Exchange = {
     listener: inner.listener,
     pause: () => void decoder.pause(),

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { closeUnread } from './bodies.ts';
+import { closeUnread } from './responses.ts';
 
 /** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
 const KEEP_ALIVE_MS = 75_000;

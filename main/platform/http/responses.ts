@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { endAfterRest, type RestPlan } from './bodies.ts';
+import type { Clock } from '../clock.ts';
 
 /** Up to here joining head and body is cheaper than writing two pieces (`npm run bench`). */
 const MAX_ONE_PIECE_BYTES = 16 * 1024;
@@ -18,53 +18,90 @@ export function sendBody(
   headers: OutgoingHttpHeaders,
 ): void {
   if (res.destroyed || res.headersSent) return;
-  const own = { 'cache-control': 'no-store', ...NOSNIFF };
-  res.writeHead(status, Object.assign(own, headers, { 'content-length': body.length }));
+  res.writeHead(status, headOf(body, headers));
   // As Latin-1 text it goes out in one piece with its head; the bytes are the same.
   if (body.length <= MAX_ONE_PIECE_BYTES) res.end(body.toString('latin1'), 'latin1');
   else res.end(body);
 }
 
+function headOf(body: Buffer, headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const own = { 'cache-control': 'no-store', ...NOSNIFF };
+  return Object.assign(own, headers, { 'content-length': body.length });
+}
+
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
+/** With a plan for it, the request's body may still be arriving. */
 export function sendJson(
   res: ServerResponse,
   status: number,
   value: unknown,
   headers: OutgoingHttpHeaders = {},
+  rest: RestPlan | null = null,
 ): void {
-  sendBody(res, status, Buffer.from(JSON.stringify(value)), { ...JSON_TYPE, ...headers });
+  const body = Buffer.from(JSON.stringify(value));
+  const all = { ...JSON_TYPE, ...headers };
+  if (rest === null || isRestShort(res.req, rest)) sendBody(res, status, body, all);
+  else if (!res.destroyed && !res.headersSent) {
+    res.writeHead(status, headOf(body, { ...all, connection: 'close' }));
+    res.write(body);
+    endAfterRest(res, rest);
+  }
 }
 
-export interface JsonResponse {
-  readonly status: number;
-  readonly value: unknown;
-  readonly headers: OutgoingHttpHeaders;
+/** What to do with a body that still arrives after its request was answered. */
+export interface RestPlan {
+  readonly clock: Clock;
+  /** The connection is closed once more than this has come over the wire; left out: no limit. */
+  readonly maxRestBytes?: number;
+  /** Of a body announced as no longer, Node reads the rest, and the connection is kept; null: it is closed. */
+  readonly keptBytes?: number | null;
 }
+
+function isRestShort({ complete, headers }: IncomingMessage, { keptBytes = null }: RestPlan) {
+  const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
+  return complete || (keptBytes !== null && coding === undefined && Number(length) <= keptBytes);
+}
+
+/** How much is still read of a body that is refused for its sender, or because there is no room for it. */
+export const SHORT_REST_BYTES = 64 * 1024;
+
+/** How long the rest of a body is still read after the request was answered. */
+const REST_MS = 2000;
 
 /**
- * Answers a request whose body may still be arriving. Where it is, the connection is closed, but only after
- * the rest was read (see `endAfterRest`).
+ * Ends a response that was written while the request body still arrives, and closes the connection. Closing it
+ * at once would reset it, and the sender would lose the response unread; so up to `maxRestBytes` of the rest are
+ * read and dropped first, for at most 2 s.
  */
-export function sendJsonEarly(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { status, value, headers }: JsonResponse,
-  rest: RestPlan,
-): void {
-  if (req.complete) return sendJson(res, status, value, headers);
-  if (res.destroyed || res.headersSent) return;
-  const body = Buffer.from(JSON.stringify(value));
-  res.writeHead(status, {
-    'cache-control': 'no-store',
-    ...NOSNIFF,
-    ...JSON_TYPE,
-    ...headers,
-    connection: 'close',
-    'content-length': body.length,
+function endAfterRest(res: ServerResponse, { clock, maxRestBytes = Infinity }: RestPlan): void {
+  const { req } = res;
+  if (req.readableEnded || maxRestBytes === 0) {
+    res.end();
+    return;
+  }
+  const close = () => {
+    cancelTimer();
+    res.end();
+  };
+  const cancelTimer = clock.after(REST_MS, close);
+  const { socket } = req;
+  const maxBytesRead = socket.bytesRead + maxRestBytes;
+  req.on('end', close).on('close', close);
+  req.on('data', () => {
+    if (socket.bytesRead > maxBytesRead) close();
   });
-  res.write(body);
-  endAfterRest(req, res, rest);
+  req.resume();
+}
+
+/** Closes the connection of an answered request if its body does not end soon. */
+export function closeUnread(req: IncomingMessage, clock: Clock): void {
+  const { socket } = req;
+  if (req.complete || socket.destroyed) return;
+  // A body that was read at one go ends without an event.
+  clock.after(REST_MS, () => {
+    if (!req.complete) socket.destroy();
+  });
 }
 
 /** An error that one of the program's servers reports, ready to be sent. */
@@ -95,8 +132,16 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 };
 
-/** The `Retry-After` of an error, in whole seconds and at least one; no header where waiting does not help. */
-export function retryAfterHeader({ retryAfterMs }: HttpError): Record<string, string> {
-  if (typeof retryAfterMs !== 'number') return {};
-  return { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+/** Sends an error with its body; `Retry-After` says in whole seconds, at least one, when to try again. */
+export function sendHttpError(
+  res: ServerResponse,
+  { status, retryAfterMs }: HttpError,
+  body: object,
+  headers: OutgoingHttpHeaders,
+  rest: RestPlan | null,
+): void {
+  const seconds =
+    typeof retryAfterMs === 'number' ? Math.max(1, Math.ceil(retryAfterMs / 1000)) : null;
+  const retry = seconds === null ? {} : { 'retry-after': String(seconds) };
+  sendJson(res, status, body, { ...retry, ...headers }, rest);
 }

@@ -1,19 +1,13 @@
 import { createServer, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../main/platform/clock.ts';
-import { sendJsonEarly } from '../../../main/platform/http/responses.ts';
+import { sendJson } from '../../../main/platform/http/responses.ts';
 import { listening } from '../../support/listening.ts';
 
 /** The `connection` header of an early answer to a POST of ten bytes, of which `sent` have come by then. */
 async function connectionAfter(sent: number): Promise<string | undefined> {
   const server = createServer((req, res) => {
-    const answer = () =>
-      sendJsonEarly(
-        req,
-        res,
-        { status: 413, value: {}, headers: {} },
-        { clock: systemClock, maxRestBytes: 1000 },
-      );
+    const answer = () => sendJson(res, 413, {}, {}, { clock: systemClock, maxRestBytes: 1000 });
     let bytes = 0;
     req.on('data', (part: Buffer) => {
       bytes += part.length;
