@@ -141,19 +141,7 @@ export const CHIPS: readonly Chip[] = ROWS.map(
   },
 );
 
-/** Chips that are in no table, from NVIDIA, "CUDA GPU Compute Capability"; the narrowest pattern first. */
-const FAMILY_BY_CAPABILITY: readonly (readonly [RegExp, string])[] = [
-  [/^1[0-2]\./, 'Blackwell'],
-  [/^9\./, 'Hopper'],
-  [/^8\.9$/, 'Ada Lovelace'],
-  [/^8\./, 'Ampere'],
-  [/^7\.5$/, 'Turing'],
-  [/^7\./, 'Volta'],
-  [/^6\./, 'Pascal'],
-  [/^5\./, 'Maxwell'],
-];
-
-type Hints = Pick<GpuDevice, 'name' | 'memoryTotalMb' | 'gpuCores' | 'computeCapability'>;
+type Hints = Pick<GpuDevice, 'name' | 'memoryTotalMb' | 'gpuCores'>;
 
 /** Null means unknown; nothing is guessed. */
 interface ChipFacts {
@@ -164,15 +152,12 @@ interface ChipFacts {
 }
 
 export function chipFacts(card: Hints): ChipFacts {
-  const { name, gpuCores, computeCapability } = card;
+  const { name, gpuCores } = card;
   const named = name === null ? [] : (BY_NAME.get(normalised(name)) ?? []);
   const fitting = named.filter((chip) => named.length === 1 || fits(chip, card));
   const chips = fitting.length > 0 ? fitting : named;
-  const byCapability = FAMILY_BY_CAPABILITY.find(([pattern]) =>
-    pattern.test(computeCapability ?? ''),
-  )?.[1];
   return {
-    family: agreed(chips.map(({ family }) => family)) ?? byCapability ?? null,
+    family: agreed(chips.map(({ family }) => family)),
     tier: agreed(chips.map(({ tier }) => tier)),
     gpuCores: gpuCores ?? agreed(chips.map((chip) => chip.gpuCores)),
     bandwidthGbs: agreed(chips.map(({ bandwidthGbs }) => bandwidthGbs)),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chipFacts, CHIPS } from '../../main/agent/chips.ts';
 
-const hints = { memoryTotalMb: null, gpuCores: null, computeCapability: null };
+const hints = { memoryTotalMb: null, gpuCores: null };
 
 test.each(CHIPS.map((chip) => [chip.name, chip] as const))(
   '%s has figures that a chip can have',

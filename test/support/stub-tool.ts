@@ -83,7 +83,6 @@ export const IDLE_CARD: SmiCard = {
   'utilization.gpu': 0,
   'utilization.memory': 23,
   'temperature.gpu': 43,
-  compute_cap: '8.9',
 };
 
 /** An nvidia-smi that answers any query of these cards; a field that they lack is not available. */

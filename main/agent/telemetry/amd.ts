@@ -69,30 +69,22 @@ function named(card: GpuDevice, names: readonly GpuDevice[]): GpuDevice {
 }
 
 const AMD_VENDOR_ID = '0x1002';
-/** Shader processors per compute unit, from GCN to CDNA 3 and RDNA 4. */
-const CORES_PER_UNIT = 64;
 
 /** Reads AMD cards from the files of the amdgpu driver (kernel documentation, "GPU Driver: amdgpu"). */
 async function readAmdSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
   const cards = await sysfsCards(files, AMD_VENDOR_ID);
-  const units = cards.length === 0 ? new Map<string, number>() : await computeUnits(files);
   const devices: GpuDevice[] = [];
   // They are read one after another: a hung driver must block one thread of the pool, not all of them.
-  for (const card of cards) devices.push(await readCard(files, card, units));
+  for (const card of cards) devices.push(await readCard(files, card));
   return devices;
 }
 
-async function readCard(
-  files: KernelFiles,
-  card: SysfsCard,
-  units: ReadonlyMap<string, number>,
-): Promise<GpuDevice> {
+async function readCard(files: KernelFiles, card: SysfsCard): Promise<GpuDevice> {
   const own = await memoryIn(files, card, 'vram');
   const shared = await sharedMemory(files, card);
   const isUnified = (shared?.total ?? 0) > (own.total ?? 0);
   const total = sum(own.total, isUnified ? shared?.total : 0);
   const used = sum(own.used, isUnified ? shared?.used : 0);
-  const cores = units.get(card.pciAddress);
   const name =
     (await files.text(`${card.path}/product_name`)) ||
     (shared === null ? null : await nameOfProcessor(files));
@@ -107,7 +99,6 @@ async function readCard(
     utilGpu: await files.number(`${card.path}/gpu_busy_percent`),
     utilMemory: await files.number(`${card.path}/mem_busy_percent`),
     ...(await sysfsHwmon(files, card)),
-    gpuCores: cores === undefined ? null : cores * CORES_PER_UNIT,
     isUnified,
   });
 }
@@ -147,31 +138,6 @@ async function nameOfProcessor(files: KernelFiles): Promise<string | null> {
 /** Null if either is unknown. */
 function sum(one: number | null, other: number | null | undefined): number | null {
   return one === null || typeof other !== 'number' ? null : one + other;
-}
-
-const KFD_NODES = '/sys/class/kfd/kfd/topology/nodes';
-
-/** Compute units by PCI address, from the compute driver's topology (kernel: kfd_topology.c). */
-async function computeUnits(files: KernelFiles): Promise<Map<string, number>> {
-  const units = new Map<string, number>();
-  for (const node of await files.names(KFD_NODES)) {
-    const text = (await files.text(`${KFD_NODES}/${node}/properties`)) ?? '';
-    const property = (name: string) =>
-      Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
-    const simds = property('simd_count');
-    const simdsPerUnit = property('simd_per_cu');
-    if (simds === 0 || simdsPerUnit === 0) continue;
-    units.set(pciAddressOf(property('domain'), property('location_id')), simds / simdsPerUnit);
-  }
-  return units;
-}
-
-/** `location_id` packs bus, device and function in 8, 5 and 3 bits. */
-function pciAddressOf(domain: number, locationId: number): string {
-  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
-  const bus = (locationId >> 8) & 0xff;
-  const device = (locationId >> 3) & 0x1f;
-  return `${hex(domain, 4)}:${hex(bus, 2)}:${hex(device, 2)}.${locationId & 7}`;
 }
 
 /** A line that begins with a bracket is JSON or a warning such as `[WARNING] …`. */

@@ -22,8 +22,6 @@ export interface GpuDevice {
   readonly temperatureC: number | null;
   readonly powerW: number | null;
   readonly gpuCores: number | null;
-  /** NVIDIA's compute capability, such as `8.9`: identifies the family of a chip that no table lists. */
-  readonly computeCapability: string | null;
   /** The accelerator uses the machine's own memory. */
   readonly isUnified: boolean;
   /** The driver's message in place of readings, such as `GPU is lost`; such a card cannot serve. */
@@ -67,7 +65,6 @@ const NO_VALUES = {
   memoryTotalMb: null,
   ...NO_LIVE_VALUES,
   gpuCores: null,
-  computeCapability: null,
 } as const;
 
 type ValueName = keyof typeof NO_VALUES;

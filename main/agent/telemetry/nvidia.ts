@@ -26,10 +26,10 @@ const LIBRARY_WAIT_MS = 2000;
 /** An answer is reused while the library lacks the same values, but at most this long. */
 const ANSWER_MS = 300_000;
 
-/** Fields that identify a card, in every driver since 2013. */
-const BASIC_FIELDS = ['index', 'uuid', 'pci.bus_id'];
-/** `compute_cap` came with driver 510, `mig.mode.current` with 450. */
-const FULL_FIELDS = [...BASIC_FIELDS, 'mig.mode.current', 'compute_cap'];
+/** Fields that identify a card. */
+const IDENTITY = ['index', 'uuid', 'pci.bus_id'];
+/** `mig.mode.current` came with driver 450. */
+const FIELDS = [...IDENTITY, 'mig.mode.current'];
 /** nvidia-smi's fields for values that systeminformation may have; the name is last because it may contain a comma. */
 const FIELD_OF = {
   memoryTotalMb: 'memory.total',
@@ -46,12 +46,11 @@ const VALUES = Object.keys(FIELD_OF) as readonly Value[];
 
 /**
  * Reads what systeminformation does not know of NVIDIA cards, in one call of nvidia-smi for just these fields: UUID,
- * MIG mode, compute capability and faults; whether a value that it leaves out is 0 or not reported; everything if it
+ * MIG mode and faults; whether a value that it leaves out is 0 or not reported; everything if it
  * does not see the card, as in containers and WSL without a row of lspci; and live values on Windows.
  */
 export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): GpuCollector {
   const { clock } = edges;
-  let fields = FULL_FIELDS;
   let asked: { readonly gaps: string; readonly ticks: number; readonly poll: Poll } | null = null;
   const seen = new Map<string, GpuDevice>();
 
@@ -79,19 +78,15 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
     signal: AbortSignal,
     failures: readonly AgentProblem[] = [],
   ): Promise<Poll> {
-    const query = `--query-gpu=${[...fields, ...missing.map((value) => FIELD_OF[value])].join(',')}`;
+    const columns = [...FIELDS, ...missing.map((value) => FIELD_OF[value])];
     const others = othersThan(failures, [...seen.values(), ...known]);
     const ids = failures.length === 0 ? [] : [`--id=${others.join(',')}`];
-    const args = [...ids, query, '--format=csv,noheader,nounits'];
+    const args = [...ids, `--query-gpu=${columns.join(',')}`, '--format=csv,noheader,nounits'];
     const result = await runFirst(NVIDIA_SMI, args, { ...edges, timeoutMs: TIMEOUT_MS }, signal);
     if (result.kind === 'missing') return { kind: 'absent' };
-    if (result.kind === 'failed' && isTooNew(result.detail) && fields !== BASIC_FIELDS) {
-      fields = BASIC_FIELDS;
-      return ask(missing, known, signal, failures);
-    }
     // The tool also fails if one of several cards is lost, after printing the rows of the others.
     const text = result.kind === 'output' || result.kind === 'failed' ? result.text : '';
-    const rows = text.split('\n').flatMap((line) => parseNvidiaRow(line, fields, missing) ?? []);
+    const rows = text.split('\n').flatMap((line) => parseNvidiaRow(line, columns) ?? []);
     if (rows.length === 0) {
       const failed = toolProblem([TOOL, ...args], result, remedyFor);
       const all = [...failures, failed.problem];
@@ -119,8 +114,6 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
 
   return createPollCollector(poll, { clock, source: TOOL });
 }
-
-const isTooNew = (message: string) => message.includes('is not a valid field');
 
 /** The PCI address of the card that made nvidia-smi fail; null if another cause did. */
 function lostIn({ happened }: AgentProblem): string | null {
@@ -189,16 +182,8 @@ function remedyFor(message: string): string {
 const FAULT = /GPU is lost|requires reset|Unknown Error/i;
 const UUID = /^(GPU|MIG)-[\w-]{4,64}$/;
 
-/**
- * Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits` that was called with `fields` and then
- * `missing`; null for any other line.
- */
-export function parseNvidiaRow(
-  line: string,
-  fields: readonly string[],
-  missing: readonly Value[],
-): GpuDevice | null {
-  const columns: readonly string[] = [...fields, ...missing.map((value) => FIELD_OF[value])];
+/** Reads one row of `nvidia-smi --query-gpu=… --format=csv,noheader,nounits` with these fields; null for any other line. */
+export function parseNvidiaRow(line: string, columns: readonly string[]): GpuDevice | null {
   const cells = line.split(',').map((cell) => cell.trim());
   if (columns.at(-1) === 'name') cells.push(cells.splice(columns.length - 1).join(', '));
   if (cells.length !== columns.length) return null;
@@ -220,13 +205,12 @@ export function parseNvidiaRow(
     utilMemory: number('utilMemory'),
     temperatureC: number('temperatureC'),
     powerW: number('powerW'),
-    computeCapability: knownText(cell('compute_cap')),
     // Chips without memory of their own print N/A, and so do partitioned cards in a container.
     isUnified: cell('memory.total').startsWith('[') && cell('mig.mode.current') !== 'Enabled',
     // A working card prints `[N/A]` for single fields; a lost one prints its fault in most fields that do not identify
     // it.
     fault:
-      faults.length * 2 > columns.length - BASIC_FIELDS.length
+      faults.length * 2 > columns.length - IDENTITY.length
         ? (faults[0]?.replaceAll(/[[\]]/g, '') ?? null)
         : null,
   });

@@ -173,7 +173,7 @@ function gpuCollectors(edges: GpuEdges, library: GpuCollector): readonly GpuColl
   return [
     createNvidiaCollector(edges, library),
     createAmdCollector(edges, files),
-    createIntelCollector(edges, files),
+    createIntelCollector(edges.clock, files),
   ];
 }
 
@@ -183,7 +183,7 @@ const DISPLAY_ONLY_MB = 2048;
 /** Shown if no GPU was found. */
 const NO_GPU: AgentProblem = {
   tool: 'GPU',
-  tried: 'systeminformation, nvidia-smi, amd-smi, xpu-smi, ioreg and /sys/class/drm',
+  tried: 'systeminformation, nvidia-smi, amd-smi, ioreg and /sys/class/drm',
   happened: 'no GPU was found',
   remedy:
     'If this machine has one, install its driver and its tool; in a container, pass the GPU through.',

@@ -1,4 +1,4 @@
-import { HANGS, IDLE_CARD, prints, smi } from '../../support/stub-tool.ts';
+import { HANGS, IDLE_CARD, smi } from '../../support/stub-tool.ts';
 import { lspci, type Machine } from './machine.ts';
 
 const [uuid1, uuid2] = [1, 2].map((n) => `GPU-00000000-0000-0000-0000-00000000000${n}`);
@@ -7,7 +7,6 @@ const h100 = {
   name: 'NVIDIA H100 80GB HBM3',
   'memory.total': 81559,
   'mig.mode.current': 'Disabled',
-  compute_cap: '9.0',
 };
 
 /**
@@ -35,7 +34,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         'utilization.memory': 2,
         'temperature.gpu': 46,
         'power.draw': 84.24,
-        compute_cap: '8.9',
       }),
     },
     devices: [
@@ -136,7 +134,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         'utilization.memory': 0,
         'temperature.gpu': 40,
         'power.draw': 4,
-        compute_cap: '12.1',
       }),
     },
     devices: [{ name: 'NVIDIA GB10', util_gpu: 0, util_memory: 0, temperature_c: 40 }],
@@ -183,7 +180,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         'memory.used': 0,
         'utilization.gpu': 0,
         'utilization.memory': 0,
-        compute_cap: '7.5',
       }),
     },
     devices: [
@@ -197,7 +193,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         temperature_c: 48,
       },
     ],
-    chip: { chip_family: 'Turing' },
   },
   {
     // microsoft/WSL#9821: lspci has no NVIDIA card; the values are those of nvidia-consumer.csv.
@@ -212,21 +207,19 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   },
   {
     // netdata, tesla-p100.csv.
-    name: 'a container without lspci, and a driver of 2022',
+    name: 'a container without lspci',
     platform: 'linux',
     tools: {
-      'nvidia-smi': `case "$1" in *compute_cap*)\n${prints('Field "compute_cap" is not a valid field to query.', 'exit 2')};; esac\n${smi(
-        {
-          uuid: 'GPU-ef1b2c9b-38d8-2090-2bd1-f567a3eb42a6',
-          name: 'Tesla P100-PCIE-16GB',
-          'memory.total': 16384,
-          'memory.used': 0,
-          'memory.free': 16280,
-          'utilization.gpu': 0,
-          'utilization.memory': 0,
-          'temperature.gpu': 37,
-        },
-      )}`,
+      'nvidia-smi': smi({
+        uuid: 'GPU-ef1b2c9b-38d8-2090-2bd1-f567a3eb42a6',
+        name: 'Tesla P100-PCIE-16GB',
+        'memory.total': 16384,
+        'memory.used': 0,
+        'memory.free': 16280,
+        'utilization.gpu': 0,
+        'utilization.memory': 0,
+        'temperature.gpu': 37,
+      }),
     },
     devices: [{ memory_total_mb: 16384, memory_used_mb: 0, util_gpu: 0, temperature_c: 37 }],
   },

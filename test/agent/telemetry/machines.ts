@@ -89,7 +89,7 @@ export const MACHINES: readonly Machine[] = [
     chip: { memory_gb: 100, gpu_cores: 2560, memory_bandwidth_gbs: 256 },
   },
   {
-    // ProjectPhysX/OpenCL-Benchmark#19 and xCuri0/ReBarUEFI#11 (lspci); the numbers are those of xpu-smi.csv.
+    // ProjectPhysX/OpenCL-Benchmark#19 and xCuri0/ReBarUEFI#11 (lspci).
     name: 'Arc cards: the region that lspci has is not their memory',
     platform: 'linux',
     tools: {
@@ -100,11 +100,19 @@ export const MACHINES: readonly Machine[] = [
         ],
         ['07:00.0 VGA compatible controller: Intel Corporation Battlemage G21 [Arc B580]', '256M'],
       ),
-      'xpu-smi': prints(fixture('xpu-smi.csv')),
+    },
+    files: {
+      '/sys/class/drm/card0/device/vendor': '0x8086',
+      '/sys/class/drm/card0/device/uevent': 'PCI_SLOT_NAME=0000:03:00.0',
+      '/sys/class/drm/card0/device/tile0/physical_vram_size_bytes': '25669140480',
+      '/sys/class/drm/card0/device/hwmon/hwmon1/temp2_input': '51000',
+      '/sys/class/drm/card1/device/vendor': '0x8086',
+      '/sys/class/drm/card1/device/uevent': 'PCI_SLOT_NAME=0000:07:00.0',
+      '/sys/class/drm/card1/device/tile0/physical_vram_size_bytes': '12809404416',
     },
     devices: [
-      { memory_total_mb: 24480, memory_used_mb: 1200, util_gpu: null, temperature_c: 51 },
-      { memory_total_mb: 12216, memory_used_mb: 0, util_gpu: 0, temperature_c: null },
+      { memory_total_mb: 24480, util_gpu: null, temperature_c: 51 },
+      { memory_total_mb: 12216, util_gpu: null, temperature_c: null },
     ],
   },
   {
