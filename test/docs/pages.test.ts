@@ -74,7 +74,7 @@ test('no page or text of the program sends anybody to the npm package that only 
 });
 
 test('each promise of docs/understand/security.md has its test in docs/contributing/promises.md', () => {
-  const [, section = ''] = read('docs/understand/security.md').split('\n## Promises\n');
+  const [, section = ''] = read('docs/understand/security.md').split('\n## Threats and promises\n');
   const promises = [...(section.split('\n## ')[0] ?? '').matchAll(/^- (.+)$/gm)];
   // That the files exist is another test's matter.
   const rows = [
