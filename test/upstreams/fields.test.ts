@@ -99,9 +99,10 @@ test.each(PAIRS)(
 test.each(Object.entries(AGENTS))(
   '%s is answered by OpenAI, which streams to verified organizations alone',
   async (_agent, { protocol, asks }) => {
-    const says = 'Your organization must be verified to stream this model.';
+    const message = 'Your organization must be verified to stream this model.';
+    const error = { message, param: 'stream', code: 'unsupported_value' };
     const { url, system, next } = await startBetween('hosted_a', (call) =>
-      (call.json['stream'] === true ? json(400, openAi(says)) : saying(SAID, {}))(call),
+      (call.json['stream'] === true ? json(400, { error }) : saying(SAID, {}))(call),
     );
     const told = { status: 200, upstream: 'hosted_a', reason: 'none', text: SAID.text };
     expect(await ask(url, { protocol, isStream: true, more: asks })).toMatchObject(told);

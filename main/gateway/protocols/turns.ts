@@ -103,19 +103,28 @@ const isBlank = (part: unknown): boolean => {
   return typeof text === 'string' && text.trim() === '';
 };
 
-/** Strict turns, of which those of one speaker that follow each other are one: templates let user and model take turns. */
-export const withJoinedTurns: BodyChange = (body) => {
+/** In place of what the model would have said to a result before anybody else spoke. */
+const DONE = { role: 'assistant', content: 'Done.' };
+
+/**
+ * Strict turns in which user and model take turns: those of one speaker that follow each other are one, and the model
+ * answers a result before anybody else speaks.
+ */
+export const withAlternatingTurns: BodyChange = (body) => {
   const strict = withStrictTurns(body);
   let held: Json | null = null;
-  let hasJoined = false;
-  const joined = edited(['"role"'], (turn, _at, isLast) => {
-    const both: Json | null = held === null ? null : asOne(held, turn);
-    hasJoined ||= both !== null;
-    const done = held === null || both !== null ? [] : [held];
+  let isChanged = false;
+  const alternating = edited(['"role"'], (turn, _at, isLast) => {
+    const { role } = turn;
+    const before: Json | null = held;
+    const both: Json | null = before === null ? null : asOne(before, turn);
+    const isUnanswered = before?.['role'] === 'tool' && role !== 'tool' && role !== 'assistant';
+    isChanged ||= both !== null || isUnanswered;
     held = both ?? turn;
+    const done = before === null || both !== null ? [] : [before, ...(isUnanswered ? [DONE] : [])];
     return isLast ? [...done, held] : done;
   })(strict ?? body);
-  return hasJoined ? joined : strict;
+  return isChanged ? alternating : strict;
 };
 
 /** Null for turns of different speakers, and for those that call a tool or tell what it said. */
@@ -131,20 +140,6 @@ function asOne(one: Json, other: Json): Json | null {
 
 const partsOf = (content: unknown): readonly unknown[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content);
-
-/** In place of what the model would have said to a result before anybody else spoke. */
-const DONE = { role: 'assistant', content: 'Done.' };
-
-/** With a turn of the model behind results that somebody else's message follows. */
-export const withAnswersToResults: BodyChange = (body) => {
-  let before: unknown;
-  return edited(['"role"'], (turn) => {
-    const { role } = turn;
-    const isUnanswered = before === 'tool' && role !== 'tool' && role !== 'assistant';
-    before = role;
-    return isUnanswered ? [DONE, turn] : turn;
-  })(body);
-};
 
 /** Of which all hosts take ids of calls. */
 const PLAIN_ID = /^[A-Za-z0-9]{9}$/;

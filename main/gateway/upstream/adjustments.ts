@@ -8,12 +8,11 @@ import {
   smallValueOf,
   withMembers,
 } from '../protocols/json-edit.ts';
-import { isHeavyJson, memberOf } from '../../platform/json.ts';
+import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import { withoutThinking } from '../protocols/messages/history.ts';
 import {
-  withAnswersToResults,
+  withAlternatingTurns,
   withFilledReasoning,
-  withJoinedTurns,
   withObjectSchemas,
   withoutForeignItems,
   withPlainCallIds,
@@ -21,27 +20,16 @@ import {
   withStrictTurns,
 } from '../protocols/turns.ts';
 import { type RefusedField, refusedFields, withoutFields } from './refused-fields.ts';
-import { isTokenLimit, type TokenLimit, tokenLimitIn, withTokenLimit } from './token-limits.ts';
+import { isTokenLimit, type TokenLimit, tokenLimitIn, withinLimit } from './token-limits.ts';
 
 /** What is rewritten instead of left out; the general rule is in refused-fields.ts. */
-interface Rewrite<Name extends string> {
-  readonly adjustment: Name;
+interface Rewrite {
   /** What a refusal says that asks for it. */
-  readonly asks: RegExp;
+  readonly asks: readonly RegExp[];
   readonly change: BodyChange;
   /** Some engines take the request to be right, and themselves to be at fault. */
-  readonly isSaidAs500: boolean;
+  readonly isSaidAs500?: true;
 }
-
-const rewrite = <Name extends string>(
-  adjustment: Name,
-  asks: readonly RegExp[],
-  change: BodyChange,
-  { isSaidAs500 } = { isSaidAs500: false },
-): Rewrite<Name> => {
-  const words = new RegExp(asks.map(({ source }) => source).join('|'), 'is');
-  return { adjustment, asks: words, change, isSaidAs500 };
-};
 
 /** A budget of thoughts is left to the model; an agent without thoughts is of more use than one without tools. */
 const withOtherEffort: BodyChange = (body) => {
@@ -65,104 +53,90 @@ const withAnySchema: BodyChange = (body) =>
 const withoutThoughts: BodyChange = (body) => withoutForeignItems(body) ?? withoutThinking(body);
 
 /** The first that is asked for and changes the request is made. */
-const REWRITES = [
-  rewrite(
-    'other_effort',
-    [
+const REWRITES = {
+  other_effort: {
+    asks: [
       // OpenAI since gpt-5.4; those since 5.6 think unless they are told not to (charmbracelet/crush#2913, BerriAI/litellm#34569).
-      /tools with reasoning_effort are not supported/,
+      /tools with reasoning_effort are not supported/i,
       // Anthropic's later models (zhukunpenglinyutong/jetbrains-cc-gui#1003).
-      /thinking\.type\.enabled.{0,9}is not supported/,
+      /thinking\.type\.enabled.{0,9}is not supported/i,
     ],
-    withOtherEffort,
-  ),
-  rewrite(
-    'tool_schemas',
-    // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool of
-    // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320).
-    [/\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/],
-    withObjectSchemas,
-  ),
+    change: withOtherEffort,
+  },
+  // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool of
+  // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320).
+  tool_schemas: {
+    asks: [/\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/is],
+    change: withObjectSchemas,
+  },
   // LM Studio (lmstudio-ai/lmstudio-bug-tracker#189).
-  rewrite(
-    'any_schema',
-    [/response_format\b.{0,60}\bjson_schema|json_object\b.{0,60}\bsupported/],
-    withAnySchema,
-  ),
-  rewrite(
-    'filled_reasoning',
-    [
-      // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
-      /reasoning_content.{0,80}(missing|required|must be (passed|provided|included|present))/,
-      /missing.{0,80}reasoning_content/,
+  any_schema: {
+    asks: [/response_format\b.{0,60}\bjson_schema|json_object\b.{0,60}\bsupported/i],
+    change: withAnySchema,
+  },
+  // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
+  filled_reasoning: {
+    asks: [
+      /reasoning_content.{0,80}(missing|required|must be (passed|provided|included|present))|missing.{0,80}reasoning_content/i,
     ],
-    withFilledReasoning,
-  ),
-  // Mistral (BerriAI/litellm#17761, zed-industries/zed#37021).
-  rewrite('answered_results', [/role '?user'? after role '?tool/], withAnswersToResults),
-  rewrite(
-    'plain_call_ids',
-    [
+    change: withFilledReasoning,
+  },
+  plain_call_ids: {
+    asks: [
       // Mistral: nine letters and digits; OpenAI: up to forty, in Responses 64 (anomalyco/opencode#1680, vercel/ai#5171).
-      /tool.?call.?id.{0,1000}length of 9|(tool_calls?\b.{0,20}\bid|\bcall_id)\b.{0,20}too long/,
+      /tool.?call.?id.{0,1000}length of 9|(tool_calls?\b.{0,20}\bid|\bcall_id)\b.{0,20}too long/is,
       // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523), and for engines that count the calls
       // of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
-      /tool_use(_id|\.id)\b.{0,40}pattern|\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/,
+      /tool_use(_id|\.id)\b.{0,40}pattern|\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i,
     ],
-    withPlainCallIds,
-  ),
+    change: withPlainCallIds,
+  },
   // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
-  rewrite('call_signatures', [/thought_?signature/], withSignedCalls),
-  rewrite(
-    'without_thoughts',
-    [
-      // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418).
-      /signature|must contain thinking|thinking\W{1,3}blocks .{0,60}cannot be modified/,
-      // The same: while it thinks, the last turn of a tool loop has to begin with a thought; DeepSeek wants all of them.
-      /expected .{0,9}\bthinking\b/,
-      // OpenAI and llama.cpp, for the parts of Magistral.
-      /(value|variant|part type|tag).{0,9}\bthinking\b|unsupported content(\[\]\.| part )type/,
+  call_signatures: { asks: [/thought_?signature/i], change: withSignedCalls },
+  without_thoughts: {
+    asks: [
+      // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418), and where
+      // the last turn of a tool loop does not begin with one; DeepSeek wants all of them. OpenAI and llama.cpp, for the
+      // parts of Magistral.
+      /signature|(contain|expected|value|variant|part type|tag)\W.{0,9}\bthinking\b|thinking\W{1,3}blocks .{0,60}cannot be modified|unsupported content(\[\]\.| part )type/i,
       // OpenAI, for items of another organisation or host, and a thought that the limit cut off (BerriAI/litellm,
-      // exception_mapping_utils.py; continuedev/continue#8933).
-      /item .{0,80}not found|expected an id that begins|without its required|could not be verified|encrypted_content/,
-      // vLLM (vllm-project/vllm#28248); llama.cpp, of which older versions call it an error of their own.
-      /encrypted content is not supported|item\['content'\] is (not an array|empty)/,
+      // exception_mapping_utils.py; continuedev/continue#8933); vLLM (vllm-project/vllm#28248); llama.cpp, of which older
+      // versions call it an error of their own.
+      /encrypted.content|item .{0,80}not found|expected an id that begins|without its required|item\['content'\] is (not an array|empty)/i,
     ],
-    withoutThoughts,
-    { isSaidAs500: true },
-  ),
-  // Templates of Gemma and Mistral (microsoft/autogen#1037, suitenumerique/conversations#197).
-  rewrite('joined_turns', [/\balternat(e|ing)\b/], withJoinedTurns, { isSaidAs500: true }),
-  rewrite(
-    'strict_turns',
-    [
-      // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950),
-      // Ollama (QwenLM/qwen-code#3421), DeepSeek (jcode#321), Bedrock (OpenHands/OpenHands#5339, earendil-works/pi#3443): a model
-      // that thinks up to its limit says nothing.
-      /either content or tool_calls|type: <nil>|too short.{0,9}\bmessages/,
-      /\b(content|parts|messages?|text)\b.{0,80}\b(empty|blank|required|null|must be set|at least one|non-whitespace)\b/,
-      // OpenAI, for vLLM's empty list of calls (chatboxai/chatbox#2079).
-      /tool_calls\b.{0,9}empty array/,
+    change: withoutThoughts,
+    isSaidAs500: true,
+  },
+  // Templates of Gemma and Mistral (microsoft/autogen#1037, suitenumerique/conversations#197); Mistral, for a user behind
+  // a result (BerriAI/litellm#17761, zed-industries/zed#37021).
+  alternating_turns: {
+    asks: [/\balternat(e|ing)\b|role '?user'? after role '?tool/i],
+    change: withAlternatingTurns,
+    isSaidAs500: true,
+  },
+  strict_turns: {
+    asks: [
+      // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950,
+      // chatboxai/chatbox#2079), Ollama (QwenLM/qwen-code#3421), DeepSeek (jcode#321), Bedrock (OpenHands/OpenHands#5339,
+      // earendil-works/pi#3443): a model that thinks up to its limit says nothing.
+      /\b(content|parts|messages?|text|tool_calls)\b.{0,80}\b(empty|blank|required|null|nil|none|must be set|at least one|non-whitespace)\b|too short.{0,9}\bmessages/is,
       // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
-      // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115).
-      /\b(system|developer)\W{1,2}(messages?|role)\b.{0,60}\b(first|beginning|start|supported|allowed)\b/,
-      /\b(valid|invalid|incorrect|unexpected|unknown|unsupported)\b.{0,20}\brole\b|\brole\b.{0,20}\binvalid\b|角色信息不正确/,
-      // Engines whose messages are the user's or the assistant's, for Claude Code since 2.1.154
-      // (anthropics/claude-code#63469); DeepSeek (earendil-works/pi#1048).
-      /\brole\b.{0,60}['"]?user['"]?\W{1,4}(or\W{1,3})?assistant/,
-      /(invalid value|unknown|variant)\b.{0,20}\bdeveloper\b|developer\W.{0,20}\bnot (one of|valid)/,
+      // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115); DeepSeek
+      // (earendil-works/pi#1048); engines that know users and assistants alone (anthropics/claude-code#63469).
+      /\brole\b(?!:\w)|\b(system|developer) message|['"`]developer['"`]|角色信息不正确/i,
     ],
-    withStrictTurns,
-    { isSaidAs500: true },
-  ),
-] as const;
+    change: withStrictTurns,
+    isSaidAs500: true,
+  },
+} as const satisfies Readonly<Record<string, Rewrite>>;
+
+const NAMES = Object.keys(REWRITES) as readonly (keyof typeof REWRITES)[];
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
  * the gateway send without knowing who will answer.
  */
-export type Adjustment =
-  (typeof REWRITES)[number]['adjustment'] | RefusedField | RefusedBeta | TokenLimit;
+export type Adjustment = keyof typeof REWRITES | RefusedField | TokenLimit;
 
 /** A request that was refused, as it was sent. */
 interface RefusedRequest {
@@ -181,6 +155,7 @@ interface RefusedRequest {
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
 export const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 422]);
 
+/** The one field of a request for embeddings that does not say what they are to be. */
 const HOW_WRITTEN = /^without encoding_format\b/;
 
 /** An upstream may name what it likes, and each time it is asked again. */
@@ -190,82 +165,72 @@ const MAX_TEXT = 2000;
 /** A longer request is not looked through, as that blocks the event loop; a conversation is refused at its first turns. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The changes that would answer a refusal; none if it names nothing that can be changed. */
-export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
-  const { status, isForWords, made, headers } = refused;
-  if (made.size >= MAX_CHANGES || refused.body.length > MAX_BYTES) return [];
-  if (isHeavyJson(refused.body.toString('latin1'))) return [];
-  const body = bodyOf(refused.body);
-  const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
-  const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
-  const rewritten = REWRITES.find(({ adjustment, asks, change, isSaidAs500 }) => {
-    if (made.has(adjustment) || (status === 500 && !isSaidAs500)) return false;
-    return asks.test(text) && change(body) !== null;
-  });
-  if (rewritten !== undefined) return [rewritten.adjustment];
-  if (status === 500) return [];
-  const limit = tokenLimitIn(text, body, made);
-  if (limit !== null) return [limit];
-  const left = [...refusedBetas(text, headers), ...refusedFields(error, body)];
-  return left.filter((each) => (isForWords || HOW_WRITTEN.test(each)) && mayBeMade(each, refused));
-}
-
 /** Changes that undo each other: only one is made, so that an upstream that refuses both is not asked in circles. */
 const RIVALS: readonly (readonly Adjustment[])[] = [
   ['without max_tokens', 'without max_completion_tokens'],
   ['other_effort', 'without reasoning_effort'],
 ];
 
-function mayBeMade(adjustment: Adjustment, { made, mayBeWhole }: RefusedRequest): boolean {
-  if (adjustment === WITHOUT_STREAM && !mayBeWhole) return false;
-  const rivals = RIVALS.find((pair) => pair.includes(adjustment)) ?? [adjustment];
-  return !rivals.some((each) => made.has(each));
-}
-
 export const WITHOUT_STREAM = 'without stream';
 export const WITHOUT_USAGE = 'without stream_options';
 
+/** The changes that would answer a refusal; none if it names nothing that can be changed. */
+export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[] {
+  const { status, isForWords, made, headers, mayBeWhole } = refused;
+  if (made.size >= MAX_CHANGES || refused.body.length > MAX_BYTES) return [];
+  const request = parseJson(refused.body.toString('utf8'));
+  if (!isObject(request)) return [];
+  const body = bodyOf(refused.body);
+  const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
+  const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
+  const rewritten = NAMES.find((name) => {
+    const { asks, change, isSaidAs500 }: Rewrite = REWRITES[name];
+    if (made.has(name) || (status === 500 && isSaidAs500 !== true)) return false;
+    return asks.some((words) => words.test(text)) && change(body) !== null;
+  });
+  if (rewritten !== undefined) return [rewritten];
+  if (status === 500) return [];
+  const limit = [...made].some(isTokenLimit) ? null : tokenLimitIn(text, body);
+  if (limit !== null) return [limit];
+  const betas = betasIn(headers).map((beta) => [beta, true]);
+  const inHeader = betas.length > 0 ? { [BETAS]: Object.fromEntries(betas) as unknown } : {};
+  return refusedFields(error, body, { ...request, ...inHeader }).filter((each) => {
+    const rivals = RIVALS.find((pair) => pair.includes(each)) ?? [each];
+    if (rivals.some((rival) => made.has(rival))) return false;
+    return (isForWords || HOW_WRITTEN.test(each)) && (each !== WITHOUT_STREAM || mayBeWhole);
+  });
+}
+
 export function adjustedBody(given: JsonBody, made: ReadonlySet<Adjustment>): JsonBody {
   if (made.size === 0) return given;
-  let body = given;
-  for (const { adjustment, change } of REWRITES)
-    if (made.has(adjustment)) body = change(body) ?? body;
-  for (const change of withoutFields([...made].filter(isField), body)) body = change(body) ?? body;
-  return withTokenLimit(body, made);
+  const all = [...made];
+  const changed = (body: JsonBody, change: BodyChange) => change(body) ?? body;
+  const rewrites = NAMES.filter((name) => made.has(name)).map((name) => REWRITES[name].change);
+  const left = withoutFields(all.filter(isField), rewrites.reduce(changed, given));
+  return all.filter(isTokenLimit).map(withinLimit).reduce(changed, left);
 }
 
 const isField = (adjustment: Adjustment): adjustment is RefusedField =>
   adjustment.startsWith('without ');
 
-type RefusedBeta = `beta ${string}`;
-
+/** The values of this header count as fields inside of it: Bedrock and Vertex know fewer than Claude Code asks for. */
 const BETAS = 'anthropic-beta';
-const ALL_BETAS: RefusedBeta = 'beta *';
 
-const betasOf = (value: string): readonly string[] => value.split(',').map((each) => each.trim());
-
-/**
- * Bedrock and Vertex know fewer betas than Claude Code asks for, and do not always name them
- * (anthropics/claude-code#49370, #82549).
- */
-function refusedBetas(text: string, headers: readonly string[]): readonly RefusedBeta[] {
-  const sent = betasOf(headers[headers.indexOf(BETAS) + 1] ?? '');
-  if (!headers.includes(BETAS) || !/\bbetas?\b/i.test(text)) return [];
-  const named = sent.filter((beta) => text.includes(beta));
-  return named.length === 0 ? [ALL_BETAS] : named.map((beta) => `beta ${beta}` as const);
+function betasIn(headers: readonly string[]): readonly string[] {
+  const value = headers.includes(BETAS) ? headers[headers.indexOf(BETAS) + 1] : undefined;
+  return value?.split(',').map((beta) => beta.trim()) ?? [];
 }
 
 export function adjustedHeaders(
   headers: readonly string[],
   made: ReadonlySet<Adjustment>,
 ): readonly string[] {
-  const at = headers.indexOf(BETAS);
-  if (made.size === 0 || at === -1) return headers;
-  const sent = betasOf(headers[at + 1] ?? '');
-  const left = made.has(ALL_BETAS) ? [] : sent.filter((beta) => !made.has(`beta ${beta}`));
+  const sent = made.size === 0 ? [] : betasIn(headers);
+  const isLeft = (beta: string) => !made.has(`without ${BETAS}.${beta}`);
+  const left = made.has(`without ${BETAS}`) ? [] : sent.filter(isLeft);
   if (left.length === sent.length) return headers;
   const header = left.length === 0 ? [] : [BETAS, left.join(',')];
-  return [...headers.slice(0, at), ...header, ...headers.slice(at + 2)];
+  return headers.toSpliced(headers.indexOf(BETAS), 2, ...header);
 }
 
 /* What upstreams are known to refuse, by model: most hosts have models of many makers. */

@@ -1,4 +1,4 @@
-import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
+import { isObject, isTooDeep, memberOf } from '../../platform/json.ts';
 import {
   type BodyChange,
   type JsonBody,
@@ -16,12 +16,12 @@ import type { UpstreamError } from '../protocols/upstream-error.ts';
 /** `a`: a field of the request; `a.b`: `b` wherever it stands in `a`; with `="x"` only while it has this value. */
 export type RefusedField = `without ${string}`;
 
-/** How hosts and engines say that they do not take a field; a value that is too large is another matter. */
+/** How hosts and engines say that they do not take a field, or not of this type; a value that is too large is another matter. */
 const REFUSED =
-  /unsupported|n[o']t (support|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|additional propert|no field|forbidden|deprecated|string too long|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
+  /unsupported|n[o']t (support|match|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|additional propert|no field|forbidden|deprecated|string too long|of type string|be a valid|invalid beta|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
 /** … that they do not take its value: then another value may be taken. */
 const OF_VALUE =
-  /supported values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
+  /supported (string )?values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
 
 /** Fields without which the caller would get another answer than it asked for, or none. */
 const KEPT =
@@ -37,62 +37,56 @@ const OWN_DATA = new Set(['schema', 'input', 'arguments', 'output']);
 /** The member of a tool's schema that holds the caller's own names. */
 const OWN_NAMES = 'properties';
 
-/** Fields that hosts call by other words. */
-const OTHER_WORDS: readonly (readonly [words: RegExp, fields: readonly string[]])[] = [
-  // Mistral, NVIDIA NIM by model (dnakov/anon-kode#53, HKUDS/DeepTutor#420).
-  [/stream_options|include_usage/i, ['stream_options']],
-  // OpenAI, for organisations that are not verified (lobehub/lobehub#9385).
-  [/verified to stream/i, ['stream']],
-  [/verified to generate reasoning summar/i, ['reasoning.summary']],
+/** Fields that a host names by their subject where it names none by its name. */
+const SUBJECTS: readonly (readonly [words: RegExp, fields: readonly string[]])[] = [
+  // Anthropic (anthropics/claude-code#30795); Ollama (ollama/ollama#12561), Gemini.
+  [
+    /\beffort\b|think(ing)? (value|level)/i,
+    ['reasoning_effort', 'reasoning.effort', 'output_config.effort'],
+  ],
   // Ollama and Anthropic, for models that do not think, or not as they like; DashScope, Bedrock. Claude Code goes by the
   // name that it knows, and the model may be another (anthropics/claude-code#2245, #29531, #89633).
-  [
-    /does not support thinking|adaptive('| thinking) is not supported|'adaptive'.{0,60}not match/i,
-    ['thinking', 'reasoning_effort', 'reasoning'],
-  ],
-  // Ollama (ollama/ollama#12561), Gemini.
-  [/think(ing)? (value|level)/i, ['reasoning_effort']],
-  // LM Studio and other engines, of a tool that is chosen by name (lmstudio-ai/lmstudio-bug-tracker#670).
-  [/\btool_choice\b.{0,60}\bstring\b/i, ['tool_choice']],
-  // Anthropic (anthropics/claude-code#30795).
-  [/effort parameter/i, ['reasoning_effort', 'reasoning.effort', 'output_config.effort']],
+  [/\bthinking\b/i, ['thinking', 'reasoning_effort', 'reasoning']],
+  // Bedrock; Vertex names them (anthropics/claude-code#49370, #82549).
+  [/\bbeta\b/i, ['anthropic-beta']],
 ];
 
 /** A name, or a path as hosts write them: `reasoningEffort`, `input[0].status`, `body.messages.1.refusal`, `#/messages/1`. */
-const NAME = /\$?[a-z_]\w*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi;
+const NAME = /\$?[a-z_][\w-]*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi;
 /** What sets a name (`<>`) off from the words around it. */
 const SET_OFF =
   /["'`:=[]<>|<>["'`:=[]|<> is (no|un)|(parameters?|arguments?|fields?|propert(y|ies)|invalid|unknown|supplied|support(ed)?|permitted)\W{0,3}<>/i;
-/** The most names that are read of a refusal: to leave one out is tried on the whole body. */
-const MAX_NAMES = 32;
 
-/** The fields of `body` that a refusal names. */
-export function refusedFields(error: UpstreamError, body: JsonBody): readonly RefusedField[] {
-  const { param, codes, message: text } = error;
-  const inside = namesInside(parseJson(body.bytes.toString('utf8')));
+/** The fields of `body`, which is `request` as bytes, that a refusal names. */
+export function refusedFields(
+  { param, codes, message: text }: UpstreamError,
+  body: JsonBody,
+  request: Json,
+): readonly RefusedField[] {
+  const inside = namesInside(request);
   const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
   const named = param ?? '';
+  const subject = SUBJECTS.find(([words]) => words.test(text) && isRefused(text));
   const ways = [
-    OTHER_WORDS.flatMap(([words, fields]) => (words.test(text) ? fields : [])),
     isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([named], inside) : [],
     text
       .split(/[.;] |\n|,? expected | known /)
       .filter(isRefused)
       .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], inside)),
+    subject?.[1] ?? [],
   ];
   function has(field: string): boolean {
-    const [holder = '', name = ''] = field.split('.');
-    return name === ''
-      ? dropped(holder, [name])(body) !== null
-      : inside.get(holder)?.has(name) === true;
+    const [holder = '', name] = field.split('.');
+    if (name !== undefined) return inside.get(holder)?.has(name) === true;
+    return inside.has(holder) && REWRITTEN[holder]?.(body) !== null;
   }
   const fields = ways.map((way) => [...new Set(way)].filter(has)).find(isFilled) ?? [];
   // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
   return left.map((field) => {
-    const value = isOfValue ? valueAt(field, body) : undefined;
+    const value = isOfValue ? memberOf(request, ...field.split('.')) : undefined;
     const isScalar = typeof value === 'string' || typeof value === 'number';
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
@@ -103,7 +97,7 @@ const isFilled = ({ length }: readonly string[]): boolean => length > 0;
 function namesIn(sentence: string): readonly string[] {
   const found = [...sentence.matchAll(NAME)].filter(isSetOff);
   const names = new Set(found.flatMap(([name]) => [name, snakeCase(name)]));
-  return [...names].slice(/cannot both/i.test(sentence) ? 1 : 0, MAX_NAMES);
+  return [...names].slice(/cannot both/i.test(sentence) ? 1 : 0);
 }
 
 function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
@@ -114,21 +108,17 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
 
 /**
  * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
- * pydantic's may stand between them. The first may be missing: then it is another that is named, or any.
+ * pydantic's may stand between them. If no member of the request is named beside it, it may be inside of any.
  */
 function fieldsOf(names: readonly string[], inside: InnerNames): readonly string[] {
   const paths = names.map(partsOf);
-  const allNamed = new Set(paths.flat());
+  const members = paths.flat().filter((part) => inside.has(part));
+  const holders = [...(members.length > 0 ? members : inside.keys())];
   return paths.flatMap((parts) => {
     const last = parts.at(-1) ?? '';
-    const first = parts.find((part) => inside.has(part));
-    if (first === last) return KEPT.test(last) ? [] : [last];
-    const holders = [...inside.keys()].filter((holder) => inside.get(holder)?.has(last));
-    const named = holders.filter((key) =>
-      first === undefined ? allNamed.has(key) : key === first,
-    );
-    const isNamed = named.length > 0 || first !== undefined;
-    return (isNamed ? named : holders)
+    if (parts.find((part) => inside.has(part)) === last) return KEPT.test(last) ? [] : [last];
+    return holders
+      .filter((holder) => inside.get(holder)?.has(last))
       .filter((holder) => holder === 'reasoning' || !KEPT_INSIDE.test(last))
       .map((holder) => `${holder}.${last}`);
   });
@@ -141,27 +131,22 @@ const snakeCase = (name: string) =>
 const partsOf = (path: string): readonly string[] =>
   path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part));
 
-function valueAt(field: string, body: JsonBody): unknown {
-  const [holder = '', ...inner] = field.split('.');
-  return memberOf(smallValueOf(body, holder), ...inner);
+/** The body without the fields. Those of one member go together, as each is a pass over it. */
+export function withoutFields(refused: readonly RefusedField[], body: JsonBody): JsonBody {
+  const byHolder = new Map<string, string[]>();
+  for (const each of refused) {
+    const [, holder = '', name = '', value] =
+      /^without ([^.=]*)\.?([^=]*)=?(.*)$/s.exec(each) ?? [];
+    const own = name === '' ? [] : [name];
+    const isMeant =
+      value === '' || JSON.stringify(memberOf(smallValueOf(body, holder), ...own)) === value;
+    if (isMeant) byHolder.set(holder, [...(byHolder.get(holder) ?? []), name]);
+  }
+  return [...byHolder].reduce(
+    (left, [holder, names]) => dropped(holder, names)(left) ?? left,
+    body,
+  );
 }
-
-/** The changes that leave the fields out, one for each member of the body: each is a pass over it. */
-export function withoutFields(
-  refused: readonly RefusedField[],
-  body: JsonBody,
-): readonly BodyChange[] {
-  const fields = refused.flatMap((each) => {
-    const [, field = '', value] = /^without ([^=]*)=?(.*)$/s.exec(each) ?? [];
-    const isThere = value === '' || JSON.stringify(valueAt(field, body)) === value;
-    const [holder = '', name = ''] = field.split('.');
-    return isThere ? [{ holder, name }] : [];
-  });
-  const byHolder = Map.groupBy(fields, ({ holder }) => holder);
-  return [...byHolder].map(([holder, all]) => dropped(holder, namesOf(all)));
-}
-
-const namesOf = (fields: readonly { readonly name: string }[]) => fields.map(({ name }) => name);
 
 /** Without the names inside of it, or without all of it if one is empty. */
 const dropped =
@@ -188,19 +173,17 @@ type Place = 'request' | 'said' | 'own names';
 /** By member of a request, the names inside of it that could be left out. */
 type InnerNames = ReadonlyMap<string, ReadonlySet<string>>;
 
-function namesInside(request: unknown): InnerNames {
-  const all = isObject(request) ? Object.entries(request) : [];
-  return new Map(
-    all.map(([key, value]) => {
-      const names = new Set<string>();
-      const isGone = (name: string) => {
-        names.add(name);
-        return false;
-      };
-      if (!isTooDeep(value)) pruned(value, isGone);
-      return [key, names];
-    }),
-  );
+function namesInside(request: Json): InnerNames {
+  const all = Object.entries(request).map(([key, value]) => {
+    const names = new Set<string>();
+    const isGone = (name: string) => {
+      names.add(name);
+      return false;
+    };
+    if (!isTooDeep(value)) pruned(value, isGone);
+    return [key, names] as const;
+  });
+  return new Map(all);
 }
 
 /** Without the members of those names, wherever they may be left out; the value itself if it has none of them. */
@@ -250,14 +233,16 @@ const withoutThinkingAtAll: BodyChange = (body) =>
 const withToolRequired: BodyChange = (body) => {
   const choice = smallValueOf(body, 'tool_choice');
   if (choice === 'auto') return without('tool_choice')(body);
-  const name = memberOf(choice, 'function', 'name') ?? memberOf(choice, 'name');
+  const name = nameOf(choice);
   if (typeof name !== 'string') return null;
   const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
   const chosen = withMembers(body, { tool_choice: word });
-  const isChosen = (tool: Json) => (memberOf(tool, 'function', 'name') ?? tool['name']) === name;
-  const others = editedObjects('tools', ['"'], (tool) => (isChosen(tool) ? tool : []));
-  return others(chosen) ?? chosen;
+  return (
+    editedObjects('tools', ['"'], (tool) => (nameOf(tool) === name ? tool : []))(chosen) ?? chosen
+  );
 };
+
+const nameOf = (tool: unknown) => memberOf(tool, 'function', 'name') ?? memberOf(tool, 'name');
 
 /** Fields that are not left out but written in another way. */
 const REWRITTEN: Readonly<Record<string, BodyChange>> = {

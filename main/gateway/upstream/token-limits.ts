@@ -1,4 +1,9 @@
-import { type JsonBody, smallValueOf, withMembers } from '../protocols/json-edit.ts';
+import {
+  type BodyChange,
+  type JsonBody,
+  smallValueOf,
+  withMembers,
+} from '../protocols/json-edit.ts';
 
 /** A request that may have more tokens for its answer than a model can give, or fewer than it takes, is asked for others. */
 export type TokenLimit = `at_${'most' | 'least'}_${number}`;
@@ -14,14 +19,12 @@ const WORDS = [
   /\bmax_(?:\w+_)?tokens\b.{0,80}?(?:>=|at least|greater than or equal to)\W{0,3}(?<least>\d{1,9})/i,
   // OpenAI; Groq, NVIDIA NIM and Cohere; Bedrock. Of a sum with the prompt's tokens it is another matter.
   /(?<!\+ .?)\bmax(?:imum)?[ _](?:\w+_)?tokens\b.{0,80}?(?:<=|at most|or equal to|(?:not|cannot) be (?:greater|larger|more) than|limit of)\W{0,3}(?<most>\d{1,9})/i,
-  // DeepSeek (mnfst/llm-gateway#1177); DashScope.
-  /range of max_tokens (?:is|should be) \[1, ?(?<most>\d{1,9})\]/i,
-  // Anthropic; the second of a prompt, what was asked for, and the window.
-  /max_tokens: \d{1,9} > (?<most>\d{1,9}), which is the maximum/,
+  // DeepSeek (mnfst/llm-gateway#1177), DashScope; Anthropic.
+  /(?:range of max_tokens (?:is|should be) \[1, ?|max_tokens: \d{1,9} > )(?<most>\d{1,9})/i,
+  // Anthropic, of a prompt, what was asked for, and the window.
   /exceed context limit: (?<prompt>\d{1,9}) \+ \d{1,9} > (?<window>\d{1,9})/,
   // vLLM (farion1231/cc-switch#1022); OpenAI, vLLM before 0.7 and SGLang.
-  /context length is (?<window>\d{1,9}) tokens\b.{0,40}\brequest has (?<prompt>\d{1,9}) input tokens/,
-  /context length (?:is|of) (?<window>\d{1,9}) tokens\b.{0,80}?\b(?<prompt>\d{1,9}) (?:tokens from the input|in the) messages/,
+  /context length (?:is|of) (?<window>\d{1,9}) tokens\b.{0,80}?\b(?<prompt>\d{1,9}) (?:input tokens|(?:tokens from the input|in the) messages)/,
 ];
 
 /** Fewer are no answer: another upstream may have a larger window. */
@@ -29,42 +32,36 @@ const LEAST_TOKENS = 4096;
 /** Of a small window. */
 const LEAST_SHARE = 1 / 4;
 
-/** The limit that would answer a refusal of the one that `body` has; null if there is none, or it was tried. */
-export function tokenLimitIn(
-  text: string,
-  body: JsonBody,
-  made: ReadonlySet<string>,
-): TokenLimit | null {
-  const limit = [...made].some(isTokenLimit) ? null : limitSaid(text);
-  return limit === null || withTokenLimit(body, new Set([limit])) === body ? null : limit;
+/** The limit that a refusal names and `body` is beyond; null if there is none. */
+export function tokenLimitIn(text: string, body: JsonBody): TokenLimit | null {
+  const limit = limitIn(text);
+  return limit !== null && withinLimit(limit)(body) !== null ? limit : null;
 }
 
-function limitSaid(text: string): TokenLimit | null {
-  const found = WORDS.map((words) => words.exec(text)?.groups).find(
-    (groups) => groups !== undefined,
-  );
+function limitIn(text: string): TokenLimit | null {
+  const found = WORDS.map((words) => words.exec(text)?.groups).find((all) => all !== undefined);
   const { least, most, window, prompt } = found ?? {};
   if (least !== undefined) return `at_least_${Number(least)}`;
   if (most !== undefined) return `at_most_${Number(most)}`;
-  if (window === undefined || prompt === undefined) return null;
-  const inAll = Number(window);
-  const left = inAll - Number(prompt);
-  return left >= Math.min(LEAST_TOKENS, inAll * LEAST_SHARE) ? `at_most_${left}` : null;
+  const left = Number(window) - Number(prompt);
+  return left >= Math.min(LEAST_TOKENS, Number(window) * LEAST_SHARE) ? `at_most_${left}` : null;
 }
 
 const LIMIT = /^at_(most|least)_(\d+)$/;
 
-export const isTokenLimit = (adjustment: string): boolean => LIMIT.test(adjustment);
+export const isTokenLimit = (adjustment: string): adjustment is TokenLimit =>
+  LIMIT.test(adjustment);
 
-/** The body with the limit that is among the changes, where its own is beyond it. */
-export function withTokenLimit(body: JsonBody, made: ReadonlySet<string>): JsonBody {
-  const [, side, digits] = LIMIT.exec([...made].find(isTokenLimit) ?? '') ?? [];
-  if (side === undefined) return body;
-  const limit = Number(digits);
-  const beyond = FIELDS.filter((field) => {
-    const asked = smallValueOf(body, field);
-    return typeof asked === 'number' && (side === 'most' ? asked > limit : asked < limit);
-  });
-  if (beyond.length === 0) return body;
-  return withMembers(body, Object.fromEntries(beyond.map((field) => [field, `${limit}`])));
-}
+/** Within a limit, where the body's own is beyond it. */
+export const withinLimit =
+  (tokens: TokenLimit): BodyChange =>
+  (body) => {
+    const [, side, digits] = LIMIT.exec(tokens) ?? [];
+    const limit = Number(digits);
+    const beyond = FIELDS.filter((field) => {
+      const asked = smallValueOf(body, field);
+      return typeof asked === 'number' && (side === 'most' ? asked > limit : asked < limit);
+    });
+    if (beyond.length === 0) return null;
+    return withMembers(body, Object.fromEntries(beyond.map((field) => [field, `${limit}`])));
+  };

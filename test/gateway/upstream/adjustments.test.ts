@@ -32,6 +32,7 @@ import {
   use,
   user,
   useResult,
+  withParam,
 } from '../../support/refused.ts';
 
 /** What is changed. */
@@ -128,7 +129,7 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     input({ type: 'function_call', call_id: '74196fe72' }, { call_id: '74196fe72' }),
   ],
   [
-    'answered_results',
+    'alternating_turns',
     messages(calls('c'), result('c'), result('d'), user('b')),
     messages(
       calls('c'),
@@ -139,16 +140,16 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     ),
   ],
   [
-    'joined_turns',
+    'alternating_turns',
     messages(note('a'), note('b'), user('c'), calls('c'), calls('d'), said(text), said(text)),
     messages(note('a'), user('b\n\nc'), calls('c'), calls('d'), said(text, text)),
   ],
   [
-    'joined_turns',
+    'alternating_turns',
     messages(user('a'), { role: 'user', content: [text] }, said(text)),
     messages({ role: 'user', content: [text, text] }, said(text)),
   ],
-  ['joined_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
+  ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
   [
     'strict_turns',
     messages(developer('a'), user('b'), developer('c')),
@@ -236,7 +237,7 @@ test.each([
 });
 
 test('a host that refuses a stream is asked for a whole answer only if one will do', () => {
-  const says = 'Your organization must be verified to stream this model.';
+  const says = withParam('stream', 'You must be verified to stream.', 'unsupported_value');
   expect(askedBy(says, CHAT, { mayBeWhole: false })).toEqual([]);
 });
 

@@ -71,9 +71,11 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     ],
     'without reasoning_effort="xhigh"': [
       '`reasoning_effort` must be one of `low` or `default`',
+      "{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\"}",
+    ],
+    'without reasoning_effort="xhigh", without reasoning.effort="xhigh"': [
       'think value "none" is not supported for this model',
       'Thinking level xhigh is not supported for this model.',
-      "{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\"}",
     ],
     'without verbosity="low"': [
       "Unsupported value: 'verbosity' does not support 'low'. Supported values are: 'medium'.",
@@ -83,7 +85,12 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     ],
     'without stream': [
-      'Your organization must be verified to stream this model.',
+      // github.com/RooCodeInc/Roo-Code/issues/6868
+      withParam(
+        'stream',
+        'Your organization must be verified to stream this model.',
+        'unsupported_value',
+      ),
       '`prompt_logprobs` are not available when `stream=True`.',
     ],
     'without tool_choice': [
@@ -117,8 +124,8 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
       "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a maximum length of 40.",
     ],
-    answered_results: ["Unexpected role 'user' after role 'tool'"],
-    joined_turns: [
+    alternating_turns: [
+      "Unexpected role 'user' after role 'tool'",
       // github.com/suitenumerique/conversations/issues/197; github.com/ggml-org/llama.cpp/issues/19851
       'Conversation roles must alternate user/assistant/user/assistant/...',
       'After the optional system message, conversation roles must alternate user and assistant roles except for tool calls.',
@@ -181,7 +188,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "'response_format' is not supported",
       'messages[5].content[1].image_url is not supported',
       'messages[5].content[0].video: unknown field',
-      forbidden('messages.2.role', 'messages.2.tool_calls'),
+      forbidden('messages.2.tool_calls'),
     ],
   },
   [MESSAGES]: {
@@ -202,8 +209,10 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     ],
     'without thinking, without reasoning_effort, without reasoning': [
       // github.com/anthropics/claude-code/issues/2245, #29531, #89633; strands-agents/harness-sdk/issues/1856
-      'adaptive thinking is not supported on this model',
       "Only 'enabled' and 'disabled' are supported for thinking; 'adaptive' is not supported.",
+    ],
+    'without thinking': [
+      'adaptive thinking is not supported on this model',
       "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
     ],
     plain_call_ids: [
@@ -251,7 +260,12 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       withParam('reasoning.effort', "Unsupported parameter: 'reasoning.effort'."),
     ],
     'without reasoning.summary': [
-      'Your organization must be verified to generate reasoning summaries.',
+      // github.com/continuedev/continue/issues/12031
+      withParam(
+        'reasoning.summary',
+        'Your organization must be verified to generate reasoning summaries.',
+        'unsupported_value',
+      ),
     ],
     'without text.verbosity': [withParam('text.verbosity', "Unknown parameter: 'text.verbosity'.")],
     'without input.status': ["Unknown parameter: 'input[1].status'."],
