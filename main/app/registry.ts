@@ -27,8 +27,6 @@ export interface ProvidersDeps {
   readonly opened: OpenedStore;
   readonly http: HttpClient;
   readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
   readonly log: Log;
   /** Ports that the agent of this process has bound. */
   readonly ownPorts: () => readonly number[];
@@ -42,7 +40,7 @@ export interface ProvidersDeps {
 export type Providers = ReturnType<typeof createProviders>;
 
 export function createProviders(deps: ProvidersDeps) {
-  const { config, opened, http, clock, random, log, events } = deps;
+  const { config, opened, http, clock, log, events } = deps;
   const { store, state } = opened;
   const registry = createRegistry({
     store,
@@ -73,7 +71,6 @@ export function createProviders(deps: ProvidersDeps) {
     http,
     clock,
     log,
-    random,
     lookup: systemLookup,
     newNonce: newSecret,
     rules: { ports: AGENT_PORTS, hostPort: 47_901, ownPorts: deps.ownPorts },

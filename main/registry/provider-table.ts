@@ -11,7 +11,7 @@ import type { StoredProvider } from './store/store.ts';
 export interface TableEntry {
   readonly id: string;
   stored: StoredProvider;
-  /** Null if the stored key is malformed; then no signature is valid. */
+  /** Null if the stored key is malformed; then no signature is valid, and nothing is verified. */
   readonly key: KeyObject | null;
   /** Sent to the agent as `X-Gateway-Token`. */
   gatewayToken: string;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
-import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
+import { providerIdOf } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { admit, createOpenEnrollments, enroll } from './enrollment.ts';
@@ -143,8 +143,6 @@ function createOwnAgent(parts: RegistryContext) {
   return {
     /** Enrols the agent; at later starts it is the same provider. */
     async adoptOwn(publicKey: string) {
-      if (parsePublicKey(publicKey) === null)
-        throw new TypeError('the public key of the own agent is malformed');
       const known = table.get(providerIdOf(publicKey));
       const entry = known ?? admit(publicKey, 0, parts).entry;
       entry.isOwn = true;
@@ -223,11 +221,11 @@ function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved
   const { shared } = parts.store;
 
   function subjectOf(entry: TableEntry): VerificationSubject | null {
-    const { id, stored, shown, gatewayToken, isOwn, materialChanges } = entry;
-    if (shown === null) return null;
+    const { id, key, stored, shown, gatewayToken, isOwn, materialChanges } = entry;
+    if (key === null || shown === null) return null;
     return {
       id,
-      publicKey: stored.publicKey,
+      key,
       gatewayToken,
       record: shown,
       lastHeartbeatIp: stored.lastHeartbeatIp,

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { AgentRecord } from '#shared/provider.ts';
 import type { StoredProvider, StoredVerification } from './store/store.ts';
 
@@ -31,8 +32,9 @@ export interface VerifierPort {
 /** A provider as a verification run sees it. */
 export interface VerificationSubject extends Pick<
   StoredProvider,
-  'id' | 'publicKey' | 'lastHeartbeatIp' | 'verification'
+  'id' | 'lastHeartbeatIp' | 'verification'
 > {
+  readonly key: KeyObject;
   /** Sent as `X-Gateway-Token`; never part of a detail or an error. */
   readonly gatewayToken: string;
   /** As last sent, clamped. */

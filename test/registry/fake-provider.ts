@@ -7,9 +7,14 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
-import { providerIdOf, publicKeyOf, signHealth } from '../../main/platform/agent-identity.ts';
+import {
+  parsePublicKey,
+  providerIdOf,
+  publicKeyOf,
+  signHealth,
+} from '../../main/platform/agent-identity.ts';
 import type { Clock } from '../../main/platform/clock.ts';
 import { createHttpClient } from '../../main/platform/http/client.ts';
 import { newSecret } from '../../main/platform/secrets.ts';
@@ -148,7 +153,7 @@ export function subjectOf(
 ): VerificationSubject {
   return {
     id,
-    publicKey,
+    key: parsePublicKey(publicKey) ?? expect.fail(),
     gatewayToken: GATEWAY_TOKEN,
     record: recordAt(port),
     lastHeartbeatIp: '127.0.0.1',

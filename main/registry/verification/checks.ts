@@ -1,6 +1,4 @@
-import type { KeyObject } from 'node:crypto';
 import { CHECKS } from '#shared/checks.ts';
-import { parsePublicKey } from '../../platform/agent-identity.ts';
 import { withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { urlHost } from '../../platform/http/addresses.ts';
@@ -100,14 +98,7 @@ async function overNetwork(
 ): Promise<readonly Finding[]> {
   const candidates = candidatesOf(subject, edges.rules.hostPort);
   if (candidates.length === 0) return [NO_CANDIDATE];
-  const key = parsePublicKey(subject.publicKey);
-  if (key === null) {
-    const unusable = failure('the key that was enrolled cannot be used; enrol the machine again');
-    return candidates.map((candidate) =>
-      findingOf(CHECKS.health, unusable, { detail: healthDetail(candidate) }),
-    );
-  }
-  const probing: Probing = { ...edges, subject, key, signal };
+  const probing: Probing = { ...edges, subject, signal };
   const probes = await Promise.all(candidates.map((candidate) => probeHealth(candidate, probing)));
   const findings = probes.map(({ finding }) => finding);
   const proved = probes
@@ -145,7 +136,6 @@ function carried(
 /** Shared by the requests of one run. */
 interface Probing extends RunEdges {
   readonly subject: VerificationSubject;
-  readonly key: KeyObject;
   readonly signal: AbortSignal;
 }
 
@@ -175,7 +165,7 @@ const MAX_BODY_BYTES = 64 * 1024;
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
  */
 async function probeHealth(candidate: AddressCandidate, probing: Probing): Promise<HealthProbe> {
-  const { subject, key, clock, rules, signal } = probing;
+  const { subject, clock, rules, signal } = probing;
   const detail = healthDetail(candidate);
   const judged = (judgement: CheckJudgement): HealthProbe => ({
     finding: findingOf(CHECKS.health, judgement, { detail }),
@@ -201,7 +191,11 @@ async function probeHealth(candidate: AddressCandidate, probing: Probing): Promi
     path: `/health?nonce=${nonce}`,
     token: null,
   });
-  const { isUnloaded = false, ...judgement } = judgeHealth(answer, { id: subject.id, key, nonce });
+  const { isUnloaded = false, ...judgement } = judgeHealth(answer, {
+    id: subject.id,
+    key: subject.key,
+    nonce,
+  });
   const reached = { source, latencyMs, address: routingAddress(to) };
   return {
     finding: findingOf(CHECKS.health, judgement, { latencyMs, detail, reached }),

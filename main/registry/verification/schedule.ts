@@ -19,9 +19,6 @@ export interface RunMemory extends Omit<RunEnding, 'inference' | 'materialChange
   readonly requested: boolean;
   /** The last request since the last run began has failed. */
   readonly hasFailedRequest: boolean;
-  /** In [0, 1): the first spreads the retries, the second the test inferences. */
-  readonly retryJitter: number;
-  readonly inferenceJitter: number;
 }
 
 const LIGHT_MS = 300_000;
@@ -71,22 +68,21 @@ function inferenceAt(
 
 /** When a run is due without any change. */
 function regularTicks({ state, failedRuns }: StoredVerification, memory: RunMemory): number {
-  const { finishedTicks, deferred, leftOut, retryJitter } = memory;
+  const { finishedTicks, deferred, leftOut } = memory;
   if (finishedTicks === null) return -Infinity;
   if (state === 'pending') {
     const againTicks = finishedTicks + DEFERRED_MS;
     return deferred ? againTicks : Math.max(againTicks, nextTestTicks(memory));
   }
-  if (failedRuns > 0)
-    return finishedTicks + (RETRY_MS[failedRuns - 1] ?? RETRY_LONGEST_MS) * spread(retryJitter);
+  if (failedRuns > 0) return finishedTicks + (RETRY_MS[failedRuns - 1] ?? RETRY_LONGEST_MS);
   // A failed machine has at least one failed run, so this one is verified.
   const lightTicks = finishedTicks + LIGHT_MS;
   if (leftOut) return lightTicks;
   return Math.min(lightTicks, Math.max(inferenceTicks(memory), finishedTicks + PULL_MS));
 }
 
-function inferenceTicks({ provenTicks, inferenceJitter }: RunMemory): number {
-  return (provenTicks ?? -Infinity) + INFERENCE_MS * spread(inferenceJitter);
+function inferenceTicks({ provenTicks }: RunMemory): number {
+  return (provenTicks ?? -Infinity) + INFERENCE_MS;
 }
 
 /** Until then a `pending` machine is checked without a test inference. */
@@ -103,14 +99,10 @@ function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
   return startedTicks + (isCheap ? PULL_UNTESTED_MS : PULL_MS);
 }
 
-/** A factor from 0.8 to 1.2, so that machines that started together do not stay in step. */
-const spread = (jitter: number) => 0.8 + 0.4 * jitter;
-
 /** The memory of a new process, from stored wall-clock times, which may be in the future. */
 export function remembered(
   { lastCheckAt, lastInferenceAt }: StoredVerification,
   now: { readonly ticks: number; readonly wallMs: number },
-  random: () => number,
 ): RunMemory {
   const ticksOf = (wallMs: number | null) =>
     wallMs === null ? null : now.ticks - Math.max(0, now.wallMs - wallMs);
@@ -126,8 +118,6 @@ export function remembered(
     pulled: false,
     requested: false,
     hasFailedRequest: false,
-    retryJitter: random(),
-    inferenceJitter: random(),
   };
 }
 
@@ -166,17 +156,14 @@ export function withStart(memory: RunMemory, nowTicks: number): RunMemory {
 export function withEnd(
   memory: RunMemory,
   { inference, materialChanges, ...ending }: RunEnding,
-  { nowTicks, random }: { readonly nowTicks: number; readonly random: () => number },
+  nowTicks: number,
 ): RunMemory {
-  const isProven = inference === 'passed';
   const tested = { testedTicks: memory.startedTicks, testedChanges: materialChanges };
   return {
     ...memory,
     ...ending,
     finishedTicks: nowTicks,
     ...(inference === 'none' ? {} : tested),
-    provenTicks: isProven ? nowTicks : memory.provenTicks,
-    retryJitter: random(),
-    inferenceJitter: isProven ? random() : memory.inferenceJitter,
+    provenTicks: inference === 'passed' ? nowTicks : memory.provenTicks,
   };
 }

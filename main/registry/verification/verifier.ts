@@ -20,8 +20,6 @@ export type Verifier = ReturnType<typeof createVerifier>;
 interface VerifierDeps extends RunEdges {
   readonly host: VerifierHost;
   readonly log: Log;
-  /** In [0, 1). */
-  readonly random: () => number;
 }
 
 interface Run {
@@ -49,7 +47,7 @@ export function createVerifier(deps: VerifierDeps) {
 
   function memoryOf({ id, verification }: VerificationSubject): RunMemory {
     const now = { ticks: clock.ticks(), wallMs: clock.now() };
-    const memory = memories.get(id) ?? remembered(verification, now, deps.random);
+    const memory = memories.get(id) ?? remembered(verification, now);
     memories.set(id, memory);
     return memory;
   }
@@ -136,8 +134,7 @@ export function createVerifier(deps: VerifierDeps) {
     });
     // Unless its result was stored, which has ended it.
     host.verifying(id, false);
-    const at = { nowTicks: clock.ticks(), random: deps.random };
-    if (ending !== null) memories.set(id, withEnd(memoryOf(subject), ending, at));
+    if (ending !== null) memories.set(id, withEnd(memoryOf(subject), ending, clock.ticks()));
   }
 
   function forget(id: string): void {

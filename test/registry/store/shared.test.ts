@@ -199,9 +199,9 @@ describe.runIf(POSTGRES_SKIPPED === null)('two gateways on one database', () => 
 
 /** A machine that the pool knows and nobody has verified yet. */
 function known(provider: FakeProvider) {
-  const { id, publicKey, record, lastHeartbeatIp, verification } = aloneAt(provider);
+  const { id, record, lastHeartbeatIp, verification } = aloneAt(provider);
   const heard = { record, lastHeartbeatAt: Date.now(), lastHeartbeatIp };
-  return put({ id, publicKey, sequence: 1, ...heard, verification });
+  return put({ id, publicKey: provider.publicKey, sequence: 1, ...heard, verification });
 }
 
 /** A gateway with the real verifier, which finds its machines at the ports of `providers`. */
@@ -217,7 +217,6 @@ async function startVerifying(url: string, home: string, providers: readonly Fak
     rules: { ports: providers.map((each) => each.port), hostPort: 1, ownPorts: () => [] },
     host: gateway.registry.verifierHost,
     log: silentLog,
-    random: Math.random,
   });
   onTestFinished(() => verifier.stop());
   return { ...gateway, verifier };

@@ -23,7 +23,7 @@ const failed = (failedRuns: number): StoredVerification => ({
   failedRuns,
 });
 
-/** Ran from 0 to 0, in the middle of every spread. */
+/** Ran from 0 to 0. */
 const RAN: RunMemory = {
   startedTicks: 0,
   finishedTicks: 0,
@@ -36,8 +36,6 @@ const RAN: RunMemory = {
   pulled: false,
   requested: false,
   hasFailedRequest: false,
-  retryJitter: 0.5,
-  inferenceJitter: 0.5,
 };
 const plan = (verification: StoredVerification, memory: RunMemory = RAN, nowTicks = 0) =>
   planOf(verification, memory, nowTicks);
@@ -51,9 +49,8 @@ test('a test inference is left out if no model is loaded, and is due again with 
     inference: 'none',
     materialChanges: 0,
   } as const;
-  const at = { nowTicks: 31 * MINUTE, random: () => 0.5 };
-  const after = withEnd(RAN, run, at);
-  expect(plan(VERIFIED, after, at.nowTicks).dueInMs).toBe(5 * MINUTE);
+  const after = withEnd(RAN, run, 31 * MINUTE);
+  expect(plan(VERIFIED, after, 31 * MINUTE).dueInMs).toBe(5 * MINUTE);
   expect(plan(VERIFIED, after, 36 * MINUTE).inference).toBe('if_loaded');
 });
 
@@ -92,8 +89,6 @@ const anyMemory: fc.Arbitrary<RunMemory> = fc.record({
   pulled: fc.boolean(),
   requested: fc.constant(false),
   hasFailedRequest: fc.boolean(),
-  retryJitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
-  inferenceJitter: fc.double({ min: 0, max: 0.999, noNaN: true }),
 });
 const anyVerification: fc.Arbitrary<StoredVerification> = fc.oneof(
   fc.constant(UNVERIFIED),
@@ -108,16 +103,15 @@ const anyRun = fc.record({
   materialChanges: fc.nat(3),
 });
 
-test('no machine is due again within 15 s after a run, and every machine within 36 min', () => {
-  const random = () => 0.3;
+test('no machine is due again within 15 s after a run, and every machine within 30 min', () => {
   fc.assert(
     fc.property(anyVerification, anyMemory, anyRun, (verification, memory, run) => {
       const at = 20_000_000;
       const { leftOut } = memory;
-      const ended = withEnd(withStart(memory, at), { ...run, leftOut }, { nowTicks: at, random });
+      const ended = withEnd(withStart(memory, at), { ...run, leftOut }, at);
       const { dueInMs } = plan(verification, ended, at);
       expect(dueInMs).toBeGreaterThanOrEqual(15_000);
-      expect(dueInMs).toBeLessThanOrEqual(36 * MINUTE);
+      expect(dueInMs).toBeLessThanOrEqual(30 * MINUTE);
       const pulled = plan(verification, withNews(ended, ['material']), at);
       expect(pulled.dueInMs).toBeLessThanOrEqual(MINUTE);
     }),
@@ -133,8 +127,7 @@ const life = fc.array(
 test('a machine’s test inferences begin a minute apart and its runs 15 s, however often it changes', () => {
   fc.assert(
     fc.property(life, (moments) => {
-      const random = () => 0.5;
-      let memory = remembered(UNVERIFIED, { ticks: 0, wallMs: 0 }, random);
+      let memory = remembered(UNVERIFIED, { ticks: 0, wallMs: 0 });
       let [now, ranAt, testedAt] = [0, -Infinity, -Infinity];
       for (const { quietMs, runMs, hasModel } of moments) {
         memory = withNews(memory, ['material']);
@@ -149,7 +142,7 @@ test('a machine’s test inferences begin a minute apart and its runs 15 s, howe
         now += runMs;
         const inference = tested ? 'passed' : 'none';
         const run = { hadEngine: true, deferred: false, leftOut: false, materialChanges: 0 };
-        memory = withEnd(memory, { ...run, inference }, { nowTicks: now, random });
+        memory = withEnd(memory, { ...run, inference }, now);
       }
     }),
   );

@@ -56,7 +56,7 @@ function startWorld(providers: readonly FakeProvider[]) {
     ...edgesFor({ port: 0 }, clock),
     rules: { ports: providers.map(({ port }) => port), hostPort: 1, ownPorts: () => [] },
   };
-  const verifier = createVerifier({ ...edges, host, log: silentLog, random: () => 0.5 });
+  const verifier = createVerifier({ ...edges, host, log: silentLog });
   onTestFinished(() => verifier.stop());
   const world = {
     ...verifier,
