@@ -51,33 +51,6 @@ test('an older Ollama is asked once about each version of a model, by a call tha
   expect(posts()).toHaveLength(2);
 });
 
-const LM_STUDIO = { '/lmstudio-greeting': ok({ lmstudio: true }) };
-
-test('an LM Studio before 0.4 reports its models and their windows in its older API', async () => {
-  const { read } = await factsOf({
-    ...LM_STUDIO,
-    '/v1/models': listed('organization_owner', 'qwen2-vl-7b-instruct', 'llama'),
-    // Fields as in lmstudio.ai/docs/developer/rest/endpoints.
-    '/api/v0/models': ok({
-      data: [
-        {
-          id: 'qwen2-vl-7b-instruct',
-          type: 'vlm',
-          state: 'loaded',
-          max_context_length: 32_768,
-          loaded_context_length: 4096,
-          capabilities: ['tool_use'],
-        },
-        { id: 'llama', type: 'llm', state: 'not-loaded', max_context_length: 131_072 },
-      ],
-    }),
-  });
-  expect(await read()).toMatchObject({
-    'qwen2-vl-7b-instruct': { vision: true, tools: true, loaded: true, context_length: 4096 },
-    llama: { use: 'chat', vision: false, tools: null, loaded: false, context_length: null },
-  });
-});
-
 test('a llama.cpp router shows in a model’s arguments what it is for and how long a prompt may be', async () => {
   const entry = (id: string, ...args: readonly string[]) => ({
     id,

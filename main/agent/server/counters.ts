@@ -74,8 +74,6 @@ const MAX_LINE_BYTES = 1024 * 1024;
 /** With fewer tokens or a shorter time, the timing of network packets dominates. */
 const MIN_TOKENS = 8;
 const MIN_MS = 100;
-/** The registry's limit (docs/contributing/agent-protocol.md#heartbeat). */
-const MAX_TPS = 5000;
 /** A non-empty string under one of the names that engines use for text or for arguments of a tool call. */
 const CONTENT = /"(?:content|reasoning_content|reasoning|refusal|text|arguments)"\s*:\s*"(?!")/;
 /** Of `usage`. In a text of the model its quotation marks would be escaped. */
@@ -114,8 +112,7 @@ export function createMeter() {
       const ms = firstTicks === null ? 0 : lastTicks - firstTicks;
       const isMeasured = !isSlowed && tokens >= MIN_TOKENS && events > 1 && ms >= MIN_MS;
       // The first token marks the end of prompt processing, so it is not counted.
-      const tps = isMeasured ? ((tokens - 1) * 1000) / ms : null;
-      return { tokens, decodeTps: tps !== null && tps <= MAX_TPS ? tps : null };
+      return { tokens, decodeTps: isMeasured ? ((tokens - 1) * 1000) / ms : null };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
 import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
-import { type Ask, isOk, modelList } from './probe.ts';
+import { type Ask, modelList } from './probe.ts';
 
 /** LM Studio answers 200 to every path it does not know, so only the body counts. */
 export const lmStudio: Engine = {
@@ -9,10 +9,7 @@ export const lmStudio: Engine = {
   ports: [1234],
   largerWindow: `Load the model with lms load --context-length ${LARGE_WINDOW}.`,
   async isAt(ask) {
-    const greeting = await ask('/lmstudio-greeting');
-    if (isOk(greeting) && memberOf(greeting.json, 'lmstudio') === true) return true;
-    const native = listOf(memberOf((await ask('/api/v0/models')).json, 'data'));
-    return native.some((model) => /^(not-)?loaded$/.test(String(memberOf(model, 'state'))));
+    return memberOf((await ask('/lmstudio-greeting')).json, 'lmstudio') === true;
   },
   async read(ask) {
     const list = await ask(MODELS_PATH);
@@ -29,13 +26,10 @@ type NativeModel = Partial<ModelFacts> & Pick<ModelFacts, 'id' | 'use'>;
 
 const MAX_NATIVE = 512;
 
-/** The downloaded models and their loaded instances, which have names of their own. */
+/** The downloaded models and their loaded instances, which have names of their own; null before version 0.4. */
 async function nativeModels(ask: Ask): Promise<readonly NativeModel[] | null> {
-  const current = memberOf((await ask('/api/v1/models')).json, 'models');
-  if (Array.isArray(current)) return listOf(current).flatMap(withInstances);
-  // Versions before 0.4.
-  const older = memberOf((await ask('/api/v0/models')).json, 'data');
-  return Array.isArray(older) ? listOf(older).flatMap(olderModel) : null;
+  const models = memberOf((await ask('/api/v1/models')).json, 'models');
+  return Array.isArray(models) ? listOf(models).flatMap(withInstances) : null;
 }
 
 /** Fields as in lmstudio.ai/docs/developer/rest/list. */
@@ -55,24 +49,6 @@ function withInstances(model: unknown): readonly NativeModel[] {
   });
   const isNamed = instances.some(({ id }) => id === key);
   return isNamed ? instances : [{ ...common, id: key, loaded: false }, ...instances];
-}
-
-/** Fields as in lmstudio.ai/docs/developer/rest/endpoints; only `loaded_context_length` is what is served. */
-function olderModel(model: unknown): readonly NativeModel[] {
-  const id = textOf(memberOf(model, 'id'));
-  if (id === null) return [];
-  const type = memberOf(model, 'type');
-  const capabilities = memberOf(model, 'capabilities');
-  return [
-    {
-      id,
-      use: useOf(type),
-      loaded: memberOf(model, 'state') === 'loaded',
-      vision: type === 'vlm' ? true : type === 'llm' ? false : null,
-      tools: Array.isArray(capabilities) ? capabilities.includes('tool_use') : null,
-      context_length: numberOf(memberOf(model, 'loaded_context_length')),
-    },
-  ];
 }
 
 function useOf(type: unknown): ModelUse | null {
