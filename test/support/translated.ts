@@ -1,5 +1,5 @@
 import { framesOf } from '../../main/gateway/protocols/sse.ts';
-import { createAnswerTranslator } from '../../main/gateway/protocols/chat-form.ts';
+import { createAnswerTranslator } from '../../main/gateway/protocols/translation/answer-translator.ts';
 import type {
   ProtocolTranslation,
   TranslatedExchange,

@@ -9,7 +9,7 @@ import {
   reasonOf,
   wasAttempted,
 } from '../routing/outcomes.ts';
-import { TOO_HEAVY } from '../protocols/chat-form.ts';
+import { TOO_HEAVY } from '../protocols/request-forms.ts';
 import type { Untranslatable } from '../protocols/translation/translation.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { parseJson } from '../../platform/json.ts';

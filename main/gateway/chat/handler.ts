@@ -7,27 +7,19 @@ import { type BodyBudget, type BodyShare, readPlainBody } from '../../platform/h
 import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
-import { type GatewayError, forcesZero, sendError } from '../http/errors.ts';
-import { isOwnModel } from '../routing/candidates.ts';
+import { forcesZero, type GatewayError, sendError } from '../http/errors.ts';
+import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemories, ItemMemory } from '../protocols/responses/history.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
-import { chatFormInTurns, chatFormOf, type ExchangeFacts } from '../protocols/chat-form.ts';
-import {
-  type ChatRequest,
-  formRequest,
-  isBadRequest,
-  nativeForm,
-  parseInTurns,
-  withoutAlias,
-} from '../protocols/chat-request.ts';
+import { aliased } from '../protocols/aliases.ts';
+import { isBadRequest, readRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import { fixVolatileParts } from '../protocols/volatile-parts.ts';
+import { formsOf } from '../protocols/request-forms.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { MAX_BYTES_AT_ONCE } from '../protocols/json-edit.ts';
 import { pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import { NOT_ROUTED } from './answer-headers.ts';
@@ -86,95 +78,37 @@ async function answer(
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
   const refused = { ...base, ...NOT_ROUTED };
-  const read = await readRequest(req, caller);
+  const from = callerOf(req, caller.identity);
+  const gone = new Cancellation();
+  res.on('close', () => {
+    if (!res.writableFinished) gone.abort();
+  });
+  const read = await readCall(req, caller, deps);
   if (read === 'aborted') return;
   if ('error' in read) {
     const rest = { clock: deps.clock, keptBytes: SHORT_REST_BYTES, ...read.rest };
     sendError(res, read.error, refused, rest);
     return;
   }
-  const gone = new Cancellation();
-  res.on('close', () => {
-    if (!res.writableFinished) gone.abort();
-  });
-  if (!caller.place.enter()) {
-    sendError(res, tooMany(deps.config().gateway.maxConcurrentRequests), refused);
-    return;
-  }
-  const { authorization, keyName: key } = caller.identity;
-  // Read together, after the body: a change of settings applies to whole requests.
-  const config = deps.config();
-  const remotes = deps.remotesIn(config);
-  const epoch = deps.circuits.epoch();
-  const isOwn = (name: string) => isOwnModel(name, remotes, deps.pickLocal());
-  const request = withoutAlias(read, config.routing.modelAliases, isOwn);
-  // An engine may have a model of such a name itself.
-  const named = request.model !== null && !isOwn(request.model) ? request.model : null;
-  const picked = pickedModel(named, remotes);
-  const volatileParts = fixVolatileParts(request);
-  const from = callerOf(req, caller.identity);
-  const items = deps.items.of(key);
-  const chatForm = await formOf(request, caller.share, { items, nowMs: deps.clock.now() });
-  if (chatForm === 'no_room') {
-    sendError(res, OVERLOADED, refused);
-    return;
-  }
+  const { keyName: key } = caller.identity;
   // Nothing is awaited from here until the request counts.
   const reached = deps.keyLimits.reached(key);
   if (reached !== null) {
     sendError(res, limitReached(reached, deps.clock.now()), { ...refused, ...NO_RETRY });
     return;
   }
-  const { headers } = req;
-  const observer = deps.observe({
-    id,
-    model: read.model,
-    stream: request.stream,
-    caller: from,
-    key,
-    upstreamPath: request.endpoint.upstreamPath,
-  });
-  const asked = { request, picked, headers, authorization, chatForm, volatileParts };
-  const call = callOf(asked, config, items);
+  const { config, remotes, epoch, items } = read;
+  const call = read.call;
+  const { stream, endpoint, requestedModel: model } = call.request;
+  const { upstreamPath } = endpoint;
+  const observer = deps.observe({ id, model, stream, caller: from, key, upstreamPath });
   const { keepAliveMs } = config.routing;
-  const early = createEarlyAnswer(
-    res,
-    { id, request, base, keepAliveMs, clock: deps.clock },
-    observer,
-  );
+  const plan = { id, request: call.request, base, keepAliveMs, clock: deps.clock };
+  const early = createEarlyAnswer(res, plan, observer);
   const context = { call, config, remotes, epoch, signal: gone, observer: early.observer };
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, { res, base, context, early, items, deps });
-}
-
-/** The chat form of a large body is one more copy, kept as long as the body itself. */
-async function formOf(
-  request: ChatRequest,
-  share: BodyShare,
-  facts: ExchangeFacts,
-): Promise<ChatCall['chatForm'] | 'no_room'> {
-  const { length } = request.bytes;
-  const { translation } = request.endpoint;
-  if (translation === undefined) return null;
-  if (length <= MAX_BYTES_AT_ONCE) return chatFormOf(request, translation, facts);
-  return share.takeCopy(length) ? chatFormInTurns(request, translation, facts) : 'no_room';
-}
-
-function callOf(
-  asked: Omit<ChatCall, 'zeroSpend' | 'native' | 'chain' | 'prefix'>,
-  { routing }: Config,
-  items: ItemMemory,
-): ChatCall {
-  const { request, headers, volatileParts } = asked;
-  let chain: PromptChain | null = null;
-  return {
-    ...asked,
-    zeroSpend: routing.forceZero || forcesZero(headers),
-    native: nativeForm(request, items, volatileParts),
-    chain: () => (chain ??= chainOf(request, headers)),
-    prefix: null,
-  };
 }
 
 interface Refusal {
@@ -182,23 +116,53 @@ interface Refusal {
   readonly rest?: Pick<RestPlan, 'maxRestBytes' | 'keptBytes'>;
 }
 
-async function readRequest(
+interface ReadCall extends Pick<RoutedRequest, 'call' | 'config' | 'remotes' | 'epoch'> {
+  readonly items: ItemMemory;
+}
+
+async function readCall(
   req: IncomingMessage,
   caller: AdmittedCaller,
-): Promise<ChatRequest | Refusal | 'aborted'> {
-  const { endpoint, identity } = caller;
-  const { headers, socket } = req;
+  deps: ChatDeps,
+): Promise<ReadCall | Refusal | 'aborted'> {
+  const { endpoint, identity, place, share } = caller;
+  const { headers } = req;
   if (!identity.reader) return { error: keyError(headers), rest: SHORT_REST };
-  const type = headers['content-type'] ?? '';
-  if (!MEDIA[endpoint.body].type.test(type)) return { error: unsupportedMedia(endpoint) };
+  const contentType = headers['content-type'] ?? '';
+  if (!MEDIA[endpoint.body].type.test(contentType)) return { error: unsupportedMedia(endpoint) };
   const body = await readPlain(req, caller);
   if (!Buffer.isBuffer(body)) return body;
-  if (endpoint.body === 'multipart') return formRequest(body, endpoint, type);
-  const parsed = await parseInTurns(body, endpoint);
-  // Nothing listens for the socket's close yet, and it may have closed while the body was read.
-  if (socket.destroyed) return 'aborted';
-  if (!isBadRequest(parsed)) return parsed;
-  return { error: { status: 400, code: 'invalid_request', ...parsed } };
+  // Read together, after the body: a change of settings applies to whole requests.
+  const config = deps.config();
+  const remotes = deps.remotesIn(config);
+  const epoch = deps.circuits.epoch();
+  const isOwn = (name: string) => isOwnModel(name, remotes, deps.pickLocal());
+  const { keepsModel } = endpoint;
+  const request = await readRequest(body, { endpoint, contentType }, (name) =>
+    aliased(config.routing.modelAliases, { name, isOwn, keepsModel }),
+  );
+  // The close of a socket is known before its event comes.
+  if (req.socket.destroyed) return 'aborted';
+  if (isBadRequest(request)) return { error: { status: 400, code: 'invalid_request', ...request } };
+  if (!place.enter()) return { error: tooMany(config.gateway.maxConcurrentRequests) };
+  // An engine may have a model of such a name itself.
+  const named = request.model !== null && !isOwn(request.model) ? request.model : null;
+  const picked = pickedModel(named, remotes);
+  const items = deps.items.of(identity.keyName);
+  const forms = await formsOf(request, { items, nowMs: deps.clock.now() }, share);
+  if (forms === 'no_room') return { error: OVERLOADED };
+  let chain: PromptChain | null = null;
+  const call: ChatCall = {
+    request,
+    picked,
+    headers,
+    authorization: identity.authorization,
+    zeroSpend: config.routing.forceZero || forcesZero(headers),
+    ...forms,
+    chain: () => (chain ??= chainOf(request, headers)),
+    prefix: null,
+  };
+  return { call, config, remotes, epoch, items };
 }
 
 /** The body, decoded: Codex sends zstd to what it takes for OpenAI (openai/codex#41662), pi gzip (badlogic/pi-mono#8517). */

@@ -33,6 +33,7 @@ export function aliased(
   pairs: readonly string[],
   { name, isOwn, keepsModel }: AliasRequest,
 ): string | null {
+  if (pairs.length === 0) return null;
   const { exact, patterns } = aliasesIn(pairs);
   const own = exact.get(name);
   if (own !== undefined) return own;

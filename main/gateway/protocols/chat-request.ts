@@ -2,9 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ModelNeeds } from '#shared/models.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { isObject } from '../../platform/json.ts';
-import { aliased } from './aliases.ts';
 import type { AnswerTranslator } from './translation/translation.ts';
-import type { ItemSource } from './responses/history.ts';
 import {
   type AnswerRequirements,
   type ApiEndpoint,
@@ -24,13 +22,18 @@ import {
   withMembers,
 } from './json-edit.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
-import { type VolatilePart, withVolatileParts } from './volatile-parts.ts';
+
+interface Models {
+  /** As the caller named it, which may be an alias. */
+  readonly requestedModel: string | null;
+  /** What the alias stands for, if it is one; the body asks for this. */
+  readonly model: string | null;
+}
 
 /** A request as the caller sent it, with the fields that routing reads. */
-export interface ChatRequest extends AnswerRequirements, JsonBody {
+export interface ChatRequest extends AnswerRequirements, JsonBody, Models {
   readonly endpoint: ApiEndpoint;
   readonly contentType: string;
-  readonly model: string | null;
   readonly stream: boolean;
   /** The caller asked for a usage chunk (`stream_options.include_usage`). */
   readonly includeUsage: boolean;
@@ -40,26 +43,40 @@ export interface ChatRequest extends AnswerRequirements, JsonBody {
   readonly translator: ((model: string) => AnswerTranslator) | null;
 }
 
+/** The model that a name is an alias of (`MODEL_ALIASES`); null if it is none. */
+type AliasReader = (name: string) => string | null;
+
+const NO_ALIASES: AliasReader = () => null;
+
 /** Reads a body of the gateway's own making. */
 export function parseChatRequest(
   bytes: Buffer,
   endpoint = CHAT_COMPLETIONS,
 ): ChatRequest | BadRequest {
-  return requestOf(endpoint, bytes, membersOf(bytes));
+  return requestOf(endpoint, bytes, membersOf(bytes), NO_ALIASES);
 }
 
 /**
  * Reads a caller's body, in several turns if it is so large that one would block the event loop; then what stands within
  * its members is the upstream's to judge, as are fields that neither routing nor the endpoint checks.
  */
-export async function parseInTurns(
+export async function readRequest(
   body: Buffer,
-  endpoint = CHAT_COMPLETIONS,
+  { endpoint, contentType }: Pick<ChatRequest, 'endpoint' | 'contentType'>,
+  aliasedAs = NO_ALIASES,
 ): Promise<ChatRequest | BadRequest> {
+  if (endpoint.body === 'multipart') return formRequest(body, endpoint, contentType, aliasedAs);
   const bytes = withoutMark(body);
   if (!isUtf8(bytes)) return NO_UTF8;
-  const problem = bytes.length > MAX_BYTES_AT_ONCE ? null : problemIn(bytes);
-  return problem ?? requestOf(endpoint, bytes, await membersInTurns(bytes));
+  const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
+  const problem = isLarge ? null : problemIn(bytes);
+  if (problem !== null) return problem;
+  return requestOf(
+    endpoint,
+    bytes,
+    isLarge ? await membersInTurns(bytes) : membersOf(bytes),
+    aliasedAs,
+  );
 }
 
 /** The byte order mark that Windows PowerShell and editors put in front of a file (RFC 8259, 8.1 lets a reader skip it). */
@@ -72,15 +89,22 @@ function requestOf(
   endpoint: ApiEndpoint,
   bytes: Buffer,
   members: readonly Member[] | null,
+  aliasedAs: AliasReader,
 ): ChatRequest | BadRequest {
   if (members === null) return NO_OBJECT;
   const body = { bytes, members };
   const fields = smallValuesOf(body, ['model', 'stream', 'stream_options']);
-  return (
-    endpoint.checkBody(body) ??
-    problemOf(fields) ??
-    checkUnique(members) ??
-    toRequest(endpoint, body, fields)
+  const problem = endpoint.checkBody(body) ?? problemOf(fields) ?? checkUnique(members);
+  if (problem !== null) return problem;
+  const [name] = fields;
+  const models = modelsOf(typeof name === 'string' ? name : null, aliasedAs);
+  const { model } = models;
+  const isAlias = model !== models.requestedModel;
+  return toRequest(
+    endpoint,
+    isAlias ? withMembers(body, { model: JSON.stringify(model) }) : body,
+    models,
+    fields,
   );
 }
 
@@ -141,7 +165,8 @@ function checkUnique(members: readonly Member[]): BadRequest | null {
 function toRequest(
   endpoint: ApiEndpoint,
   body: JsonBody,
-  [model, stream, options]: readonly unknown[],
+  models: Models,
+  [, stream, options]: readonly unknown[],
 ): ChatRequest {
   const asked = endpoint.asks(body);
   const format = endpoint.answer.stream;
@@ -150,7 +175,7 @@ function toRequest(
     endpoint,
     contentType: 'application/json',
     ...body,
-    model: typeof model === 'string' ? model : null,
+    ...models,
     stream: format !== null && stream === true,
     includeUsage: isObject(options) && options['include_usage'] === true,
     ...asked,
@@ -165,13 +190,17 @@ export function formRequest(
   bytes: Buffer,
   endpoint: ApiEndpoint,
   contentType: string,
+  aliasedAs = NO_ALIASES,
 ): ChatRequest {
+  const models = modelsOf(formField(bytes, 'model'), aliasedAs);
+  const { model } = models;
+  const isAlias = model !== null && model !== models.requestedModel;
   return {
     endpoint,
     contentType,
-    bytes,
+    bytes: isAlias ? withFormField(bytes, 'model', model) : bytes,
     members: [],
-    model: formField(bytes, 'model'),
+    ...models,
     stream: false,
     includeUsage: false,
     ...ONE_WHOLE,
@@ -179,6 +208,11 @@ export function formRequest(
     translator: null,
   };
 }
+
+const modelsOf = (name: string | null, aliasedAs: AliasReader): Models => ({
+  requestedModel: name,
+  model: (name === null ? null : aliasedAs(name)) ?? name,
+});
 
 /** How a picture is written in chat completions, messages and responses; in a text its quotes are escaped. */
 const PICTURES = ['"image_url"', '"image"', '"input_image"'];
@@ -220,46 +254,6 @@ export function askingFor(
 function usageOptions(body: JsonBody): string {
   const options = smallValueOf(body, 'stream_options');
   return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
-}
-
-/** The request as if its caller had asked for the model that the name stands for; an alias of an alias is not resolved. */
-export function withoutAlias(
-  request: ChatRequest,
-  pairs: readonly string[],
-  isOwn: (name: string) => boolean,
-): ChatRequest {
-  const { model: name, endpoint, bytes } = request;
-  if (name === null || pairs.length === 0) return request;
-  const model = aliased(pairs, { name, isOwn, keepsModel: endpoint.keepsModel });
-  if (model === null) return request;
-  const body =
-    endpoint.body === 'multipart'
-      ? { bytes: withFormField(bytes, 'model', model) }
-      : withMembers(request, { model: JSON.stringify(model) });
-  return { ...request, ...body, model };
-}
-
-/** `anthropic`: Anthropic's own, which gets the volatile parts. */
-type FormKind = 'local' | 'remote' | 'anthropic';
-
-export type NativeForm = (kind: FormKind) => ChatRequest;
-
-/** Makes each when it is first asked for. */
-export function nativeForm(
-  request: ChatRequest,
-  items: ItemSource | null,
-  parts: readonly VolatilePart[],
-): NativeForm {
-  const { withoutOwn = (body) => body } = request.endpoint;
-  if (request.endpoint.withoutOwn === undefined && parts.length === 0) return () => request;
-  const made: Partial<Record<FormKind, ChatRequest>> = {};
-  function formOf(kind: FormKind): ChatRequest {
-    const isWhole = kind === 'anthropic' && parts.length > 0;
-    const bytes = isWhole ? withVolatileParts(request.bytes, parts) : request.bytes;
-    const own = { ...request, bytes };
-    return { ...own, ...withoutOwn(own, { items, isLocal: kind === 'local' }) };
-  }
-  return (kind) => (made[kind] ??= formOf(kind));
 }
 
 /** Fields stand before or behind the file; the file itself, which may be large, is not searched. */

@@ -70,7 +70,9 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     return hash;
   };
   const messages = members.find(({ key }) => MESSAGES.has(key));
-  if (messages === undefined || smallValueOf(body, 'cache_prompt') === false) return null;
+  if (messages === undefined) return null;
+  const name = sessionOf(body, headers);
+  if (smallValueOf(body, 'cache_prompt') === false) return null;
   const hash = headOf(createRollingHash(), (key) => HEAD.has(key));
   const keys: number[] = [];
   const lengths: number[] = [];
@@ -97,7 +99,6 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     addMessage(hash, at);
     link();
   }
-  const name = sessionOf(body, headers);
   const isText = messages.ends.length === 0;
   return {
     keys,
@@ -204,12 +205,11 @@ const OPEN_WEBUI = 'x-openwebui-chat-id';
 
 /** What the app calls the conversation; null if it does not say. */
 function sessionOf(body: JsonBody, headers: IncomingHttpHeaders): string | null {
-  const field = (key: string) => smallValueOf(body, key);
   const told = [
     headers[CLAUDE_CODE],
-    sessionOfUser(memberOf(field('metadata'), 'user_id')),
+    sessionOfUser(memberOf(smallValueOf(body, 'metadata'), 'user_id')),
     ...SESSION_HEADERS.map((name) => headers[name]),
-    field('prompt_cache_key'),
+    smallValueOf(body, 'prompt_cache_key'),
     headers[OPEN_WEBUI],
   ];
   return told.find((name): name is string => typeof name === 'string' && name !== '') ?? null;

@@ -6,11 +6,10 @@ import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/translation/translation.ts';
 import type { AnswerMode } from './body-readers.ts';
-import type { ChatFormSource } from '../protocols/chat-form.ts';
-import { askingFor, type ChatRequest, type NativeForm } from '../protocols/chat-request.ts';
+import { askingFor, type ChatRequest } from '../protocols/chat-request.ts';
 import { memberAt } from '../protocols/json-edit.ts';
 import { type Rescue, rescueFor } from '../protocols/rescue/rescue.ts';
-import type { VolatilePart } from '../protocols/volatile-parts.ts';
+import type { RequestForms } from '../protocols/request-forms.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
@@ -45,7 +44,7 @@ export function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
   return choice.kind === 'tier' ? choice.targets : [];
 }
 
-export interface ChatCall {
+export interface ChatCall extends RequestForms {
   readonly request: ChatRequest;
   /** The upstream that its model's name chooses; null if it chooses none. */
   readonly picked: PickedModel | null;
@@ -54,12 +53,6 @@ export interface ChatCall {
   readonly authorization: string | null;
   /** Whether only `local` may be called, by the setting or this request's header (docs/guides/budgets.md#spend-nothing). */
   readonly zeroSpend: boolean;
-  /** The request for upstreams that speak only chat completions; null if those cannot stand in. */
-  readonly chatForm: ChatFormSource | null;
-  /** The request for upstreams that speak its protocol, without what translation put into earlier answers. */
-  readonly native: NativeForm;
-  /** The parts of the system prompt whose values most upstreams get as a constant. */
-  readonly volatileParts: readonly VolatilePart[];
   /** The hashes of the prompt's turns; null if it has none. */
   readonly chain: () => PromptChain | null;
   /** How much of the prompt the machine that is called has cached; null if that was not looked up. */

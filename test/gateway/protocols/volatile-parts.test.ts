@@ -3,7 +3,7 @@ import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
 import {
   fixVolatileParts,
   withVolatileParts,
-} from '../../../main/gateway/protocols/volatile-parts.ts';
+} from '../../../main/gateway/protocols/request-forms.ts';
 
 /** As Claude Code 2.1 sends it (anthropics/claude-code#68900). */
 const line = (cch: string) =>

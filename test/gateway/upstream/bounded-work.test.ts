@@ -8,7 +8,7 @@ import {
   createStreamReader,
   type Progress,
 } from '../../../main/gateway/upstream/body-readers.ts';
-import { isBadRequest, parseInTurns } from '../../../main/gateway/protocols/chat-request.ts';
+import { isBadRequest, readRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import { streamOf } from '../../../main/gateway/protocols/endpoint.ts';
 import { MAX_BYTES_AT_ONCE } from '../../../main/gateway/protocols/json-edit.ts';
@@ -127,7 +127,7 @@ const largeBody = (unit: string, bytes: number) =>
 test('a large request leaves the event loop to others after each slice', async () => {
   const bytes = largeBody('{},', 8 * MEBIBYTE);
   let turns = 0;
-  const reading = parseInTurns(bytes);
+  const reading = readRequest(bytes, { endpoint: CHAT_COMPLETIONS, contentType: '' });
   const isOver = reading.then(() => true);
   while (!(await Promise.race([isOver, setImmediate(false)]))) turns += 1;
   expect(isBadRequest(await reading)).toBe(false);

@@ -1,14 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import type { HttpError } from '../../platform/http/responses.ts';
-import { isHeavyJson, isObject, parseExactJson, parseJson } from '../../platform/json.ts';
-import { ChunkRepair } from './chat/repair.ts';
-import { type ChatRequest, isBadRequest, parseChatRequest, parseInTurns } from './chat-request.ts';
-import type { BegunBlocks } from './messages/events.ts';
-import type { ItemMemory } from './responses/history.ts';
-import { dataOf, eventsOf, type TypedEvent, typedEvent } from './sse.ts';
-import { type AnswerState, readChatAnswer } from './translation/chat-answer.ts';
-import type { ChatBody } from './translation/conversation.ts';
+import type { HttpError } from '../../../platform/http/responses.ts';
+import { isHeavyJson, isObject, parseJson } from '../../../platform/json.ts';
+import { ChunkRepair } from '../chat/repair.ts';
+import type { BegunBlocks } from '../messages/events.ts';
+import { dataOf, eventsOf, type TypedEvent, typedEvent } from '../sse.ts';
+import { type AnswerState, readChatAnswer } from './chat-answer.ts';
 import type {
   AnswerSteps,
   AnswerTranslator,
@@ -16,97 +11,7 @@ import type {
   ProtocolTranslation,
   StreamTranslator,
   TranslatedExchange,
-  Untranslatable,
-} from './translation/translation.ts';
-
-export interface ExchangeFacts {
-  readonly items: ItemMemory;
-  readonly nowMs: number;
-}
-
-/** A request to another endpoint as a chat completion. */
-export type ChatFormSource = () => ChatRequest | Untranslatable;
-
-/** The form is made when it is first asked for. */
-export function chatFormOf(
-  request: ChatRequest,
-  translation: ProtocolTranslation,
-  facts: ExchangeFacts,
-): ChatFormSource {
-  let made: ReturnType<ChatFormSource> | null = null;
-  function make(): ReturnType<ChatFormSource> {
-    const asked = translated(parsedOf(request), translation, facts);
-    return 'kind' in asked ? asked : formOf(asked, parseChatRequest(written(asked)));
-  }
-  return () => (made ??= make());
-}
-
-/** As `chatFormOf`, for a body so large that doing it in one go would block the event loop. */
-export async function chatFormInTurns(
-  request: ChatRequest,
-  translation: ProtocolTranslation,
-  facts: ExchangeFacts,
-): Promise<ChatFormSource> {
-  const body = parsedOf(request);
-  await setImmediate();
-  const asked = translated(body, translation, facts);
-  if ('kind' in asked) return () => asked;
-  await setImmediate();
-  const bytes = written(asked);
-  await setImmediate();
-  const form = formOf(asked, await parseInTurns(bytes));
-  return () => form;
-}
-
-const parsedOf = ({ bytes }: ChatRequest) => parseExactJson(bytes.toString('utf8'));
-
-/** The body was checked before, so that it is valid JSON. */
-export const TOO_HEAVY: Untranslatable = {
-  kind: 'unsupported',
-  message: 'The body has too many values to be translated to a chat completion; shorten it.',
-  param: null,
-};
-
-interface ChatForm {
-  readonly body: ChatBody;
-  readonly translator: (model: string) => AnswerTranslator;
-}
-
-const written = ({ body }: ChatForm) => Buffer.from(JSON.stringify(body));
-
-function translated(
-  body: unknown,
-  translation: ProtocolTranslation,
-  { items, nowMs }: ExchangeFacts,
-): ChatForm | Untranslatable {
-  if (body === undefined) return TOO_HEAVY;
-  const asked = translation.toChat(body, items);
-  if (asked.kind !== 'chat') return asked;
-  const { dropped, functions } = asked;
-  const exchange = {
-    request: withoutPrompt(body),
-    // Any caller that knows an item's id can refer to it, so ids must not be guessable.
-    id: randomUUID(),
-    createdAt: Math.floor(nowMs / 1000),
-    functions,
-    items,
-  };
-  const translator = (model: string) =>
-    createAnswerTranslator(translation, { ...exchange, model }, dropped);
-  return { body: asked.body, translator };
-}
-
-function formOf(
-  { translator }: ChatForm,
-  request: ReturnType<typeof parseChatRequest>,
-): ChatRequest | Untranslatable {
-  return isBadRequest(request) ? { kind: 'bad_request', ...request } : { ...request, translator };
-}
-
-/** Answers repeat settings only; the prompt would be kept in memory until the last event. */
-function withoutPrompt(body: unknown): unknown {
-  return isObject(body) ? { ...body, input: undefined, messages: undefined } : body;
-}
+} from './translation.ts';
 
 /** About 200,000 events of one token each; the last event repeats the whole answer. */
 const MAX_STREAM_BYTES = 64 * 1024 * 1024;
