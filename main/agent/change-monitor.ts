@@ -7,6 +7,7 @@ import type { EngineWatch } from './engines/watch.ts';
 import type { MemoryKeeper } from './memory.ts';
 import type { Registration } from './registration/registration.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 
 export interface ChangeMonitorDeps {
   readonly clock: Clock;
@@ -59,7 +60,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     if (hasWarned || gpu.count > 0 || state === 'starting' || engine_health.status !== 'ok') return;
     hasWarned = true;
     const why = problems.map(({ tool, happened }) => `${tool}: ${happened}`).join('; ');
-    const todo = 'run "inglenook doctor"';
+    const todo = `run "${OWN_COMMAND} doctor"`;
     deps.log('warn', 'no_gpu', { effect: 'no gateway sends requests here', why, todo });
   }
 

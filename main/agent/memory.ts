@@ -18,6 +18,7 @@ import {
   type TellResult,
 } from './engines/tell-engine.ts';
 import type { EngineWatch } from './engines/watch.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 
 /** What is being done with the memory of this machine's engines. In every state but `kept` it takes no requests. */
 type MemoryState =
@@ -323,8 +324,7 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
 const FREED: ModelChangeResult = {
   kind: 'refused',
   code: 'freed',
-  message:
-    'The memory of this machine is freed. Run "inglenook resume" first: it also loads the models that were loaded before.',
+  message: `The memory of this machine is freed. Run "${OWN_COMMAND} resume" first: it also loads the models that were loaded before.`,
 };
 
 const BUSY: ModelChangeResult = {

@@ -34,7 +34,7 @@ import { type Log, logFile } from '../platform/log.ts';
 import { createStateFile } from '../platform/files.ts';
 import { DATABASE_FILE, type openDatabase } from './database.ts';
 import { createOwnPackage } from './own-package.ts';
-import { ownCommand, PACKAGE_ROOT, VERSION } from '../platform/process.ts';
+import { OWN_COMMAND, PACKAGE_ROOT, VERSION } from '../platform/process.ts';
 import { openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
 
@@ -306,7 +306,7 @@ function appInfo(
   return {
     version: VERSION,
     warmupEnabled: ondemand.warmup,
-    command: ownCommand(process.env),
+    command: OWN_COMMAND,
     currency: gateway.currency,
     ...(demo === undefined ? {} : { demo: demo.view() }),
   };

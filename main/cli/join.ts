@@ -23,6 +23,7 @@ import {
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askRunning, findRunning, type Running } from './running-app.ts';
 import { withProgress } from './terminal.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 
 type Failure = ReturnType<typeof failed>;
 
@@ -62,7 +63,7 @@ export async function runJoin({
     `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
     running === null ? NEXT_START : NEXT_RUNNING,
-    '"inglenook doctor" then says how that gateway has verified this machine.',
+    `"${OWN_COMMAND} doctor" then says how that gateway has verified this machine.`,
   ];
   return answer({ gateway: origin, id, notes }, lines.join('\n'));
 }
@@ -84,7 +85,7 @@ const FIXED_URL =
 const UNREACHED = 'Check that it runs, that its address is right and that no firewall blocks it.';
 const NOT_CONFIRMED =
   'Not joined. Add --yes to continue anyway, or join it over a tailnet or another VPN.';
-const NEXT_START = 'Next: start Inglenook here with "inglenook start" or the desktop app.';
+const NEXT_START = `Next: start Inglenook here with "${OWN_COMMAND} start" or the desktop app.`;
 const NEXT_RUNNING = 'The Inglenook running here now reports to that gateway.';
 
 /** Asks whether to continue; false if there is no terminal to ask in. */

@@ -10,6 +10,7 @@ import {
 import { Option } from 'commander';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askThen } from './running-app.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 
 export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;
 
@@ -53,12 +54,12 @@ export async function keys({ dataDirectory, words, options }: Input): Promise<Co
 }
 
 const USAGE = failed(
-  'Name one key, as in "inglenook keys add laptop"; "inglenook keys list" takes no name. Limits belong to "add" and "limit".',
+  `Name one key, as in "${OWN_COMMAND} keys add laptop"; "${OWN_COMMAND} keys list" takes no name. Limits belong to "add" and "limit".`,
   EXIT.usage,
 );
 
 const NO_LIMIT = failed(
-  'Say which limit, as in "inglenook keys limit laptop --requests-day 1000 --tokens-month none".',
+  `Say which limit, as in "${OWN_COMMAND} keys limit laptop --requests-day 1000 --tokens-month none".`,
   EXIT.usage,
 );
 
@@ -92,8 +93,7 @@ function listed(all: KeyList): CommandOutcome {
   return answer(all, lines.length === 0 ? NONE : lines.join('\n'));
 }
 
-const NONE =
-  'No API keys yet, so any app on this machine can use the gateway. "inglenook keys add NAME" creates one; then every app needs one.';
+const NONE = `No API keys yet, so any app on this machine can use the gateway. "${OWN_COMMAND} keys add NAME" creates one; then every app needs one.`;
 
 /** What was used of a limit, as in `830 of 1000 requests per day`. */
 function limitText({ name, limit: most, used }: KeyLimitUse): string {

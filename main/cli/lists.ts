@@ -1,6 +1,7 @@
 /* What the running gateway lists: models and machines. */
 
 import type { ProviderList } from '#shared/provider.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askThen } from './running-app.ts';
 
@@ -23,7 +24,7 @@ export async function machines({ dataDirectory, words }: Input): Promise<Command
     }
     case 'verify':
       return askThen(dataDirectory, { method: 'POST', path: `${path}/verify` }, (body) =>
-        answer(body, `${id} is being tested again; "inglenook machines" shows the result.`),
+        answer(body, `${id} is being tested again; "${OWN_COMMAND} machines" shows the result.`),
       );
     case 'remove':
       return askThen(dataDirectory, { method: 'DELETE', path }, (body) =>
@@ -35,7 +36,7 @@ export async function machines({ dataDirectory, words }: Input): Promise<Command
 }
 
 const USAGE = failed(
-  'Name one machine by its id, as in "inglenook machines verify prv_1f…"; "list" and "add" take none.',
+  `Name one machine by its id, as in "${OWN_COMMAND} machines verify prv_1f…"; "list" and "add" take none.`,
   EXIT.usage,
 );
 
@@ -57,8 +58,7 @@ const TEST_WORDS: Readonly<Record<string, string>> = {
 /** The state of a machine's test in the words of the dashboard. */
 export const testWord = (status: string): string => TEST_WORDS[status] ?? status;
 
-const NO_MACHINE =
-  'No machine has joined yet. "inglenook machines add" prints the line that adds one.';
+const NO_MACHINE = `No machine has joined yet. "${OWN_COMMAND} machines add" prints the line that adds one.`;
 
 interface ModelList {
   readonly data: readonly { readonly id: string; readonly owned_by: string }[];
@@ -73,4 +73,4 @@ export function models({ dataDirectory }: Input): Promise<CommandOutcome> {
   });
 }
 
-const NO_MODEL = 'No source offers a model now. "inglenook status" says why.';
+const NO_MODEL = `No source offers a model now. "${OWN_COMMAND} status" says why.`;

@@ -3,6 +3,7 @@ import { createEnrollmentFile } from '../agent/storage.ts';
 import { systemClock } from '../platform/clock.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask, askThen, findRunning } from './running-app.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 
 /** Sets the mode of this machine and prints the new state. */
 export function setMode({ dataDirectory }: Input, mode: OwnerChoice): Promise<CommandOutcome> {
@@ -113,7 +114,7 @@ export function freedText({ owner, memory }: FreedFacts, now: Date): string {
   if (problem !== null)
     return `This machine takes no requests${until}, but memory is still taken: ${problem}`;
   const what = toLoad.length === 0 ? 'No model was loaded.' : `Unloaded: ${toLoad.join(', ')}.`;
-  return `freed${until}. ${what} Other sources answer meanwhile; "inglenook resume" ends it and loads the same models again.`;
+  return `freed${until}. ${what} Other sources answer meanwhile; "${OWN_COMMAND} resume" ends it and loads the same models again.`;
 }
 
 /** The time of day, with the day if that is not today. */

@@ -5,7 +5,7 @@ import { parseVisible } from '#shared/visible.ts';
 import { controlProof, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import { bareHost, portOf } from '../platform/network-guard.ts';
-import { VERSION } from '../platform/process.ts';
+import { OWN_COMMAND, VERSION } from '../platform/process.ts';
 import { type CommandOutcome, EXIT, failed } from './command.ts';
 
 /** The running Inglenook of a data directory, with its control token. */
@@ -102,7 +102,7 @@ const otherVersion = ({ url, version }: Running) =>
 export async function ask<Body>(dataDirectory: string, call: Call): Promise<AskResult<Body>> {
   const running = await findRunning(dataDirectory);
   if (running !== null) return askRunning<Body>(running, call);
-  const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "inglenook start", or set INGLENOOK_DATA_DIR to the data directory of the running one.`;
+  const message = `No gateway is running with the data directory ${dataDirectory}. Start one with "${OWN_COMMAND} start", or set INGLENOOK_DATA_DIR to the data directory of the running one.`;
   return failed(message, EXIT.notRunning);
 }
 

@@ -3,7 +3,7 @@ import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { openDatabase } from '../app/database.ts';
 import { createHost, type Host, PortTakenError, WINDOW_DIRECTORY } from '../app/app.ts';
 import { ownedHost, stopOnSignal } from '../app/shutdown.ts';
-import { ownCommand, VERSION } from '../platform/process.ts';
+import { OWN_COMMAND, VERSION } from '../platform/process.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
 import { loadSavedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -81,8 +81,9 @@ function logOutput(log: Log): UserOutput {
 function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   print(`Inglenook is running. Base URL for your apps: ${baseUrl}`);
   print(`Dashboard: ${host.controlLink()}`);
-  const command = ownCommand(process.env);
-  print(`  (this sign-in link works once, within 10 minutes; "${command} open" makes a new one)`);
+  print(
+    `  (this sign-in link works once, within 10 minutes; "${OWN_COMMAND} open" makes a new one)`,
+  );
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }
 
@@ -103,5 +104,5 @@ function nextSteps(isAgentOn: boolean): string {
 ${first}
   INGLENOOK_LOCAL_ENGINE_URL=http://127.0.0.1:11434      an engine on this machine (here Ollama)
   INGLENOOK_HOSTED_A_BASE_URL=https://…/v1  with INGLENOOK_HOSTED_A_API_KEY and INGLENOOK_HOSTED_A_MODEL
-"${ownCommand(process.env)} help settings" lists every setting.`;
+"${OWN_COMMAND} help settings" lists every setting.`;
 }

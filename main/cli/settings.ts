@@ -3,6 +3,7 @@ import { text as textFrom } from 'node:stream/consumers';
 import { ENTRIES } from '../config/schema.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 
 const SOURCES: Readonly<Record<SettingView['source'], string>> = {
   env: 'set by the environment',
@@ -49,7 +50,7 @@ function hintFor(path: string): string {
   const nameIn = (each: string) => each.slice(each.lastIndexOf('.') + 1).toLowerCase();
   const [near, ...others] = PATHS.filter((each) => nameIn(each) === nameIn(path));
   const isOne = near !== undefined && others.length === 0;
-  return `${isOne ? ` Did you mean "${near}"?` : ''} "inglenook get" lists them all.`;
+  return `${isOne ? ` Did you mean "${near}"?` : ''} "${OWN_COMMAND} get" lists them all.`;
 }
 
 const AT_RESTART = 'This takes effect when the gateway restarts.';

@@ -9,6 +9,7 @@ import { readSettings, setBadAside, type SettingsTree } from './settings-file.ts
 import type { SecretBox } from '../platform/secrets.ts';
 import { readFileSync } from 'node:fs';
 import { codeOf } from '../platform/errors.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 
 /** Says where the files of the program are, and is no setting of it. */
 const DIRECTORY = `${ENV_PREFIX}DATA_DIR`;
@@ -108,7 +109,7 @@ export function openToTheNetwork({ gateway }: Config, hasNamedKeys: boolean): st
   if (isLoopbackHost(gateway.host) || gateway.apiKeys.length > 0 || hasNamedKeys) return [];
   return [
     `${ENV_PREFIX}HOST is "${gateway.host}", which other machines can reach, but ${ENV_PREFIX}API_KEYS is empty: ` +
-      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one), create one with "inglenook keys add NAME" while it is bound to 127.0.0.1, or bind to 127.0.0.1`,
+      `set ${ENV_PREFIX}API_KEYS to a key of your own (openssl rand -hex 24 makes one), create one with "${OWN_COMMAND} keys add NAME" while it is bound to 127.0.0.1, or bind to 127.0.0.1`,
   ];
 }
 
@@ -121,7 +122,7 @@ export function createSettingsHelp(): string {
       `  Allowed: ${kind.allowed}.`,
     ].join('\n'),
   );
-  return `Each setting has a path, for "inglenook set", a variable and a default.
+  return `Each setting has a path, for "${OWN_COMMAND} set", a variable and a default.
 
 ${settings.join('\n\n')}
 

@@ -186,6 +186,7 @@ export function createGateway(deps: GatewayDeps) {
     items: createItemMemory(MAX_ITEM_BYTES),
     catalogue,
     noteDropped: logDroppedFields(log),
+    machineName: machines.nameOf,
     observe: (asked) => logs.begin(asked),
     inFlightAt: counters.inFlightAt,
     isRunning: counters.isRunning,

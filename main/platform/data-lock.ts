@@ -6,7 +6,7 @@ import { parseJson } from './json.ts';
 import { isoTime } from './dates.ts';
 import { codeOf } from './errors.ts';
 import { readTextFile, replaceFile } from './files.ts';
-import { isAlive, VERSION } from './process.ts';
+import { OWN_COMMAND, isAlive, VERSION } from './process.ts';
 
 const ownerSchema = z.object({
   pid: z.int(),
@@ -129,6 +129,6 @@ export function takenText(directory: string, owner: Owner | null): string {
       : `process ${owner.pid}, started ${owner.startedAt}, ${owner.url === null ? 'not listening yet' : `at ${owner.url}`}`;
   return (
     `Another Inglenook uses the data directory ${directory}: ${who}. ` +
-    'Use that one ("inglenook open"), stop it, or set INGLENOOK_DATA_DIR to another directory.'
+    `Use that one ("${OWN_COMMAND} open"), stop it, or set INGLENOOK_DATA_DIR to another directory.`
   );
 }

@@ -92,6 +92,6 @@ const SCRIPTS: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** How a user calls the command line of this installation. */
-export function ownCommand(env: Readonly<Record<string, string | undefined>>): string {
-  return SCRIPTS.has(env['npm_lifecycle_event']) ? 'npm run inglenook --' : 'inglenook';
-}
+export const OWN_COMMAND = SCRIPTS.has(process.env['npm_lifecycle_event'])
+  ? 'npm run inglenook --'
+  : 'inglenook';

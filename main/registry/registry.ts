@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
+import { excerpt } from '#shared/visible.ts';
 import { providerIdOf } from '../platform/agent-identity.ts';
 import { isoTime } from '../platform/dates.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
@@ -101,7 +102,7 @@ export function createRegistry(deps: RegistryDeps) {
     /** What the verifications of a machine have shown; null before the first. */
     proof: (id: string) => proofOf(table.get(id)),
     /** Why none of the machines is used, for callers. */
-    causes: () => causesIn(table),
+    causes: () => causesIn(table, (id) => excerpt(notes.nameOf(id) ?? id)),
     verifierHost: createVerifierHost(parts, deps.proved),
   };
 }

@@ -82,13 +82,13 @@ export function proofOf(entry: TableEntry | undefined): VerificationProof | null
 /** More would make the error message too long. */
 const MAX_NAMED = 3;
 
-/** Why machines are not used. Contains only ids, fixed words and numbers, never text that a machine has sent. */
-export function causesIn(table: ProviderTable): string {
+/** Why machines are not used, in words that callers may read: of what a machine has sent, only its name. */
+export function causesIn(table: ProviderTable, nameOf: (id: string) => string): string {
   const named: string[] = [];
   let others = 0;
   table.survey((entry, silentMs) => {
     if (isNotExpected(entry)) return;
-    if (named.length < MAX_NAMED) named.push(`${entry.id} ${causeOf(entry, silentMs)}`);
+    if (named.length < MAX_NAMED) named.push(`${nameOf(entry.id)} ${causeOf(entry, silentMs)}`);
     else others += 1;
   });
   return [...named, ...(others > 0 ? [`and ${others} more`] : [])].join('; ');

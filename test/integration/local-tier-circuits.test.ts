@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { chat, expectServed, HELLO, startChat } from '../support/client.ts';
 import {
+  type Machine,
   machineAt,
   type MachineGiven,
   startMachine,
@@ -181,10 +182,17 @@ test.each<[says: string, given: MachineGiven, cause: string]>([
   },
 );
 
-test('the 503 of a local pool of many machines names three of them and the number of the others', async () => {
-  const machines = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
-  const { text } = await chat((await startTier(machines)).url);
-  expect(text).toMatch(/\(prv_\w+ is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/);
+test('an error of the gateway has the names that machines have in the dashboard, of three at most', async () => {
+  const waiting = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
+  const errorOf = async (machines: readonly Machine[]) => {
+    const tier = await startTier(machines);
+    await tier.call('PUT', `providers/${machines[0]?.id}/note`, { name: 'Attic', note: '' });
+    return (await chat(tier.url)).text;
+  };
+  const named = /\(Attic is being verified; prv_[^;]+; prv_[^;]+; and 2 more\)/;
+  expect(await errorOf(waiting)).toMatch(named);
+  const failing = [await startMachine(error(500)), await startMachine(error(500))];
+  expect(await errorOf(failing)).toContain('local/Attic answered HTTP 500');
 });
 
 test('a local pool whose machines are silent has no provider after 45 s, and not before', async () => {

@@ -17,6 +17,7 @@ import {
   scheduledTask,
   systemdService,
 } from './managers.ts';
+import { OWN_COMMAND } from '../../platform/process.ts';
 
 export const ACTIONS = ['install', 'remove', 'status'] as const;
 
@@ -81,8 +82,7 @@ async function install(own: Service, { env, dataDirectory }: Input): Promise<Com
 const ALREADY_RUNS =
   'A gateway is already running with this data directory: stop it first, so that the service can take its place.';
 
-const NO_MANAGER =
-  'No service was installed, because systemd cannot be reached here. Configure the service manager of this system to run "inglenook start" instead.';
+const NO_MANAGER = `No service was installed, because systemd cannot be reached here. Configure the service manager of this system to run "${OWN_COMMAND} start" instead.`;
 
 /** Null if the manager answers. */
 async function whyUnreachable({ reachable }: Service): Promise<string | null> {
@@ -96,7 +96,7 @@ function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
   );
   if (names.length === 0) return [];
   return [
-    `The service does not inherit ${names.join(', ')} from this shell: use "inglenook set" instead.`,
+    `The service does not inherit ${names.join(', ')} from this shell: use "${OWN_COMMAND} set" instead.`,
   ];
 }
 

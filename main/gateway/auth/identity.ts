@@ -5,6 +5,7 @@ import { isLoopbackHost } from '../../platform/http/addresses.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { NamedKeys } from './named-keys.ts';
+import { OWN_COMMAND } from '../../platform/process.ts';
 
 export interface Identity {
   /** May call and read: no keys are configured, or a valid one was sent. */
@@ -122,8 +123,7 @@ export function keyError(headers: IncomingHttpHeaders): GatewayError {
 const MISSING_KEY: GatewayError = {
   status: 401,
   code: 'missing_api_key',
-  message:
-    'This gateway requires an API key, from INGLENOOK_API_KEYS or created with "inglenook keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".',
+  message: `This gateway requires an API key, from INGLENOOK_API_KEYS or created with "${OWN_COMMAND} keys": send it as "Authorization: Bearer <key>", as "X-Api-Key: <key>" or as "X-Gateway-Key: <key>".`,
 };
 
 const NO_BEARER: GatewayError = {
@@ -136,12 +136,11 @@ const NO_BEARER: GatewayError = {
 const UNKNOWN_KEY: GatewayError = {
   status: 401,
   code: 'invalid_api_key',
-  message: 'The API key is neither in INGLENOOK_API_KEYS nor in "inglenook keys list".',
+  message: `The API key is neither in INGLENOOK_API_KEYS nor in "${OWN_COMMAND} keys list".`,
 };
 
 export const CONTROL_REQUIRED: GatewayError = {
   status: 401,
   code: 'control_required',
-  message:
-    'This needs owner access: run "inglenook open" on this machine to sign in, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".',
+  message: `This needs owner access: run "${OWN_COMMAND} open" on this machine to sign in, or send the token in the file control-token of the data directory as "Authorization: Bearer <token>".`,
 };

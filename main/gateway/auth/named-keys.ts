@@ -8,6 +8,7 @@ import { digestOf, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/files.ts';
 import { invalidParam, notFound, refused } from '../http/errors.ts';
 import type { Refusal } from '../../platform/http/routes.ts';
+import { OWN_COMMAND } from '../../platform/process.ts';
 
 export type NamedKeys = ReturnType<typeof createNamedKeys>;
 
@@ -137,7 +138,7 @@ const nameTaken = (name: string): Refusal =>
   });
 
 const unknownName = (name: string): Refusal =>
-  notFound(`There is no key named "${name.slice(0, 100)}"; "inglenook keys list" lists them.`);
+  notFound(`There is no key named "${name.slice(0, 100)}"; "${OWN_COMMAND} keys list" lists them.`);
 
 /** The limits after a change from a request: null removes a limit, and those that it does not name stay. */
 function changedLimits(

@@ -1,4 +1,6 @@
 import { predicateOf } from '#shared/reasons.ts';
+import { excerpt } from '#shared/visible.ts';
+import { OWN_COMMAND } from '../../platform/process.ts';
 import { exclusionFor } from '../circuits/exclusions.ts';
 import type { GatewayError } from '../http/errors.ts';
 import {
@@ -31,8 +33,15 @@ export type FinalResponse =
   | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
-/** An upstream's own response where one is to be passed on, else an error for the last attempt's failure. */
-export function finalResponse(call: CallForm, all: readonly UpstreamOutcome[]): FinalResponse {
+/**
+ * An upstream's own response where one is to be passed on, else an error for the last attempt's failure; `machineName`
+ * has the names of machines for its words.
+ */
+export function finalResponse(
+  call: CallForm,
+  all: readonly UpstreamOutcome[],
+  machineName: (id: string) => string | null,
+): FinalResponse {
   const outcomes = all.filter((outcome) => !isUnconfigured(outcome));
   const standIn = standInFor(call, outcomes);
   const failed = outcomes.filter(wasAttempted);
@@ -49,10 +58,18 @@ export function finalResponse(call: CallForm, all: readonly UpstreamOutcome[]): 
   }
   // An upstream that lacks the endpoint says less than one that has it and failed.
   const last = failed.findLast(({ failure }) => failure.reason !== 'unsupported') ?? failed.at(-1);
-  return {
-    kind: 'error',
-    error: last === undefined ? notAttempted(outcomes) : finalErrorOf(last, outcomes),
-  };
+  const named = outcomes.map((outcome) => withName(outcome, machineName));
+  const error = last === undefined ? notAttempted(named) : finalErrorOf(last, named);
+  return { kind: 'error', error };
+}
+
+function withName(
+  outcome: UpstreamOutcome,
+  machineName: (id: string) => string | null,
+): UpstreamOutcome {
+  if (outcome.kind === 'skipped' || outcome.provider === null) return outcome;
+  const name = machineName(outcome.provider);
+  return name === null ? outcome : { ...outcome, provider: excerpt(name) };
 }
 
 /** Whether no other upstream could serve the request later. */
@@ -92,8 +109,7 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
   );
 }
 
-const NO_MACHINE =
-  ' Run "inglenook doctor" on the machine that should serve local: it says what is wrong and what to do.';
+const NO_MACHINE = ` Run "${OWN_COMMAND} doctor" on the machine that should serve local: it says what is wrong and what to do.`;
 
 /** Clients shorten their conversation by this code, as by that of the upstreams themselves. */
 export const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;

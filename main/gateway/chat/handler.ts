@@ -26,11 +26,14 @@ import { NOT_ROUTED } from './answer-headers.ts';
 import { createEarlyAnswer } from './early-answer.ts';
 import { answerChat, type DropLogger } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
+import { OWN_COMMAND } from '../../platform/process.ts';
 export interface ChatDeps extends RouterDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
   readonly items: ItemMemories;
   readonly bodies: BodyBudget;
   readonly noteDropped: DropLogger;
+  /** Null if the machine is unknown. */
+  readonly machineName: (id: string) => string | null;
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
@@ -264,7 +267,7 @@ function limitReached(reached: ReachedLimit, nowMs: number): GatewayError {
   return {
     status: 429,
     code: 'key_limit_reached',
-    message: `The key "${key}" has reached its limit (${of} a ${period}: ${limit}), which resets at ${isoTime(until)}. The gateway's owner can raise it with "inglenook keys limit ${key}".`,
+    message: `The key "${key}" has reached its limit (${of} a ${period}: ${limit}), which resets at ${isoTime(until)}. The gateway's owner can raise it with "${OWN_COMMAND} keys limit ${key}".`,
     retryAfterMs: until - nowMs,
   };
 }

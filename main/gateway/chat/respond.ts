@@ -25,7 +25,10 @@ import type { DroppedFields } from '../protocols/translation/translation.ts';
 interface AnswerContext extends CallerContext {
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
-  readonly deps: ResumeDeps & { readonly noteDropped: DropLogger };
+  readonly deps: ResumeDeps & {
+    readonly noteDropped: DropLogger;
+    readonly machineName: (id: string) => string | null;
+  };
 }
 
 /** Sends the result of routing; resolves when all of it is sent or the caller is gone. */
@@ -44,9 +47,9 @@ export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void
 
 function sendFinalResponse(
   { outcomes }: Extract<RouteResult, { readonly kind: 'unanswered' }>,
-  { res, base, context, early }: AnswerContext,
+  { res, base, context, early, deps }: AnswerContext,
 ): void {
-  const final = finalResponse(context.call, outcomes);
+  const final = finalResponse(context.call, outcomes, deps.machineName);
   const reason = fallbackReason(
     outcomes,
     final.kind === 'passed' ? final.outcome : 'gateway_error',
