@@ -1,18 +1,30 @@
 import type { AgentProblem, AgentStanding, AgentView } from '#shared/agent.ts';
 import { CHECK_MISSING, failuresIn } from '#shared/checks.ts';
+import { troubleIn } from '#shared/condition.ts';
+import type { LiveSnapshot } from '#shared/live.ts';
 import type { Check, Provider } from '#shared/provider.ts';
+import { OWN_COMMAND } from '../platform/process.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { testWord } from './lists.ts';
 import { ask } from './running-app.ts';
 
-/** How the gateway that this machine reports to has verified it, and the problems that its own agent knows. */
+/** What serves the requests for this machine's GPUs, or how its gateway has verified it, and what its agent knows. */
 interface Diagnosis {
   readonly ok: boolean;
   /** The address of the gateway that this machine has joined; null for the gateway here. */
   readonly gateway: string | null;
+  /** Null where the machines that have joined serve. */
+  readonly fixedEngine: FixedEngine | null;
   /** Null before the gateway has answered a heartbeat. */
   readonly verification: Verification | null;
   readonly problems: readonly AgentProblem[];
+}
+
+/** The engine at `local.baseUrl`: the gateway here asks no machine. */
+interface FixedEngine {
+  readonly url: string;
+  /** Null for one that serves, as far as anybody knows. */
+  readonly trouble: string | null;
 }
 
 interface Verification {
@@ -25,14 +37,26 @@ export async function doctor({ dataDirectory }: Input): Promise<CommandOutcome> 
   const asked = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
   if (asked.kind === 'failed') return asked;
   const view = asked.body;
-  const verification = await verificationOf(view, dataDirectory);
+  const { registry } = view;
+  const fixedEngine = registry.kind === 'own' ? await fixedEngineOf(dataDirectory) : null;
+  const verification = fixedEngine === null ? await verificationOf(view, dataDirectory) : null;
+  const isVerified = verification?.status === 'verified' && registry.state === 'connected';
   const diagnosis: Diagnosis = {
-    ok: verification?.status === 'verified' && view.registry.state === 'connected',
-    gateway: view.registry.kind === 'joined' ? view.registry.url : null,
+    ok: fixedEngine === null ? isVerified : fixedEngine.trouble === null,
+    gateway: registry.kind === 'joined' ? registry.url : null,
+    fixedEngine,
     verification,
-    problems: [...engineProblems(view), ...view.problems],
+    problems: [...(fixedEngine === null ? engineProblems(view) : []), ...view.problems],
   };
   return answer(diagnosis, textOf(diagnosis), diagnosis.ok ? EXIT.done : EXIT.failed);
+}
+
+async function fixedEngineOf(dataDirectory: string): Promise<FixedEngine | null> {
+  const asked = await ask<LiveSnapshot>(dataDirectory, { method: 'GET', path: 'snapshot' });
+  if (asked.kind === 'failed') return null;
+  const { status, judgement } = asked.body;
+  const url = status.upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
+  return url === null ? null : { url, trouble: troubleIn(judgement.conditions.local) };
 }
 
 async function verificationOf(
@@ -65,7 +89,7 @@ function engineProblems({ engine, useEngineDirectly }: AgentView): readonly Agen
   else if (engine.health.status !== 'ok')
     said(engine.baseUrl, `It is ${engine.health.status}.`, REMEDIES[engine.health.status]);
   if (useEngineDirectly !== null) {
-    const remedy = `Let Inglenook use it directly: inglenook set local.baseUrl ${useEngineDirectly}`;
+    const remedy = `Let Inglenook use it directly: ${OWN_COMMAND} set local.baseUrl ${useEngineDirectly}`;
     said(useEngineDirectly, 'This machine has no GPU, so no gateway uses it.', remedy);
   }
   return problems;
@@ -79,10 +103,14 @@ const REMEDIES = {
   unresponsive: 'It accepts connections but does not answer: restart it.',
 } as const;
 
-function textOf({ gateway, verification, problems }: Diagnosis): string {
+function textOf({ gateway, fixedEngine, verification, problems }: Diagnosis): string {
   const who = gateway === null ? 'The gateway here' : `The gateway at ${gateway}`;
+  const finding =
+    fixedEngine === null
+      ? `says about this machine: ${verification === null ? 'nothing yet' : testWord(verification.status)}`
+      : `sends requests to the engine at ${fixedEngine.url} (local.baseUrl), which ${fixedEngine.trouble ?? 'serves'}`;
   return [
-    `${who} says about this machine: ${verification === null ? 'nothing yet' : testWord(verification.status)}.`,
+    `${who} ${finding}.`,
     ...(verification?.checks ?? []).map(checkLine),
     ...problems.flatMap(({ tool, tried, happened, remedy }) => [
       '',

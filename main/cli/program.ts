@@ -137,7 +137,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'doctor',
     'Print what the test of this machine found, and the problems of its agent.',
-    'Exit code 1 while it has not passed the test.',
+    'Exit code 1 while it has not passed the test, unless the engine at local.baseUrl serves.',
     doctor,
   );
   add(

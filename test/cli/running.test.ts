@@ -231,6 +231,18 @@ test('doctor prints how the gateway here has verified this machine, and what its
   expect(json).toMatchObject({ ok: false, gateway: null, problems });
 });
 
+test('doctor passes on a machine without a GPU whose gateway has an engine, and says which serves', async () => {
+  const engine = await startUpstream(answers('Hi.'));
+  const { run, url } = await startRunning({ LOCAL_ENGINE_URL: engine.url, ...AGENT });
+  await say(url);
+  const { code, stdout } = await run('doctor');
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining(`${engine.url} (local.baseUrl), which serves.`),
+  ]);
+  expect(stdout).not.toContain('GPU count');
+});
+
 /** What the agent says of itself: its engine is well, and it reports there. */
 const viewOf = (registry: object) => ({
   id: 'prv_1',
@@ -251,7 +263,11 @@ test('doctor does not call an address failed if another one works, nor a check t
   const view = viewOf({ kind: 'own', url: null, standing: null });
   const machine = { verification: { status: 'failed', checks } };
   await startStandIn(DATA_DIR, (req, res) => {
-    res.end(JSON.stringify(req.url === '/api/v1/agent' ? view : machine));
+    const answers = new Map<unknown, object>([
+      ['/api/v1/agent', view],
+      ['/api/v1/snapshot', { status: { upstreams: [] } }],
+    ]);
+    res.end(JSON.stringify(answers.get(req.url) ?? machine));
   });
   expect((await sayHere({ DATA_DIR }, 'doctor')).stdout).toContain(`failed.
   --   health: GET http://tower:3001: HTTP 403
