@@ -263,11 +263,11 @@ test('doctor does not call an address failed if another one works, nor a check t
   const view = viewOf({ kind: 'own', url: null, standing: null });
   const machine = { verification: { status: 'failed', checks } };
   await startStandIn(DATA_DIR, (req, res) => {
-    const answers = new Map<unknown, object>([
+    const pages = new Map<unknown, object>([
       ['/api/v1/agent', view],
       ['/api/v1/snapshot', { status: { upstreams: [] } }],
     ]);
-    res.end(JSON.stringify(answers.get(req.url) ?? machine));
+    res.end(JSON.stringify(pages.get(req.url) ?? machine));
   });
   expect((await sayHere({ DATA_DIR }, 'doctor')).stdout).toContain(`failed.
   --   health: GET http://tower:3001: HTTP 403

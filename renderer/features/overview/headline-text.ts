@@ -1,5 +1,5 @@
 import { TIMES } from '../../text/en/nouns.ts';
-import type { NoProviderCause } from '#shared/condition.ts';
+import type { Condition, NoProviderCause } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { clause, inSentence } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
@@ -135,21 +135,24 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
     }
     default:
   }
+  // The line with the button to resume says that machines are held back.
   const before = upstreams
     .slice(0, upstreams.indexOf(server))
-    .filter(({ condition }) => condition.kind !== 'missing');
+    .filter(({ condition }) => condition.kind !== 'missing' && !isHeldBack(condition));
   const rest = words.servingRest(before.map(absenceOf));
   const tone = server.waits === null ? 'green' : 'amber';
   return say(tone, { lead: 'Serving from ', subject: inSentence(label), rest }, ...details);
 }
 
-/** An upstream that requests pass by, and why if it is not down: it cannot serve, is slow, or was paused. */
+const isHeldBack = (condition: Condition): boolean =>
+  condition.kind === 'no-provider' && condition.cause === 'paused';
+
+/** An upstream that requests pass by, and why if it is not down: it cannot serve, or is slow. */
 function absenceOf({ report, condition }: UpstreamView): Absence {
   const { label } = report;
   if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
-  if ('cause' in condition && condition.cause === 'slow') return { label, because: 'too slow' };
-  const isPaused = condition.kind === 'no-provider' && condition.cause === 'paused';
-  return { label, because: isPaused ? reasonText('paused') : null };
+  const isSlow = 'cause' in condition && condition.cause === 'slow';
+  return { label, because: isSlow ? 'too slow' : null };
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
