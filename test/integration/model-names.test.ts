@@ -56,7 +56,8 @@ test('only upstreams that have the model are called with MODEL_FALLBACK=same', a
   expect((await chat(url, { ...HELLO, model: 'gpt' })).text).toContain('hosted_b');
   const unknown = await chat(url, { ...HELLO, model: 'elsewhere' });
   expect(unknown.status).toBe(404);
-  expect(JSON.parse(unknown.text)).toMatchObject({ error: { code: 'model_not_found' } });
+  const message: unknown = expect.stringMatching(/^No source has this model\. /);
+  expect(JSON.parse(unknown.text)).toMatchObject({ error: { code: 'model_not_found', message } });
   expect([modelsAt(local), modelsAt(a)]).toEqual([[], ['mini']]);
   expect(await chat(url)).toMatchObject({ upstream: 'local' });
 });

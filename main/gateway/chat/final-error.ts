@@ -126,9 +126,10 @@ function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null 
   if (!reasons.every((reason) => reason === 'unsupported' || reason === 'model_mismatch')) {
     return null;
   }
-  const code = reasons.includes('model_mismatch') ? 'model_not_found' : 'unsupported_endpoint';
-  const message = `No source supports this endpoint.${sentencesFor(outcomes)}`;
-  return { status: 404, code, message };
+  const [code, lack] = reasons.includes('model_mismatch')
+    ? (['model_not_found', 'has this model'] as const)
+    : (['unsupported_endpoint', 'supports this endpoint'] as const);
+  return { status: 404, code, message: `No source ${lack}.${sentencesFor(outcomes)}` };
 }
 
 function finalErrorOf({ failure }: FailedCall, outcomes: readonly UpstreamOutcome[]): GatewayError {
