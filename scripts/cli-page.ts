@@ -35,8 +35,8 @@ docker build -t inglenook -f deploy/Containerfile deploy
 docker run -p 47900:47900 -v inglenook:/data -e INGLENOOK_API_KEYS=<key> inglenook
 \`\`\`
 
-It writes only to \`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read the GPU. While
-no source can serve, it is called unhealthy.
+It writes only to \`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets
+it read the GPU. Docker shows it as unhealthy while no source can serve.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -45,8 +45,8 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-\`inglenook <command> --help\` explains one command, \`--version\` prints the version, and \`inglenook help settings\` lists every setting. Without a command, \`inglenook\` starts the
-gateway.
+This page lists the commands of \`inglenook\`. \`inglenook <command> --help\` explains one, \`inglenook help settings\` lists every setting, and
+\`--version\` prints the version. Without a command, \`inglenook\` starts the gateway.
 `;
 
 const NOTES = `Most commands talk to the gateway that runs with the data directory. They prove that they are yours with the token in

@@ -37,7 +37,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of setting
 
 # Configuration
 
-A setting can be set in three places. The first wins:
+This page lists every setting. Each can be set in three places, of which the first wins:
 
 1. its environment variable;
 2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;
@@ -50,11 +50,14 @@ inglenook set agent.onlyWhenIdle default
 \`\`\`
 
 Below, each setting has its path and its variable, then its default if there is one, and the range of a number. A change applies to the next
-request, except where "Restart." follows. A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
+request, except where "Restart." follows.
+
+A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
 If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A section of \`settings.json\` with
-such a value is set aside, with a warning, and the others stay in force. \`inglenook set\` needs a running gateway. Without one, use
-variables or edit \`settings.json\`.
+such a value is set aside, with a warning, and the others stay in force.
+
+\`inglenook set\` needs a running gateway. Without one, use variables or edit \`settings.json\`:
 
 \`\`\`json
 {
@@ -66,10 +69,11 @@ variables or edit \`settings.json\`.
 **Base URLs.** A hosted API is called at its base URL exactly as you enter it, so include the version (\`/v1\`). A query, such as Azure's
 \`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out.
 
-**Keys for \`local\`.** An engine behind \`agent.engineUrl\` gets \`agent.engineApiKey\`. An
-engine behind \`local.baseUrl\` gets the app's \`Authorization\` header, [unless that holds a gateway key](http-api.md#authentication). A base
-URL can hold a user name and a password (\`https://user:password@host/v1\`). They are sent as Basic credentials if there is no API key. In them,
-write a \`%\` as \`%25\`.
+**Keys for \`local\`.** An engine behind \`agent.engineUrl\` gets \`agent.engineApiKey\`. An engine behind \`local.baseUrl\` gets the app's
+\`Authorization\` header, [unless that holds a gateway key](http-api.md#authentication).
+
+**Passwords.** A base URL can hold a user name and a password (\`https://user:password@host/v1\`), which are sent if there is no API key. In them, write a
+\`%\` as \`%25\`.
 
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`; [files](ports-and-files.md#files) has its default.
 `;
