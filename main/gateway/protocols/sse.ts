@@ -160,7 +160,9 @@ function valueOf(event: Buffer, lines: RegExp): string | null {
 export const dataOf = (event: Buffer): string | null => valueOf(event, DATA);
 
 /** Whether any event has data: comments and blank lines only keep a connection open. */
-export const hasData = ({ bytes }: Frames): boolean => ANY_DATA.test(bytes.toString('latin1'));
+export const hasData = ({ bytes }: Frames): boolean =>
+  // Most reads begin with it.
+  bytes.toString('latin1', 0, 5) === 'data:' || ANY_DATA.test(bytes.toString('latin1'));
 
 export const isNamedError = (event: Buffer): boolean => valueOf(event, NAME) === 'error';
 
