@@ -20,7 +20,7 @@ import { type SecretBox, controlToken } from '../platform/secrets.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
-import type { LocalChoice } from '../gateway/upstream/call.ts';
+import type { LocalChoice } from '../gateway/upstream/upstreams.ts';
 import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { openUsage } from '../gateway/usage/recorder.ts';

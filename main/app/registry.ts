@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts';
 import { modelFacts } from '../engines/models.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { KnownMachines } from '../gateway/monitoring/monitor.ts';
-import type { LocalChoice } from '../gateway/upstream/call.ts';
+import type { LocalChoice } from '../gateway/upstream/upstreams.ts';
 import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstreams.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';

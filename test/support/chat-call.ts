@@ -12,5 +12,4 @@ export const chatCall = (request: ChatRequest): ChatCall => ({
   volatileParts: [],
   picked: null,
   chain: () => null,
-  prefix: null,
 });

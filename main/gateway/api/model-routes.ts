@@ -7,13 +7,14 @@ import { errorShapeFor, type GatewayError, refused } from '../http/errors.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { windowAt } from '../routing/windows.ts';
-import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import {
-  type RemoteUpstream,
-  type LocalTarget,
   circuitIdOf,
+  type LocalChoice,
+  type LocalTarget,
+  type RemoteUpstream,
   takenModels,
+  targetsOf,
 } from '../upstream/upstreams.ts';
 import { REQUESTED_DAYS, type RequestedModel } from '../usage/requested-models.ts';
 import { useByName } from '../../engines/models.ts';

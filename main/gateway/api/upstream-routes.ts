@@ -9,10 +9,17 @@ import { type GatewayError, invalidParam, notFound, refused } from '../http/erro
 import type { Circuits } from '../circuits/circuits.ts';
 import { noteTest } from '../circuits/seen.ts';
 import type { Memory } from '../memory/memory.ts';
-import { type LocalChoice, localCall, remoteCall, targetsOf } from '../upstream/call.ts';
+import { localCall, remoteCall } from '../upstream/call.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
-import { type LocalTarget, parseBaseAddress, type RemoteUpstream } from '../upstream/upstreams.ts';
+import {
+  type LocalChoice,
+  localModel,
+  type LocalTarget,
+  parseBaseAddress,
+  type RemoteUpstream,
+  targetsOf,
+} from '../upstream/upstreams.ts';
 
 interface UpstreamDeps {
   readonly http: HttpClient;
@@ -120,8 +127,11 @@ async function localTest(
 ): Promise<TestOutcome> {
   await deps.identifyLocal(null);
   const [target = before] = targetsOf(deps.pickLocal());
-  const known = { isAlone: true, tokensPerSecond: null };
-  return testUpstream((call) => localCall(call, target, config, known), deps);
+  const facts = { prefix: null, isAlone: true, tokensPerSecond: null };
+  return testUpstream((call) => {
+    const model = localModel(target, call.request);
+    return localCall(call, target, config, { model, ...facts });
+  }, deps);
 }
 
 /** Without a configured model, no completion can be requested. */

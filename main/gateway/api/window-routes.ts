@@ -13,7 +13,7 @@ import {
   withCopy,
   withoutCopy,
 } from '../routing/larger-windows.ts';
-import type { LocalChoice } from '../upstream/call.ts';
+import type { LocalChoice } from '../upstream/upstreams.ts';
 import { type SettingsApi, unpatched } from './control-routes.ts';
 
 interface WindowDeps {

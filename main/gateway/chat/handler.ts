@@ -8,7 +8,7 @@ import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.t
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import { forcesZero, type GatewayError, sendError } from '../http/errors.ts';
-import { isOwnModel, type RoutedRequest } from '../routing/candidates.ts';
+import type { RoutedRequest } from '../routing/candidates.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
@@ -20,7 +20,7 @@ import { isBadRequest, readRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { formsOf } from '../protocols/request-forms.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
+import { isOwnModel, pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import { NOT_ROUTED } from './answer-headers.ts';
 import { createEarlyAnswer } from './early-answer.ts';
@@ -155,6 +155,7 @@ async function readCall(
   const forms = await formsOf(request, { items, nowMs: deps.clock.now() }, share);
   if (forms === 'no_room') return { error: OVERLOADED };
   let chain: PromptChain | null = null;
+  const mayReuse = isReused(endpoint) && config.routing.affinity === 'auto';
   const call: ChatCall = {
     request,
     picked,
@@ -162,11 +163,14 @@ async function readCall(
     authorization: identity.authorization,
     zeroSpend: config.routing.forceZero || forcesZero(headers),
     ...forms,
-    chain: () => (chain ??= chainOf(request, headers)),
-    prefix: null,
+    chain: () => (mayReuse ? (chain ??= chainOf(request, headers)) : null),
   };
   return { call, config, remotes, epoch, items };
 }
+
+/** Vectors are computed again each time, and a prompt whose tokens are counted is not read. */
+const isReused = ({ keepsModel: isForVectors, answer: format }: ApiEndpoint) =>
+  !isForVectors && format.stream !== null;
 
 /** The body, decoded: Codex sends zstd to what it takes for OpenAI (openai/codex#41662), pi gzip (badlogic/pi-mono#8517). */
 async function readPlain(

@@ -20,8 +20,12 @@ import {
 import type { EngineAt } from '../routing/larger-windows.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createWarmup } from '../routing/warmup.ts';
-import type { LocalChoice } from '../upstream/call.ts';
-import { circuitIdOf, type LocalTarget, localModel } from '../upstream/upstreams.ts';
+import {
+  circuitIdOf,
+  type LocalChoice,
+  type LocalTarget,
+  localModel,
+} from '../upstream/upstreams.ts';
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
 import {

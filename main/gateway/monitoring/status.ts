@@ -20,9 +20,14 @@ import { exclusionsIn } from '../circuits/exclusions.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { type EngineAt, windowReports } from '../routing/larger-windows.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
-import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
-import { localModel, type LocalTarget, upstreamPath } from '../upstream/upstreams.ts';
+import {
+  type LocalChoice,
+  localModel,
+  type LocalTarget,
+  targetsOf,
+  upstreamPath,
+} from '../upstream/upstreams.ts';
 import { isUsedUp, type LimitAt } from '../usage/budgets.ts';
 import type { Counters } from './counters.ts';
 

@@ -1,30 +1,30 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
-import type { PromptChain } from '../protocols/prompt-chain.ts';
+import { rescueFor } from '../protocols/rescue/rescue.ts';
+import { type ChatCall, inChat, modelAt, remoteCall } from '../upstream/call.ts';
 import {
-  type ChatCall,
-  type LocalChoice,
-  localCall,
-  modelAt,
-  remoteCall,
-  targetsOf,
-  type UpstreamCall,
-} from '../upstream/call.ts';
-import {
+  canChat,
   circuitIdOf,
   hasModel,
+  isKnownToLack,
+  type LocalChoice,
   type LocalTarget,
-  listsModel,
+  type Protocols,
   type RemoteUpstream,
   servesModel,
+  targetsOf,
+  type UpstreamFacts,
 } from '../upstream/upstreams.ts';
-import { type BalancingDeps, type LocalPool, localPool, type SingleCall } from './local-pool.ts';
+import { type BalancingDeps, callTo, LocalPool, single, type SingleCall } from './local-pool.ts';
+import type { LocalOption } from './machine-choice.ts';
 import type { RequestObserver } from './observer.ts';
 import { type Skip, skipped } from './outcomes.ts';
-import { cachedPrefix, readingRate } from './readings.ts';
-import { closestOf, formForLocal, formForRemote } from './request-form.ts';
+import { exceedsWindow } from './windows.ts';
+
+/* Which upstreams a request may go to, in which order, and in which form each of them takes it. */
 
 /** A request to be answered. It is fixed at its start, so that a change of settings affects only later ones. */
 export interface RoutedRequest {
@@ -42,6 +42,7 @@ export interface RoutedRequest {
 type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
 
 export interface CandidateDeps extends BalancingDeps {
+  readonly memory: Memory;
   readonly pickLocal: () => LocalChoice;
   /** Budgets of money: an upstream whose budget is used up is not called. */
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
@@ -62,53 +63,99 @@ export function candidatesFor(request: RequestFacts, deps: CandidateDeps): reado
 
 function remoteCandidate(
   id: Exclude<UpstreamId, 'local'>,
-  request: RequestFacts,
-  deps: CandidateDeps,
+  { call, config, remotes }: RequestFacts,
+  { budgets, memory }: CandidateDeps,
 ): Candidate {
-  const upstream = request.remotes.find((remote) => remote.id === id);
+  const upstream = remotes.find((remote) => remote.id === id);
   if (upstream === undefined) return skipped(id, { reason: 'not_configured' });
-  if (request.call.zeroSpend) return skipped(id, { reason: 'zero_spend' });
-  if (deps.budgets.isSpent(id, request.config)) return skipped(id, { reason: 'budget' });
-  const form = formForRemote(request, upstream, deps.memory);
-  if (typeof form === 'string') return skipped(id, { reason: form });
+  if (call.zeroSpend) return skipped(id, { reason: 'zero_spend' });
+  if (budgets.isSpent(id, config)) return skipped(id, { reason: 'budget' });
+  const isPicked = call.picked?.upstream === id;
+  if (keepsModel(call, config) && !isPicked && !servesModel(upstream, call.request.model))
+    return skipped(id, { reason: 'model_mismatch' });
+  const { protocols, prefill } = upstream;
+  const form = formFor(call, memory.of(id), { protocols, ...prefill });
+  if (form === null) return skipped(id, { reason: 'unsupported' });
   return single(id, id, () => remoteCall(form, upstream));
 }
 
-function localCandidate(facts: RequestFacts, deps: CandidateDeps): Candidate {
+function localCandidate({ call, config }: RequestFacts, deps: CandidateDeps): Candidate {
   const choice = deps.pickLocal();
   if (choice.kind === 'none') return skipped('local', choice);
-  const targets = targetsOf(choice);
-  const forms = new Map(
-    targets.map((target) => [target, formForLocal(facts, target, deps.memory)]),
-  );
-  const suitable = targets.filter((target) => typeof forms.get(target) === 'object');
-  if (suitable.length === 0) return skipped('local', { reason: closestOf([...forms.values()]) });
-  const { call, config } = facts;
-  const machine = (target: LocalTarget, isAlone: boolean) =>
-    single('local', circuitIdOf(target), () => {
-      const form = { ...call, ...(forms.get(target) as ChatCall) };
-      const chain = chainFor(facts);
-      const known = deps.memory.of(circuitIdOf(target));
-      const prefix = chain === null ? null : cachedPrefix(known, chain);
-      const tokensPerSecond = readingRate(known, modelAt(target, form.request) ?? '');
-      return localCall({ ...form, prefix }, target, config, { isAlone, tokensPerSecond });
-    });
-  if (choice.kind === 'target') return machine(choice.target, true);
-  const plan = { request: call.request, config, chain: chainFor(facts), machine };
-  return { kind: 'pool', upstream: 'local', pool: localPool(suitable, plan, deps) };
+  const options = targetsOf(choice).map((target) => localOption(call, target, config, deps.memory));
+  const suitable = options.filter((option) => typeof option === 'object');
+  const [first] = suitable;
+  if (first === undefined) return skipped('local', { reason: closestOf(options) });
+  if (choice.kind === 'target') return single('local', first.id, () => callTo(first, config));
+  return { kind: 'pool', upstream: 'local', pool: new LocalPool(suitable, config, deps) };
 }
 
-/** Null where nothing is to be reused. One machine alone needs it as well, to learn how fast it reads what is new. */
-function chainFor({ call, config }: Pick<RequestFacts, 'call' | 'config'>): PromptChain | null {
-  const { keepsModel: isForVectors, answer } = call.request.endpoint;
-  // Vectors are computed again each time, and a prompt whose tokens are counted is not read.
-  const isReused = !isForVectors && answer.stream !== null;
-  return isReused && config.routing.affinity === 'auto' ? call.chain() : null;
+/** Why an engine or machine cannot serve a request, however well it is. */
+type Unsuitable = 'model_mismatch' | 'unsupported' | 'context_length';
+
+function localOption(
+  call: ChatCall,
+  target: LocalTarget,
+  config: Config,
+  memory: Memory,
+): LocalOption | Unsuitable {
+  const { endpoint, model: requested } = call.request;
+  const isServed = endpoint.keepsModel || canChat(target, requested);
+  if (!isServed || (keepsModel(call, config) && !hasModel(target, requested)))
+    return 'model_mismatch';
+  const id = circuitIdOf(target);
+  const known = memory.of(id);
+  const facts = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
+  const form = formInChat(call, target, config.local) ?? formFor(call, known, facts);
+  if (form === null) return 'unsupported';
+  const model = modelAt(target, form.request);
+  const isTooLong = model !== null && exceedsWindow(known, target, model, form.request);
+  return isTooLong ? 'context_length' : { target, id, known, form, model };
 }
 
-function single(upstream: UpstreamId, id: string, make: () => UpstreamCall): SingleCall {
-  let made: UpstreamCall | null = null;
-  return { kind: 'single', upstream, id, call: () => (made ??= make()) };
+/** Of machines of which none can serve: why not the one that comes closest. */
+function closestOf(options: readonly (LocalOption | Unsuitable)[]): Unsuitable {
+  if (options.includes('context_length')) return 'context_length';
+  return options.includes('unsupported') ? 'unsupported' : 'model_mismatch';
+}
+
+/** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
+export function keepsModel({ request }: ChatCall, { routing }: Config): boolean {
+  return request.endpoint.keepsModel || routing.modelFallback === 'same';
+}
+
+/**
+ * As a chat completion, if that gives more: llama.cpp tells how far it has read, and tool calls are rescued from the text.
+ * Engines lose nothing by it (docs/contributing/decisions/native-first.md). Null if it gives nothing, or cannot be one.
+ */
+function formInChat(
+  call: ChatCall,
+  { ownedBy }: LocalTarget,
+  { protocols, rescueToolCalls }: Config['local'],
+): ChatCall | null {
+  const tells = ownedBy === 'llamacpp';
+  const mayLeak = rescueToolCalls === 'on' && call.request.needs().tools;
+  const chat = protocols === 'auto' && (tells || mayLeak) ? inChat(call) : null;
+  return chat !== null && (tells || rescueFor(chat.request) !== null) ? chat : null;
+}
+
+interface EndpointFacts extends UpstreamFacts {
+  readonly protocols: Protocols;
+}
+
+/** As it is, or as a chat completion if the upstream lacks its endpoint; null if it cannot be one. */
+function formFor(call: ChatCall, known: Knowledge, facts: EndpointFacts): ChatCall | null {
+  return lacksEndpoint(call, known, facts) ? inChat(call) : call;
+}
+
+/** By the documentation, by the owner's word, or as the upstream answered (`lacks`). */
+function lacksEndpoint({ request }: ChatCall, known: Knowledge, facts: EndpointFacts): boolean {
+  const { protocols } = facts;
+  const { support, upstreamPath } = request.endpoint;
+  if (support === 'required') return false;
+  if (support === 'translatable' && protocols !== 'auto') return protocols === 'chat';
+  if (protocols === 'auto' && isKnownToLack(upstreamPath, facts)) return true;
+  return known.get('lacks', upstreamPath) !== null;
 }
 
 /**
@@ -132,18 +179,6 @@ export function orderFor(
   }
   const first = UPSTREAM_IDS.filter(has);
   return [...first, ...UPSTREAM_IDS.filter((id) => !first.includes(id))];
-}
-
-/** Whether the owner has a model of that name: in an engine, or in an upstream's list. */
-export function isOwnModel(
-  model: string,
-  remotes: readonly RemoteUpstream[],
-  local: LocalChoice,
-): boolean {
-  return (
-    remotes.some(({ models }) => models.includes(model)) ||
-    targetsOf(local).some((target) => listsModel(target, model))
-  );
 }
 
 function isChosen(model: string, config: Config, remotes: readonly RemoteUpstream[]): boolean {

@@ -6,9 +6,14 @@ import type { Clock } from '../../platform/clock.ts';
 import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import { type LocalChoice, targetsOf } from '../upstream/call.ts';
 import { getFrom, getHealth, lacksRoute } from '../upstream/own-requests.ts';
-import { circuitIdOf, type LocalTarget, type RemoteUpstream } from '../upstream/upstreams.ts';
+import {
+  circuitIdOf,
+  type LocalChoice,
+  type LocalTarget,
+  type RemoteUpstream,
+  targetsOf,
+} from '../upstream/upstreams.ts';
 
 export interface HealthCheckRoutesDeps {
   readonly http: HttpClient;

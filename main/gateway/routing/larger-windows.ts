@@ -6,8 +6,13 @@ import { largerWindowOf } from '../../engines/detect.ts';
 import { copiedFrom, copyName } from '../../engines/window-copy.ts';
 import type { Memory } from '../memory/memory.ts';
 import { aliasOf, namedAliases } from '../protocols/aliases.ts';
-import { type LocalChoice, targetsOf } from '../upstream/call.ts';
-import { askedNames, circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
+import {
+  askedNames,
+  circuitIdOf,
+  type LocalChoice,
+  type LocalTarget,
+  targetsOf,
+} from '../upstream/upstreams.ts';
 import { windowAt } from './windows.ts';
 
 /* Models whose window is too small for the prompts that come, and their copies with a larger one. */

@@ -2,10 +2,9 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { type AdmissionMode, circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { Rejection } from '../circuits/circuits.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
-import { modelAt, type UpstreamCall } from '../upstream/call.ts';
-import { circuitIdOf, isUnloaded, type LocalTarget } from '../upstream/upstreams.ts';
-import { type ChoiceDeps, preferred, type ReadRequest } from './machine-choice.ts';
+import { localCall, type UpstreamCall } from '../upstream/call.ts';
+import { isUnloaded } from '../upstream/upstreams.ts';
+import { type ChoiceDeps, type LocalOption, preferred, prefixAt } from './machine-choice.ts';
 import {
   forcedRank,
   type LostCall,
@@ -14,6 +13,7 @@ import {
   type UpstreamOutcome,
   wasAttempted,
 } from './outcomes.ts';
+import { readingRate } from './readings.ts';
 
 /** A call of an upstream, or of one machine of the local pool. */
 export interface SingleCall {
@@ -25,82 +25,97 @@ export interface SingleCall {
   readonly call: () => UpstreamCall;
 }
 
+export function single(upstream: UpstreamId, id: string, make: () => UpstreamCall): SingleCall {
+  let made: UpstreamCall | null = null;
+  return { kind: 'single', upstream, id, call: () => (made ??= make()) };
+}
+
+/** `isAlone`: no other machine will be called. */
+export function callTo(
+  option: LocalOption,
+  config: Config,
+  { isAlone = true, prefix = prefixAt(option) } = {},
+): UpstreamCall {
+  const { target, known, form, model } = option;
+  const tokensPerSecond = readingRate(known, model ?? '');
+  return localCall(form, target, config, { model, prefix, isAlone, tokensPerSecond });
+}
+
 export interface BalancingDeps extends ChoiceDeps {
   /** Whether a request of this gateway's is running there for the model. */
   readonly isRunning: (id: string, model: string) => boolean;
 }
 
-interface PoolRequest extends ReadRequest {
-  readonly config: Config;
-  /** `isAlone`: no other machine will be called. */
-  readonly machine: (target: LocalTarget, isAlone: boolean) => SingleCall;
-}
-
 /** The machines of the local pool, at most three of them in turn. */
-export interface LocalPool {
-  readonly timeoutMs: number;
-  /** The machines in the order of preference. Ask for them once, when the pool's turn has come. */
-  readonly machines: (mode: AdmissionMode) => readonly SingleCall[];
-  /** Why the pool is excluded when none of its machines is called. */
-  readonly exclusion: () => Skip;
-  /** What the calls say of the pool as a whole: it has failed when no machine in it is well. */
-  readonly result: (outcomes: readonly UpstreamOutcome[]) => Result;
-  readonly without: (providers: readonly string[]) => LocalPool;
-}
+export class LocalPool {
+  readonly #options: readonly LocalOption[];
+  readonly #config: Config;
+  readonly #deps: BalancingDeps;
 
-export function localPool(
-  targets: readonly LocalTarget[],
-  plan: PoolRequest,
-  deps: BalancingDeps,
-): LocalPool {
-  const { request, config, machine } = plan;
-  const exclusionOf = (target: LocalTarget) =>
-    deps.circuits.exclusionOf(circuitIdOf(target), modelAt(target, request) ?? '') ??
-    loadingUnderRequest(target, request, deps);
+  constructor(options: readonly LocalOption[], config: Config, deps: BalancingDeps) {
+    this.#options = options;
+    this.#config = config;
+    this.#deps = deps;
+  }
+
+  /** In the order of preference. Ask for them once, when the pool's turn has come. */
+  machines(mode: AdmissionMode): readonly SingleCall[] {
+    if (mode === 'forced')
+      return this.#forcible().map((option) =>
+        single('local', option.id, () => callTo(option, this.#config)),
+      );
+    const admitted = this.#options.filter((option) => this.#exclusionOf(option) === null);
+    const machines = preferred(admitted, this.#deps);
+    const isAlone = machines.length === 1;
+    return machines.map(({ option, prefix }) =>
+      single('local', option.id, () => callTo(option, this.#config, { isAlone, prefix })),
+    );
+  }
+
+  /** Why the pool is excluded when none of its machines is called. */
+  exclusion(): Skip {
+    return poolExclusion(this.#options.map(this.#exclusionOf));
+  }
+
+  /** What the calls say of the pool as a whole: it has failed when no machine in it is well. */
+  result(outcomes: readonly UpstreamOutcome[]): Result {
+    const calls = outcomes.filter((each) => each.kind !== 'skipped');
+    const last = calls.findLast(wasAttempted);
+    const hasFailed =
+      last !== undefined && !this.#options.some((each) => this.#isWell(each, calls));
+    // It has no times, because those count in each machine's own circuit.
+    return hasFailed ? circuitResultOf(last.failure) : NEUTRAL;
+  }
+
+  without(providers: readonly string[]): LocalPool {
+    const others = this.#options.filter(({ id }) => !providers.includes(id));
+    return new LocalPool(others, this.#config, this.#deps);
+  }
+
+  readonly #exclusionOf = (option: LocalOption): Rejection | null =>
+    this.#deps.circuits.exclusionOf(option.id, option.model ?? '') ??
+    loadingUnderRequest(option, this.#deps);
 
   /** Soonest first; one that is not excluded waits 0 ms. */
-  function forcible(): readonly LocalTarget[] {
-    const { retryAfterMaxMs } = config.routing;
-    return targets
-      .flatMap((target) => {
-        const found = exclusionOf(target);
+  #forcible(): readonly LocalOption[] {
+    const { retryAfterMaxMs } = this.#config.routing;
+    return this.#options
+      .flatMap((option) => {
+        const found = this.#exclusionOf(option);
         const rank = found === null ? 0 : forcedRank(found, retryAfterMaxMs);
-        return rank === null ? [] : [{ target, rank, waitMs: found?.waitMs ?? 0 }];
+        return rank === null ? [] : [{ option, rank, waitMs: found?.waitMs ?? 0 }];
       })
       .toSorted((a, b) => a.rank - b.rank || a.waitMs - b.waitMs)
-      .map(({ target }) => target);
+      .map(({ option }) => option);
   }
 
   /** One that was not called, or is only busy, may be well. */
-  function isWell(target: LocalTarget, calls: readonly LostCall[]): boolean {
-    const call = calls.find(({ provider }) => provider === target.provider);
+  #isWell(option: LocalOption, calls: readonly LostCall[]): boolean {
+    const call = calls.find(({ provider }) => provider === option.target.provider);
     if (call !== undefined) return call.kind !== 'failed' || call.failure.mark !== 'failure';
-    const reason = exclusionOf(target)?.reason;
+    const reason = this.#exclusionOf(option)?.reason;
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   }
-
-  return {
-    timeoutMs: config.local.timeoutMs,
-    machines(mode) {
-      const isForced = mode === 'forced';
-      const admitted = () => targets.filter((target) => exclusionOf(target) === null);
-      const ordered = isForced ? forcible() : preferred(admitted(), plan, deps);
-      const isAlone = isForced || ordered.length === 1;
-      return ordered.map((target) => machine(target, isAlone));
-    },
-    exclusion: () => poolExclusion(targets.map(exclusionOf)),
-    result(outcomes) {
-      const calls = outcomes.filter((each) => each.kind !== 'skipped');
-      const last = calls.findLast(wasAttempted);
-      const hasFailed = last !== undefined && !targets.some((target) => isWell(target, calls));
-      // It has no times, because those count in each machine's own circuit.
-      return hasFailed ? circuitResultOf(last.failure) : NEUTRAL;
-    },
-    without(providers) {
-      const others = targets.filter(({ provider }) => !providers.includes(provider ?? ''));
-      return localPool(others, plan, deps);
-    },
-  };
 }
 
 /** It is admitted again as soon as its requests have ended. */
@@ -117,14 +132,12 @@ const UNTIL_IT_IS_IDLE: Rejection = {
  * other upstream may stand in for them.
  */
 function loadingUnderRequest(
-  target: LocalTarget,
-  request: ChatRequest,
+  { target, id, form, model }: LocalOption,
   { inFlightAt, isRunning }: BalancingDeps,
 ): Rejection | null {
-  const id = circuitIdOf(target);
-  if (request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
-  const model = modelAt(target, request) ?? '';
-  return isUnloaded(target, model) && !isRunning(id, model) ? UNTIL_IT_IS_IDLE : null;
+  if (form.request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
+  const name = model ?? '';
+  return isUnloaded(target, name) && !isRunning(id, name) ? UNTIL_IT_IS_IDLE : null;
 }
 
 /** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */

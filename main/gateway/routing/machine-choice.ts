@@ -1,27 +1,37 @@
-import type { Circuits } from '../circuits/circuits.ts';
-import type { Memory } from '../memory/memory.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
-import type { PromptChain } from '../protocols/prompt-chain.ts';
-import { estimatedTokens } from '../protocols/usage.ts';
 import { isForChat } from '../../engines/models.ts';
-import { modelAt } from '../upstream/call.ts';
-import { askedNames, circuitIdOf, type LocalTarget } from '../upstream/upstreams.ts';
+import type { Circuits } from '../circuits/circuits.ts';
+import type { Knowledge } from '../memory/memory.ts';
+import type { CachedPrefix } from '../protocols/prompt-chain.ts';
+import { estimatedTokens } from '../protocols/usage.ts';
+import type { ChatCall } from '../upstream/call.ts';
+import { askedNames, type LocalTarget } from '../upstream/upstreams.ts';
 import { cachedPrefix, readingRate, unreadBytes } from './readings.ts';
 
 /* Which of several machines is called for a prompt. */
 
+/** An engine or machine that may serve a request, and how. */
+export interface LocalOption {
+  readonly target: LocalTarget;
+  /** The id of its circuit. */
+  readonly id: string;
+  readonly known: Knowledge;
+  /** The request as it takes it. */
+  readonly form: ChatCall;
+  /** The model that it is sent; null leaves it out. */
+  readonly model: string | null;
+}
+
+/** What it has of the prompt; null if that does not matter. */
+export function prefixAt({ known, form }: LocalOption): CachedPrefix | null {
+  const chain = form.chain();
+  return chain === null ? null : cachedPrefix(known, chain);
+}
+
 export interface ChoiceDeps {
   readonly circuits: Circuits;
-  readonly memory: Memory;
   /** In [0, 1). */
   readonly random: () => number;
   readonly inFlightAt: (id: string) => number;
-}
-
-export interface ReadRequest {
-  readonly request: ChatRequest;
-  /** Of its prompt; null if it does not matter which machine had the earlier part of it. */
-  readonly chain: PromptChain | null;
 }
 
 /** Machines called for one request. */
@@ -32,25 +42,25 @@ const MAX_TRIES = 3;
  * have it on disk, then others with their own, of which those with one in memory come first.
  */
 export function preferred(
-  admitted: readonly LocalTarget[],
-  { request, chain }: ReadRequest,
-  { circuits, memory, random, inFlightAt }: ChoiceDeps,
-): readonly LocalTarget[] {
-  const members = shuffled(admitted, random).map((target): PoolMember => {
-    const id = circuitIdOf(target);
-    const known = memory.of(id);
-    const prefix = chain === null ? null : cachedPrefix(known, chain);
+  admitted: readonly LocalOption[],
+  { circuits, random, inFlightAt }: ChoiceDeps,
+): readonly PoolMember[] {
+  const members = shuffled(admitted, random).map((option): PoolMember => {
+    const { id, known, form, model } = option;
+    const prefix = prefixAt(option);
+    const newBytes = unreadBytes(form.request.bytes.length, prefix);
     return {
-      target,
-      tokensPerSecond: readingRate(known, modelAt(target, request) ?? ''),
+      option,
+      prefix,
+      tokensPerSecond: readingRate(known, model ?? ''),
       ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
-      newTokens: estimatedTokens(unreadBytes(request.bytes.length, prefix), 0).input,
+      newTokens: estimatedTokens(newBytes, 0).input,
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       cached: prefix === null ? 0 : known.count('prefixes'),
     };
   });
-  const byRank = Map.groupBy(members, ({ target }) => rankOf(target, request.model));
+  const byRank = Map.groupBy(members, ({ option }) => rankOf(option));
   return RANKS.flatMap((rank) => cheapestFirst(byRank.get(rank) ?? [])).slice(0, MAX_TRIES);
 }
 
@@ -60,7 +70,8 @@ const RANKS = [0, 1, 2, 3] as const;
  * 0: it does not say that it would have to load the model; 1: it would; 2: it has not got that, and need not load the one
  * with which it answers to any other name; 3: it must.
  */
-function rankOf({ models, facts }: LocalTarget, model: string | null): (typeof RANKS)[number] {
+function rankOf({ target: { models, facts }, form }: LocalOption): (typeof RANKS)[number] {
+  const { model } = form.request;
   const offered = model === null ? [] : models.filter((each) => askedNames(each).includes(model));
   const isLoaded = (name: string) => facts.find(({ id }) => id === name)?.loaded !== false;
   if (offered.some(isLoaded)) return 0;
@@ -68,8 +79,13 @@ function rankOf({ models, facts }: LocalTarget, model: string | null): (typeof R
   return facts.find(isForChat)?.loaded === false ? 3 : 2;
 }
 
-export interface PoolMember {
-  readonly target: LocalTarget;
+interface PoolMember extends Standing {
+  readonly option: LocalOption;
+  readonly prefix: CachedPrefix | null;
+}
+
+/** What decides how soon a machine is expected to answer. */
+export interface Standing {
   /** How fast it reads; null before its first long prompt. */
   readonly tokensPerSecond: number | null;
   /** Time-decayed mean of its times to first token and of its silences, in milliseconds; null while unknown. */
@@ -95,30 +111,32 @@ const NEAR = 1.1;
  * and speed are one number. Among those that are about as good the conversation's own comes first, then the one that has
  * read the fewest messages, as caches are small.
  */
-export function cheapestFirst(members: readonly PoolMember[]): LocalTarget[] {
+export function cheapestFirst<Member extends Standing>(members: readonly Member[]): Member[] {
   const known = members.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? []);
   const usual =
     known.length === 0
       ? DEFAULT_TOKENS_PER_SECOND
       : known.reduce((total, each) => total + each, 0) / known.length;
 
-  function costOf({ tokensPerSecond, ewmaTtft, newTokens, inFlight }: PoolMember): number {
+  function costOf({ tokensPerSecond, ewmaTtft, newTokens, inFlight }: Standing): number {
     // Short prompts tell nothing of its prefill, but all of them tell how slow it is apart from that.
     const baseMs = tokensPerSecond === null ? Math.max(BASE_MS, ewmaTtft ?? 0) : BASE_MS;
     const readingMs = (1000 * newTokens) / (tokensPerSecond ?? usual);
     return (baseMs + readingMs) * (inFlight + 1);
   }
 
-  const costed = members.map((member) => ({ ...member, cost: costOf(member) }));
+  const costed = members.map((member) => ({ member, cost: costOf(member) }));
   const best = Math.min(...costed.map(({ cost }) => cost));
   const isNear = ({ cost }: { readonly cost: number }) => cost <= NEAR * best;
   return costed
     .toSorted((a, b) =>
       isNear(a) && isNear(b)
-        ? Number(b.isHome) - Number(a.isHome) || a.cached - b.cached || a.cost - b.cost
+        ? Number(b.member.isHome) - Number(a.member.isHome) ||
+          a.member.cached - b.member.cached ||
+          a.cost - b.cost
         : a.cost - b.cost,
     )
-    .map(({ target }) => target);
+    .map(({ member }) => member);
 }
 
 function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {

@@ -1,9 +1,8 @@
 import { servesModel } from '../upstream/upstreams.ts';
 import type { CallAnswer } from './call-upstream.ts';
-import type { CandidateDeps, RoutedRequest } from './candidates.ts';
+import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
 import { callOrHedge, type HedgeDeps } from './hedge.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
-import { keepsModel } from './request-form.ts';
 import { Walk } from './walk.ts';
 
 export interface RouterDeps extends HedgeDeps, CandidateDeps {
@@ -83,6 +82,6 @@ function warmUpAfter(
   const upstream = remotes.find(({ id }) => id === 'ondemand');
   const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand', config);
   if (upstream === undefined || !isSetUp || !config.ondemand.warmup || !mayCost) return;
-  if (keepsModel(request) && !servesModel(upstream, call.request.model)) return;
+  if (keepsModel(call, config) && !servesModel(upstream, call.request.model)) return;
   warmup.startFromRouting(upstream);
 }

@@ -195,7 +195,7 @@ export class Walk {
     if (mode === 'hedge') return null;
     const machines = pool.machines(mode);
     if (machines.length === 0) return this.#passOver(step, pool.exclusion());
-    const request = { model: '', timeoutMs: pool.timeoutMs };
+    const request = { model: '', timeoutMs: this.#request.config.local.timeoutMs };
     const admission = this.#deps.circuits.admit('local', request, this.#request.epoch, mode);
     if (admission.kind === 'excluded') return this.#passOver(step, skipped('local', admission));
     const { permit } = admission;

@@ -4,7 +4,7 @@ import type { ChatRequest } from '../protocols/chat-request.ts';
 import { lengthOf } from '../protocols/least-tokens.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { unreadBytes } from './readings.ts';
-import { declaredWindow, localModel, type LocalTarget } from '../upstream/upstreams.ts';
+import { declaredWindow, type LocalTarget } from '../upstream/upstreams.ts';
 
 /* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
 
@@ -44,13 +44,12 @@ export function windowAt(known: Knowledge, target: LocalTarget, model: string): 
 export function exceedsWindow(
   known: Knowledge,
   target: LocalTarget,
+  model: string,
   request: ChatRequest,
 ): boolean {
   const { bytes } = request;
   // No token is shorter than a byte.
   if (known.count('window') === 0 && bytes.length <= smallestWindow(target)) return false;
-  const model = localModel(target, request);
-  if (model === null) return false;
   const window = windowAt(known, target, model);
   if (window === null || bytes.length <= window || !isMeasurable(request)) return false;
   const isTooLong = leastTokens(known, model, request) > window;

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from './adjustments.ts';
@@ -26,24 +25,6 @@ import {
   type RemoteUpstream,
   upstreamPath,
 } from './upstreams.ts';
-/** What serves `local` now, or why nothing does. */
-export type LocalChoice =
-  | { readonly kind: 'target'; readonly target: LocalTarget }
-  /** The verified providers with a recent heartbeat; at least one. */
-  | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
-  | {
-      readonly kind: 'none';
-      readonly reason: SkipReason;
-      /** The cause for each machine, in the gateway's words. */
-      readonly causes?: () => string;
-    };
-
-/** The machines that may serve `local` now; of a fixed engine just that. */
-export function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
-  if (choice.kind === 'target') return [choice.target];
-  return choice.kind === 'tier' ? choice.targets : [];
-}
-
 export interface ChatCall extends RequestForms {
   readonly request: ChatRequest;
   /** The upstream that its model's name chooses; null if it chooses none. */
@@ -53,10 +34,8 @@ export interface ChatCall extends RequestForms {
   readonly authorization: string | null;
   /** Whether only `local` may be called, by the setting or this request's header (docs/guides/budgets.md#spend-nothing). */
   readonly zeroSpend: boolean;
-  /** The hashes of the prompt's turns; null if it has none. */
+  /** The hashes of the prompt's turns; null if it has none, or it does not matter which machine has read them. */
   readonly chain: () => PromptChain | null;
-  /** How much of the prompt the machine that is called has cached; null if that was not looked up. */
-  readonly prefix: CachedPrefix | null;
 }
 
 /** The same call as a chat completion; null if it cannot be one. */
@@ -109,6 +88,17 @@ export interface UpstreamCall {
   readonly isAlone: boolean;
 }
 
+interface LocalFacts {
+  /** The model that it is sent; null leaves it out. */
+  readonly model: string | null;
+  /** How much of the prompt it has cached; null if that was not looked up. */
+  readonly prefix: CachedPrefix | null;
+  /** Whether no other machine will be called. */
+  readonly isAlone: boolean;
+  /** How fast it reads prompts; null while unknown. */
+  readonly tokensPerSecond: number | null;
+}
+
 /**
  * A call to `local`, with the caller's own `Authorization` and a model that the engine has. Its timeout is for silence:
  * reading the prompt comes on top of it.
@@ -117,13 +107,13 @@ export function localCall(
   call: ChatCall,
   target: LocalTarget,
   config: Config,
-  known: { readonly isAlone: boolean; readonly tokensPerSecond: number | null },
+  facts: LocalFacts,
 ): UpstreamCall {
   const { baseAddress } = target;
+  const { model, prefix, isAlone, tokensPerSecond } = facts;
   const request = call.native('local');
   const { contentType } = request;
   const mode = modeOf(request, true);
-  const model = modelAt(target, request);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
   const more = target.ownedBy === 'llamacpp' ? moreFromLlama(request, mode) : {};
@@ -131,7 +121,7 @@ export function localCall(
   const { bytes, endpoint } = request;
   // A recording is not read as a prompt is.
   const ofPrompt =
-    endpoint.body === 'json' ? readingMs({ bytes: bytes.length, window, ...known }) : 0;
+    endpoint.body === 'json' ? readingMs({ bytes: bytes.length, window, tokensPerSecond }) : 0;
   const timeoutMs = config.local.timeoutMs + ofPrompt;
   const isLoading = isUnloaded(target, model ?? '');
   return {
@@ -139,14 +129,14 @@ export function localCall(
     translator: request.translator?.(model ?? '') ?? null,
     inChat: () => {
       const other = config.local.protocols === 'auto' ? inChat(call) : null;
-      return other === null ? null : localCall(other, target, config, known);
+      return other === null ? null : localCall(other, target, config, facts);
     },
     upstream: 'local',
     hasCallersKey: call.authorization !== null,
     provider: target.provider,
     model: model ?? '',
     window,
-    prefix: call.prefix,
+    prefix,
     fixedParts: fixedPartsOf(call),
     secrets: ownSecrets(baseAddress, [target.gatewayToken, keyIn(call.authorization)]),
     mode,
@@ -155,7 +145,7 @@ export function localCall(
     silenceMs: config.local.timeoutMs,
     explainedMs: isLoading ? timeoutMs : ofPrompt,
     isLoading,
-    isAlone: known.isAlone,
+    isAlone,
     asksForUsage: asksForUsage(request, mode),
     asksForMore: more,
     rescue: config.local.rescueToolCalls === 'on' ? rescueFor(request) : null,

@@ -47,7 +47,6 @@ export async function testUpstream(
     volatileParts: [],
     picked: null,
     chain: () => null,
-    prefix: null,
   });
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;

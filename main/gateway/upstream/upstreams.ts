@@ -2,6 +2,7 @@ import { basePathOf } from '#shared/base-url.ts';
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
 import { defaultLabel, prefixOf } from '#shared/services.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
+import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import { isForChat, standIn } from '../../engines/models.ts';
 import { basicAuthOf } from '../../platform/addresses.ts';
@@ -56,6 +57,24 @@ export interface LocalTarget {
   readonly ownedBy: string | null;
   /** Authenticates the gateway to the agent; null for a fixed engine. */
   readonly gatewayToken: string | null;
+}
+
+/** What serves `local` now, or why nothing does. */
+export type LocalChoice =
+  | { readonly kind: 'target'; readonly target: LocalTarget }
+  /** The verified providers with a recent heartbeat; at least one. */
+  | { readonly kind: 'tier'; readonly targets: readonly LocalTarget[] }
+  | {
+      readonly kind: 'none';
+      readonly reason: SkipReason;
+      /** The cause for each machine, in the gateway's words. */
+      readonly causes?: () => string;
+    };
+
+/** The machines that may serve `local` now; of a fixed engine just that. */
+export function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
+  if (choice.kind === 'target') return [choice.target];
+  return choice.kind === 'tier' ? choice.targets : [];
 }
 
 /** The id of a machine's circuit and counters; a fixed engine has those of the upstream. */
@@ -154,8 +173,20 @@ export function hasModel({ models }: LocalTarget, requested: string | null): boo
   return requested === null || models.length === 0 || nameAt(models, requested) !== null;
 }
 
-export function listsModel({ models }: LocalTarget, requested: string): boolean {
+function listsModel({ models }: LocalTarget, requested: string): boolean {
   return nameAt(models, requested) !== null;
+}
+
+/** Whether the owner has a model of that name: in an engine, or in an upstream's list. */
+export function isOwnModel(
+  model: string,
+  remotes: readonly RemoteUpstream[],
+  local: LocalChoice,
+): boolean {
+  return (
+    remotes.some(({ models }) => models.includes(model)) ||
+    targetsOf(local).some((target) => listsModel(target, model))
+  );
 }
 
 export interface ModelRequest {

@@ -2,10 +2,10 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { orderFor } from '../../../main/gateway/routing/candidates.ts';
-import type { LocalChoice } from '../../../main/gateway/upstream/call.ts';
 import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
 import {
+  type LocalChoice,
   remoteModel,
   remoteUpstreams,
   servesModel,

@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest';
 import { modelFacts } from '../../../main/engines/models.ts';
-import { type BalancingDeps, localPool } from '../../../main/gateway/routing/local-pool.ts';
+import { type BalancingDeps, LocalPool } from '../../../main/gateway/routing/local-pool.ts';
+import type { Config } from '../../../main/config/schema.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
-import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
+import type { LocalOption } from '../../../main/gateway/routing/machine-choice.ts';
+import {
+  circuitIdOf,
+  localModel,
+  type LocalTarget,
+} from '../../../main/gateway/upstream/upstreams.ts';
 import { targetAt } from '../../support/targets.ts';
 import { createManualClock } from '../../support/clock.ts';
 
@@ -26,19 +32,21 @@ function called(
 ) {
   const needs = () => ({ vision: false, tools: false });
   const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
+  const memory = createMemory(createManualClock());
   const deps = {
     circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
-    memory: createMemory(createManualClock()),
     inFlightAt: (id: string) => Number(busy.includes(id)),
     isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
     random: () => 0.5,
   };
-  const machineAt = ({ provider }: LocalTarget) => ({ id: provider });
-  const config = { local: {}, routing: {} };
-  const asked = { request, config, chain: null, machine: machineAt };
-  const pool = localPool(
-    targets,
-    asked as unknown as Parameters<typeof localPool>[1],
+  const options = targets.map((target) => {
+    const id = circuitIdOf(target);
+    const form = { request, chain: () => null };
+    return { target, id, known: memory.of(id), form, model: localModel(target, request) };
+  });
+  const pool = new LocalPool(
+    options as unknown as readonly LocalOption[],
+    { routing: {} } as Config,
     deps as unknown as BalancingDeps,
   );
   return {

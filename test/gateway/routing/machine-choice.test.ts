@@ -1,15 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cheapestFirst, type PoolMember } from '../../../main/gateway/routing/machine-choice.ts';
-import { targetAt } from '../../support/targets.ts';
-
-/** What a machine is like; what is left out is not known, and nobody waits there. */
-type Standing = Partial<Omit<PoolMember, 'target'>>;
+import { cheapestFirst, type Standing } from '../../../main/gateway/routing/machine-choice.ts';
 
 const TOKENS = 1000;
 
-const memberOf = (known: Standing, id: number): PoolMember => ({
-  target: targetAt('http://machine.test', { provider: String(id) }),
+/** What is left out of a machine is not known, and nobody waits there. */
+const memberOf = (known: Partial<Standing>, id: number) => ({
+  id,
   tokensPerSecond: null,
   ewmaTtft: null,
   newTokens: TOKENS,
@@ -19,8 +16,8 @@ const memberOf = (known: Standing, id: number): PoolMember => ({
   ...known,
 });
 
-const choose = (standings: readonly Standing[]) =>
-  cheapestFirst(standings.map(memberOf)).map(({ provider }) => Number(provider));
+const choose = (standings: readonly Partial<Standing>[]) =>
+  cheapestFirst(standings.map(memberOf)).map(({ id }) => id);
 
 const rate = fc.integer({ min: 10, max: 20_000 });
 const load = fc.nat(50);

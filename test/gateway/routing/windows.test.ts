@@ -43,7 +43,7 @@ function engineAfter(...reports: readonly (readonly [text: string, tokens: numbe
   };
   for (const [text, tokens] of reports) report(text, tokens);
   const exceeds = (target: LocalTarget, request: ReturnType<typeof saying>) =>
-    exceedsWindow(known, target, request);
+    exceedsWindow(known, target, 'm', request);
   return { clock, known, exceeds, report };
 }
 
