@@ -10,6 +10,7 @@ import { windowAt } from '../routing/windows.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import {
   circuitIdOf,
+  factsAbout,
   type LocalChoice,
   type LocalTarget,
   type RemoteUpstream,
@@ -206,7 +207,8 @@ function modelsAt(target: LocalTarget, known: Knowledge): readonly ListedModel[]
   const { models, listed } = target;
   return models.map((id) => {
     const model = listed.find((each) => each.id === id) ?? bare(id);
-    return { ...model, contextLength: windowAt(known, target, id) };
+    const declared = factsAbout(target, id)?.context_length ?? null;
+    return { ...model, contextLength: windowAt(known, id, declared) };
   });
 }
 

@@ -14,8 +14,8 @@ import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import {
   type LocalChoice,
-  localModel,
   type LocalTarget,
+  modelAt,
   parseBaseAddress,
   type RemoteUpstream,
   targetsOf,
@@ -127,10 +127,10 @@ async function localTest(
 ): Promise<TestOutcome> {
   await deps.identifyLocal(null);
   const [target = before] = targetsOf(deps.pickLocal());
-  const facts = { prefix: null, isAlone: true, tokensPerSecond: null };
+  const unread = { prefix: null, isAlone: true, tokensPerSecond: null };
   return testUpstream((call) => {
-    const model = localModel(target, call.request);
-    return localCall(call, target, config, { model, ...facts });
+    const model = modelAt(target, call.request);
+    return localCall(call, target, config, { ...model, ...unread });
   }, deps);
 }
 

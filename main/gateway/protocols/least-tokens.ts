@@ -1,3 +1,4 @@
+import type { ChatRequest } from './chat-request.ts';
 import { endOfText, type JsonBody, type Span } from './json-edit.ts';
 
 /*
@@ -32,11 +33,26 @@ const SHARE = 0.9;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The body stays the same, and is asked about for each machine. */
-const known = new WeakMap<Buffer, PromptLength>();
+const known = new WeakMap<Buffer, PromptLength | null>();
 
-export function lengthOf({ bytes, members }: JsonBody): PromptLength {
-  const before = known.get(bytes);
+type MeasuredRequest = Pick<ChatRequest, 'endpoint' | 'needs'> & JsonBody;
+
+/** Null if its texts do not tell it: pictures and recordings have tokens that no byte tells. */
+export function lengthOf(request: MeasuredRequest): PromptLength | null {
+  const before = known.get(request.bytes);
   if (before !== undefined) return before;
+  const length = isMeasurable(request) ? lengthOfTexts(request) : null;
+  known.set(request.bytes, length);
+  return length;
+}
+
+function isMeasurable({ endpoint, bytes, needs }: MeasuredRequest): boolean {
+  const isPrompt =
+    !endpoint.keepsModel && endpoint.body === 'json' && endpoint.estimate === undefined;
+  return isPrompt && !needs().vision && !bytes.includes('"input_audio"');
+}
+
+function lengthOfTexts({ bytes, members }: JsonBody): PromptLength {
   const texts: Texts = { words: 0, sixths: 0 };
   let left = MAX_BYTES;
   for (const member of members) {
@@ -49,9 +65,7 @@ export function lengthOf({ bytes, members }: JsonBody): PromptLength {
     addTexts(texts, bytes, { start, end });
   }
   const leastTokens = Math.floor(SHARE * texts.words);
-  const length = { leastTokens, usualTokens: Math.floor(texts.sixths / 6) };
-  known.set(bytes, length);
-  return length;
+  return { leastTokens, usualTokens: Math.floor(texts.sixths / 6) };
 }
 
 const QUOTE = 0x22;

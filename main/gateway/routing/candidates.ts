@@ -3,8 +3,8 @@ import type { Config } from '../../config/schema.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
-import { rescueFor } from '../protocols/rescue/rescue.ts';
-import { type ChatCall, inChat, modelAt, remoteCall } from '../upstream/call.ts';
+import { mayLeakCalls } from '../protocols/rescue/rescue.ts';
+import { type ChatCall, inChat, remoteCall } from '../upstream/call.ts';
 import {
   canChat,
   circuitIdOf,
@@ -12,13 +12,14 @@ import {
   isKnownToLack,
   type LocalChoice,
   type LocalTarget,
+  modelAt,
   type Protocols,
   type RemoteUpstream,
   servesModel,
   targetsOf,
   type UpstreamFacts,
 } from '../upstream/upstreams.ts';
-import { type BalancingDeps, callTo, LocalPool, single, type SingleCall } from './local-pool.ts';
+import { type BalancingDeps, LocalPool, type SingleCall, singleCall } from './local-pool.ts';
 import type { LocalOption } from './machine-choice.ts';
 import type { RequestObserver } from './observer.ts';
 import { type Skip, skipped } from './outcomes.ts';
@@ -76,17 +77,18 @@ function remoteCandidate(
   const { protocols, prefill } = upstream;
   const form = formFor(call, memory.of(id), { protocols, ...prefill });
   if (form === null) return skipped(id, { reason: 'unsupported' });
-  return single(id, id, () => remoteCall(form, upstream));
+  return { kind: 'single', upstream: id, id, call: () => remoteCall(form, upstream) };
 }
 
-function localCandidate({ call, config }: RequestFacts, deps: CandidateDeps): Candidate {
+function localCandidate(request: RequestFacts, deps: CandidateDeps): Candidate {
+  const { config } = request;
   const choice = deps.pickLocal();
   if (choice.kind === 'none') return skipped('local', choice);
-  const options = targetsOf(choice).map((target) => localOption(call, target, config, deps.memory));
+  const options = targetsOf(choice).map((target) => localOption(request, target, deps.memory));
   const suitable = options.filter((option) => typeof option === 'object');
   const [first] = suitable;
   if (first === undefined) return skipped('local', { reason: closestOf(options) });
-  if (choice.kind === 'target') return single('local', first.id, () => callTo(first, config));
+  if (choice.kind === 'target') return singleCall(first, config);
   return { kind: 'pool', upstream: 'local', pool: new LocalPool(suitable, config, deps) };
 }
 
@@ -94,9 +96,8 @@ function localCandidate({ call, config }: RequestFacts, deps: CandidateDeps): Ca
 type Unsuitable = 'model_mismatch' | 'unsupported' | 'context_length';
 
 function localOption(
-  call: ChatCall,
+  { call, config }: RequestFacts,
   target: LocalTarget,
-  config: Config,
   memory: Memory,
 ): LocalOption | Unsuitable {
   const { endpoint, model: requested } = call.request;
@@ -105,12 +106,12 @@ function localOption(
     return 'model_mismatch';
   const id = circuitIdOf(target);
   const known = memory.of(id);
-  const facts = { protocols: config.local.protocols, address: '', ownedBy: target.ownedBy };
-  const form = formInChat(call, target, config.local) ?? formFor(call, known, facts);
+  const form = formForLocal(call, known, target, config.local);
   if (form === null) return 'unsupported';
-  const model = modelAt(target, form.request);
-  const isTooLong = model !== null && exceedsWindow(known, target, model, form.request);
-  return isTooLong ? 'context_length' : { target, id, known, form, model };
+  const { model, facts } = modelAt(target, form.request);
+  const declared = facts?.context_length ?? null;
+  const isTooLong = model !== null && exceedsWindow(known, { model, declared }, form.request);
+  return isTooLong ? 'context_length' : { target, id, known, form, model, facts };
 }
 
 /** Of machines of which none can serve: why not the one that comes closest. */
@@ -124,21 +125,6 @@ export function keepsModel({ request }: ChatCall, { routing }: Config): boolean 
   return request.endpoint.keepsModel || routing.modelFallback === 'same';
 }
 
-/**
- * As a chat completion, if that gives more: llama.cpp tells how far it has read, and tool calls are rescued from the text.
- * Engines lose nothing by it (docs/contributing/decisions/native-first.md). Null if it gives nothing, or cannot be one.
- */
-function formInChat(
-  call: ChatCall,
-  { ownedBy }: LocalTarget,
-  { protocols, rescueToolCalls }: Config['local'],
-): ChatCall | null {
-  const tells = ownedBy === 'llamacpp';
-  const mayLeak = rescueToolCalls === 'on' && call.request.needs().tools;
-  const chat = protocols === 'auto' && (tells || mayLeak) ? inChat(call) : null;
-  return chat !== null && (tells || rescueFor(chat.request) !== null) ? chat : null;
-}
-
 interface EndpointFacts extends UpstreamFacts {
   readonly protocols: Protocols;
 }
@@ -146,6 +132,24 @@ interface EndpointFacts extends UpstreamFacts {
 /** As it is, or as a chat completion if the upstream lacks its endpoint; null if it cannot be one. */
 function formFor(call: ChatCall, known: Knowledge, facts: EndpointFacts): ChatCall | null {
   return lacksEndpoint(call, known, facts) ? inChat(call) : call;
+}
+
+/**
+ * As a chat completion also if that gives more: llama.cpp tells how far it has read, and tool calls are rescued from the
+ * text. Engines lose nothing by it (docs/contributing/decisions/native-first.md).
+ */
+function formForLocal(
+  call: ChatCall,
+  known: Knowledge,
+  { ownedBy }: LocalTarget,
+  { protocols, rescueToolCalls }: Config['local'],
+): ChatCall | null {
+  const form = formFor(call, known, { protocols, address: '', ownedBy });
+  if (form !== call || protocols !== 'auto') return form;
+  const tells = ownedBy === 'llamacpp';
+  const mayLeak = rescueToolCalls === 'on' && call.request.needs().tools;
+  const chat = tells || mayLeak ? inChat(call) : null;
+  return chat !== null && (tells || mayLeakCalls(chat.request)) ? chat : call;
 }
 
 /** By the documentation, by the owner's word, or as the upstream answered (`lacks`). */

@@ -113,7 +113,7 @@ function smallAt(target: LocalTarget, { memory, engineAt }: WindowDeps): readonl
   const engine = engineAt(target.provider);
   return known.entries('too_long').flatMap(({ key }): readonly WindowReport[] => {
     const facts = target.facts.find(({ id }) => askedNames(id).includes(String(key)));
-    const tokens = facts === undefined ? null : windowAt(known, target, facts.id);
+    const tokens = facts === undefined ? null : windowAt(known, facts.id, facts.context_length);
     if (facts === undefined || tokens === null || tokens >= LARGE_WINDOW) return [];
     const { id: model, max_context_length: most = LARGE_WINDOW } = facts;
     // It was made with no more.

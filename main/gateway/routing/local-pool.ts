@@ -2,9 +2,8 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { type AdmissionMode, circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { Rejection } from '../circuits/circuits.ts';
-import { localCall, type UpstreamCall } from '../upstream/call.ts';
-import { isUnloaded } from '../upstream/upstreams.ts';
-import { type ChoiceDeps, type LocalOption, preferred, prefixAt } from './machine-choice.ts';
+import { localCall, type PromptReading, type UpstreamCall } from '../upstream/call.ts';
+import { type ChoiceDeps, type LocalOption, preferred, readingAt } from './machine-choice.ts';
 import {
   forcedRank,
   type LostCall,
@@ -13,7 +12,6 @@ import {
   type UpstreamOutcome,
   wasAttempted,
 } from './outcomes.ts';
-import { readingRate } from './readings.ts';
 
 /** A call of an upstream, or of one machine of the local pool. */
 export interface SingleCall {
@@ -25,20 +23,19 @@ export interface SingleCall {
   readonly call: () => UpstreamCall;
 }
 
-export function single(upstream: UpstreamId, id: string, make: () => UpstreamCall): SingleCall {
-  let made: UpstreamCall | null = null;
-  return { kind: 'single', upstream, id, call: () => (made ??= make()) };
-}
-
 /** `isAlone`: no other machine will be called. */
-export function callTo(
+export function singleCall(
   option: LocalOption,
   config: Config,
-  { isAlone = true, prefix = prefixAt(option) } = {},
-): UpstreamCall {
-  const { target, known, form, model } = option;
-  const tokensPerSecond = readingRate(known, model ?? '');
-  return localCall(form, target, config, { model, prefix, isAlone, tokensPerSecond });
+  isAlone = true,
+  reading: PromptReading | null = null,
+): SingleCall {
+  const { target, id, form, model, facts } = option;
+  const call = () => {
+    const { prefix, tokensPerSecond } = reading ?? readingAt(option);
+    return localCall(form, target, config, { model, facts, prefix, isAlone, tokensPerSecond });
+  };
+  return { kind: 'single', upstream: 'local', id, call };
 }
 
 export interface BalancingDeps extends ChoiceDeps {
@@ -61,15 +58,11 @@ export class LocalPool {
   /** In the order of preference. Ask for them once, when the pool's turn has come. */
   machines(mode: AdmissionMode): readonly SingleCall[] {
     if (mode === 'forced')
-      return this.#forcible().map((option) =>
-        single('local', option.id, () => callTo(option, this.#config)),
-      );
+      return this.#forcible().map((option) => singleCall(option, this.#config));
     const admitted = this.#options.filter((option) => this.#exclusionOf(option) === null);
     const machines = preferred(admitted, this.#deps);
     const isAlone = machines.length === 1;
-    return machines.map(({ option, prefix }) =>
-      single('local', option.id, () => callTo(option, this.#config, { isAlone, prefix })),
-    );
+    return machines.map((each) => singleCall(each.option, this.#config, isAlone, each));
   }
 
   /** Why the pool is excluded when none of its machines is called. */
@@ -132,12 +125,12 @@ const UNTIL_IT_IS_IDLE: Rejection = {
  * other upstream may stand in for them.
  */
 function loadingUnderRequest(
-  { target, id, form, model }: LocalOption,
+  { id, form, model, facts }: LocalOption,
   { inFlightAt, isRunning }: BalancingDeps,
 ): Rejection | null {
   if (form.request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
-  const name = model ?? '';
-  return isUnloaded(target, name) && !isRunning(id, name) ? UNTIL_IT_IS_IDLE : null;
+  const isUnloaded = facts?.loaded === false;
+  return isUnloaded && !isRunning(id, model ?? '') ? UNTIL_IT_IS_IDLE : null;
 }
 
 /** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */

@@ -1,30 +1,27 @@
 import { isForChat } from '../../engines/models.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge } from '../memory/memory.ts';
-import type { CachedPrefix } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
-import type { ChatCall } from '../upstream/call.ts';
-import { askedNames, type LocalTarget } from '../upstream/upstreams.ts';
+import type { ChatCall, PromptReading } from '../upstream/call.ts';
+import { askedNames, type LocalModel, type LocalTarget } from '../upstream/upstreams.ts';
 import { cachedPrefix, readingRate, unreadBytes } from './readings.ts';
 
 /* Which of several machines is called for a prompt. */
 
 /** An engine or machine that may serve a request, and how. */
-export interface LocalOption {
+export interface LocalOption extends LocalModel {
   readonly target: LocalTarget;
   /** The id of its circuit. */
   readonly id: string;
   readonly known: Knowledge;
   /** The request as it takes it. */
   readonly form: ChatCall;
-  /** The model that it is sent; null leaves it out. */
-  readonly model: string | null;
 }
 
-/** What it has of the prompt; null if that does not matter. */
-export function prefixAt({ known, form }: LocalOption): CachedPrefix | null {
+export function readingAt({ known, form, model }: LocalOption): PromptReading {
   const chain = form.chain();
-  return chain === null ? null : cachedPrefix(known, chain);
+  const prefix = chain === null ? null : cachedPrefix(known, chain);
+  return { prefix, tokensPerSecond: readingRate(known, model ?? '') };
 }
 
 export interface ChoiceDeps {
@@ -46,13 +43,13 @@ export function preferred(
   { circuits, random, inFlightAt }: ChoiceDeps,
 ): readonly PoolMember[] {
   const members = shuffled(admitted, random).map((option): PoolMember => {
-    const { id, known, form, model } = option;
-    const prefix = prefixAt(option);
+    const { id, known, form } = option;
+    const { prefix, tokensPerSecond } = readingAt(option);
     const newBytes = unreadBytes(form.request.bytes.length, prefix);
     return {
       option,
       prefix,
-      tokensPerSecond: readingRate(known, model ?? ''),
+      tokensPerSecond,
       ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
       newTokens: estimatedTokens(newBytes, 0).input,
       inFlight: inFlightAt(id),
@@ -79,15 +76,12 @@ function rankOf({ target: { models, facts }, form }: LocalOption): (typeof RANKS
   return facts.find(isForChat)?.loaded === false ? 3 : 2;
 }
 
-interface PoolMember extends Standing {
+interface PoolMember extends Standing, PromptReading {
   readonly option: LocalOption;
-  readonly prefix: CachedPrefix | null;
 }
 
 /** What decides how soon a machine is expected to answer. */
-export interface Standing {
-  /** How fast it reads; null before its first long prompt. */
-  readonly tokensPerSecond: number | null;
+export interface Standing extends Pick<PromptReading, 'tokensPerSecond'> {
   /** Time-decayed mean of its times to first token and of its silences, in milliseconds; null while unknown. */
   readonly ewmaTtft: number | null;
   /** What it has yet to read of the prompt: the part behind the prefix in its cache. */

@@ -1,10 +1,9 @@
 import type { Knowledge } from '../memory/memory.ts';
 import type { TextRate } from '../memory/topics.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
-import { lengthOf } from '../protocols/least-tokens.ts';
+import { lengthOf, type PromptLength } from '../protocols/least-tokens.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { unreadBytes } from './readings.ts';
-import { declaredWindow, type LocalTarget } from '../upstream/upstreams.ts';
 
 /* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
 
@@ -31,28 +30,25 @@ const ALIKE = 0.05;
 export const cutWindowsIn = (known: Knowledge) =>
   known.entries('window').map(({ key, value: { tokens } }) => ({ model: String(key), tokens }));
 
-/** In tokens; what the engine says, or less if it was caught cutting; null while unknown. */
-export function windowAt(known: Knowledge, target: LocalTarget, model: string): number | null {
-  const declared = declaredWindow(target, model);
+/** In tokens; what the engine says (`declared`), or less if it was caught cutting; null while unknown. */
+export function windowAt(known: Knowledge, model: string, declared: number | null): number | null {
   const caught = known.get('window', model);
   // Another window has been set since.
   if (caught === null || caught.declared !== declared) return declared;
   return Math.min(caught.tokens, declared ?? caught.tokens);
 }
 
-/** Whether the prompt surely does not fit the window of the model that the target would be sent; notes that it does not. */
+/** Whether the prompt surely does not fit a model's window; notes that it does not. */
 export function exceedsWindow(
   known: Knowledge,
-  target: LocalTarget,
-  model: string,
+  { model, declared }: { readonly model: string; readonly declared: number | null },
   request: ChatRequest,
 ): boolean {
-  const { bytes } = request;
+  const window = windowAt(known, model, declared);
   // No token is shorter than a byte.
-  if (known.count('window') === 0 && bytes.length <= smallestWindow(target)) return false;
-  const window = windowAt(known, target, model);
-  if (window === null || bytes.length <= window || !isMeasurable(request)) return false;
-  const isTooLong = leastTokens(known, model, request) > window;
+  if (window === null || request.bytes.length <= window) return false;
+  const length = lengthOf(request);
+  const isTooLong = length !== null && leastTokens(length, known.get('text_rate', model)) > window;
   if (isTooLong) known.set('too_long', model, true);
   return isTooLong;
 }
@@ -65,10 +61,11 @@ export function noteLength(known: Knowledge, call: ReadCall, tokens: number): Cu
   const { model, request } = call;
   // Most requests: too short to have been cut, or to tell a rate.
   const isShort = request.bytes.length < MIN_BYTES && tokens < MIN_WINDOW;
-  if (isShort || tokens === 0 || !isMeasurable(request)) return null;
-  const least = leastTokens(known, model, request);
+  const length = isShort || tokens === 0 ? null : lengthOf(request);
+  if (length === null) return null;
+  const least = leastTokens(length, known.get('text_rate', model));
   if (tokens < FAR_BELOW * least) return cutAt(known, call, tokens, least);
-  learnTextRate(known, model, request, tokens);
+  if (request.bytes.length >= MIN_BYTES) learnTextRate(known, model, length, tokens);
   if (tokens > longestAt(known, model)) known.set('longest', model, { tokens });
   // It reads more than was thought.
   if (tokens > (known.get('window', model)?.tokens ?? Infinity)) known.delete('window', model);
@@ -106,22 +103,19 @@ const isWithin = (share: number, a: number, b: number) => Math.abs(a - b) <= sha
 function learnTextRate(
   known: Knowledge,
   model: string,
-  request: ChatRequest,
+  { usualTokens }: PromptLength,
   tokens: number,
 ): void {
-  const { usualTokens } = lengthOf(request);
-  if (request.bytes.length < MIN_BYTES || usualTokens === 0) return;
+  if (usualTokens === 0) return;
   const before = known.get('text_rate', model) ?? NO_RATE;
   known.set('text_rate', model, withSample(before, tokens / usualTokens));
 }
 
 /** The fewest that a prompt can have: by its words, or by what others had for their characters. */
-function leastTokens(known: Knowledge, model: string, request: ChatRequest): number {
-  const rate = known.get('text_rate', model);
-  const { leastTokens: byWords, usualTokens } = lengthOf(request);
+function leastTokens(length: PromptLength, rate: TextRate | null): number {
   // Never more than is usual: the next prompt may be prose, where those before were figures or long lists of tools.
-  const byRate = rate === null ? 0 : Math.min(1, lowestOf(rate)) * usualTokens;
-  return Math.max(Math.floor(byRate), byWords);
+  const byRate = rate === null ? 0 : Math.min(1, lowestOf(rate)) * length.usualTokens;
+  return Math.max(Math.floor(byRate), length.leastTokens);
 }
 
 const NO_RATE: TextRate = { samples: 0, mean: 0, variance: 0 };
@@ -141,15 +135,3 @@ function lowestOf({ samples, mean, variance }: TextRate): number {
   if (samples < MIN_SAMPLES) return 0;
   return SHARE * Math.max(0, mean - 3 * Math.sqrt(variance));
 }
-
-/** Pictures and recordings have tokens that no byte tells. */
-function isMeasurable(request: ChatRequest): boolean {
-  const { endpoint, bytes, needs } = request;
-  const isText =
-    !endpoint.keepsModel && endpoint.body === 'json' && endpoint.estimate === undefined;
-  return isText && !needs().vision && !bytes.includes('"input_audio"');
-}
-
-/** Of any of its models; Infinity while none is known. */
-const smallestWindow = ({ facts }: LocalTarget): number =>
-  Math.min(...facts.flatMap(({ context_length: length }) => length ?? []));

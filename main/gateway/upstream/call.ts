@@ -12,12 +12,10 @@ import type { RequestForms } from '../protocols/request-forms.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
-import { readingMs } from './patience.ts';
+import { estimatedTokens } from '../protocols/usage.ts';
 import {
   type BaseAddress,
-  declaredWindow,
-  isUnloaded,
-  localModel,
+  type LocalModel,
   type LocalTarget,
   type PickedModel,
   type PrefillFacts,
@@ -88,15 +86,17 @@ export interface UpstreamCall {
   readonly isAlone: boolean;
 }
 
-interface LocalFacts {
-  /** The model that it is sent; null leaves it out. */
-  readonly model: string | null;
-  /** How much of the prompt it has cached; null if that was not looked up. */
+/** What is known of an engine or machine for a prompt. */
+export interface PromptReading {
+  /** How much of it is cached; null if that was not looked up. */
   readonly prefix: CachedPrefix | null;
+  /** How fast it reads; null before its first long prompt. */
+  readonly tokensPerSecond: number | null;
+}
+
+interface LocalFacts extends LocalModel, PromptReading {
   /** Whether no other machine will be called. */
   readonly isAlone: boolean;
-  /** How fast it reads prompts; null while unknown. */
-  readonly tokensPerSecond: number | null;
 }
 
 /**
@@ -107,29 +107,29 @@ export function localCall(
   call: ChatCall,
   target: LocalTarget,
   config: Config,
-  facts: LocalFacts,
+  known: LocalFacts,
 ): UpstreamCall {
   const { baseAddress } = target;
-  const { model, prefix, isAlone, tokensPerSecond } = facts;
+  const { model, facts, prefix, isAlone, tokensPerSecond } = known;
   const request = call.native('local');
   const { contentType } = request;
   const mode = modeOf(request, true);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
   const more = target.ownedBy === 'llamacpp' ? moreFromLlama(request, mode) : {};
-  const window = model === null ? null : declaredWindow(target, model);
+  const window = facts?.context_length ?? null;
   const { bytes, endpoint } = request;
   // A recording is not read as a prompt is.
   const ofPrompt =
-    endpoint.body === 'json' ? readingMs({ bytes: bytes.length, window, tokensPerSecond }) : 0;
+    endpoint.body === 'json' ? readingMs(bytes.length, { window, tokensPerSecond }) : 0;
   const timeoutMs = config.local.timeoutMs + ofPrompt;
-  const isLoading = isUnloaded(target, model ?? '');
+  const isLoading = facts?.loaded === false;
   return {
     request,
     translator: request.translator?.(model ?? '') ?? null,
     inChat: () => {
       const other = config.local.protocols === 'auto' ? inChat(call) : null;
-      return other === null ? null : localCall(other, target, config, facts);
+      return other === null ? null : localCall(other, target, config, known);
     },
     upstream: 'local',
     hasCallersKey: call.authorization !== null,
@@ -152,6 +152,28 @@ export function localCall(
     write: (made) =>
       requestTo('local', baseAddress, model, { call, request, mode, own, made, more }),
   };
+}
+
+/** A large model on a processor: assumed of an engine until it has read a long prompt. */
+const UNKNOWN_TOKENS_PER_SECOND = 100;
+/** The length is estimated, and an engine that reads two prompts at once takes twice as long for each. */
+const MARGIN = 2;
+/** What the configured limits allow for anyway. */
+const SHORT_TOKENS = 200;
+/** No window of a local model is larger: pictures make a body far longer than its prompt. */
+const MAX_TOKENS = 262_144;
+
+/**
+ * How long an engine may take to read a prompt, in milliseconds. All of it, as its cache may be gone: engines unload a
+ * model that rests, and do not say so.
+ */
+function readingMs(
+  bytes: number,
+  { window, tokensPerSecond }: Pick<UpstreamCall, 'window'> & Pick<LocalFacts, 'tokensPerSecond'>,
+): number {
+  const tokens = Math.min(estimatedTokens(bytes, 0).input, window ?? MAX_TOKENS);
+  const long = Math.max(0, tokens - SHORT_TOKENS);
+  return (MARGIN * 1000 * long) / (tokensPerSecond ?? UNKNOWN_TOKENS_PER_SECOND);
 }
 
 /** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
@@ -212,10 +234,6 @@ function keyHeaders(
     authorization: isAnthropic({ prefill }) ? null : bearer,
     extra: { 'x-api-key': apiKey, ...headers },
   };
-}
-
-export function modelAt(target: LocalTarget, request: ChatRequest): string | null {
-  return request.endpoint.keepsModel ? request.model : localModel(target, request);
 }
 
 function modeOf(request: ChatRequest, assemble: boolean): AnswerMode {

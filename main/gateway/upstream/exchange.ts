@@ -32,7 +32,6 @@ import {
 } from './adjustments.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
-import { deadlineAfter } from './patience.ts';
 import type { ErrorResponse, NoAnswer } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
@@ -245,11 +244,12 @@ export class PendingCall implements ResponseListener {
     this.#settle({ ...answer, headers: this.#head.headers, exchange, handOver });
   }
 
+  /** The engine says that it is at work, as it does after each batch of a prompt: the next one may take twice as long. */
   #onNotice(): void {
-    const { silenceMs } = this.plan.call;
-    const byMs = deadlineAfter(this.#lastDataAt, { before: this.#atWorkAt, silenceMs });
-    this.#deadline = Math.max(this.#deadline, byMs);
-    this.#atWorkAt = this.#lastDataAt;
+    const now = this.#lastDataAt;
+    const untilNextMs = this.plan.call.silenceMs + 2 * (now - this.#atWorkAt);
+    this.#deadline = Math.max(this.#deadline, now + untilNextMs);
+    this.#atWorkAt = now;
   }
 
   /** From here on the idle limit replaces the deadline. */

@@ -201,19 +201,27 @@ export function localModel(target: LocalTarget, { model, needs }: ModelRequest):
   return (model === null ? null : nameAt(models, model)) ?? standIn(facts, needs)?.id ?? null;
 }
 
-/** The window of a model in tokens, as its engine says; null while unknown. */
-export function declaredWindow(target: LocalTarget, model: string): number | null {
-  return factsAbout(target, model)?.context_length ?? null;
+/** The model that an engine or machine is sent. */
+export interface LocalModel {
+  /** Null leaves it to the engine. */
+  readonly model: string | null;
+  /** What the engine says of it; null if that is nothing. */
+  readonly facts: ModelFacts | null;
 }
 
-/** Whether the engine would have to load the model first, as far as it says. */
-export function isUnloaded(target: LocalTarget, model: string): boolean {
-  return factsAbout(target, model)?.loaded === false;
+interface ServedRequest extends ModelRequest {
+  readonly endpoint: { readonly keepsModel: boolean };
 }
 
-function factsAbout({ models, facts }: LocalTarget, model: string): ModelFacts | undefined {
+export function modelAt(target: LocalTarget, request: ServedRequest): LocalModel {
+  const model = request.endpoint.keepsModel ? request.model : localModel(target, request);
+  return { model, facts: model === null ? null : factsAbout(target, model) };
+}
+
+/** What an engine says of a model; null if that is nothing. */
+export function factsAbout({ models, facts }: LocalTarget, model: string): ModelFacts | null {
   const name = listedName(models, model) ?? model;
-  return facts.find(({ id }) => id === name);
+  return facts.find(({ id }) => id === name) ?? null;
 }
 
 /** Whether the engine has a model for a chat that names `requested`; one that lists nothing is believed to. */

@@ -6,7 +6,7 @@ import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import type { LocalOption } from '../../../main/gateway/routing/machine-choice.ts';
 import {
   circuitIdOf,
-  localModel,
+  modelAt,
   type LocalTarget,
 } from '../../../main/gateway/upstream/upstreams.ts';
 import { targetAt } from '../../support/targets.ts';
@@ -42,7 +42,7 @@ function called(
   const options = targets.map((target) => {
     const id = circuitIdOf(target);
     const form = { request, chain: () => null };
-    return { target, id, known: memory.of(id), form, model: localModel(target, request) };
+    return { target, id, known: memory.of(id), form, ...modelAt(target, request) };
   });
   const pool = new LocalPool(
     options as unknown as readonly LocalOption[],

@@ -1,7 +1,5 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ModelFacts } from '#shared/models.ts';
-import { modelFacts } from '../../../main/engines/models.ts';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { chainOf, hashIsReady } from '../../../main/gateway/protocols/prompt-chain.ts';
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
@@ -9,8 +7,6 @@ import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/readings.ts';
 import { exceedsWindow, noteLength, windowAt } from '../../../main/gateway/routing/windows.ts';
-import type { LocalTarget } from '../../../main/gateway/upstream/upstreams.ts';
-import { targetAt } from '../../support/targets.ts';
 import { characters } from '../../support/characters.ts';
 import { createManualClock } from '../../support/clock.ts';
 
@@ -27,10 +23,7 @@ const saying = (content: unknown, more: object = {}) =>
 
 const words = (count: number) => 'bakery '.repeat(count);
 
-function targetOf(facts: Partial<ModelFacts> = {}): LocalTarget {
-  const model = modelFacts('m', { loaded: true, context_length: 2048, ...facts });
-  return targetAt('http://e.test', { models: ['m'], facts: [model] });
-}
+const windowOf = (declared: number | null = 2048) => ({ model: 'm', declared });
 
 /** An engine that has reported the tokens of these prompts. */
 function engineAfter(...reports: readonly (readonly [text: string, tokens: number])[]) {
@@ -42,13 +35,13 @@ function engineAfter(...reports: readonly (readonly [text: string, tokens: numbe
     return noteLength(known, call, tokens);
   };
   for (const [text, tokens] of reports) report(text, tokens);
-  const exceeds = (target: LocalTarget, request: ReturnType<typeof saying>) =>
-    exceedsWindow(known, target, 'm', request);
+  const exceeds = (at: ReturnType<typeof windowOf>, request: ReturnType<typeof saying>) =>
+    exceedsWindow(known, at, request);
   return { clock, known, exceeds, report };
 }
 
 const least = (body: object) =>
-  lengthOf(requestOf({ model: 'm', messages: [{ role: 'user' }], ...body })).leastTokens;
+  lengthOf(requestOf({ model: 'm', messages: [{ role: 'user' }], ...body }))?.leastTokens;
 
 test('a prompt has at least nine tenths as many tokens as words, in texts and in parts, whatever parts them', () => {
   const content = `${words(50)}\n${words(30)}\t${words(20)}`;
@@ -92,7 +85,7 @@ test('the fewest tokens of a prompt are never more than its words, in whatever J
 
 test('a machine is skipped for a prompt that surely does not fit its window, and for no other', () => {
   const { exceeds } = engineAfter();
-  const has = (count: number) => exceeds(targetOf(), saying(words(count)));
+  const has = (count: number) => exceeds(windowOf(), saying(words(count)));
   expect([has(3000), has(2300), has(2200), has(10)]).toEqual([true, true, false, false]);
 });
 
@@ -100,15 +93,15 @@ test('a machine is called for a prompt with images, whose tokens no byte tells, 
   const { exceeds } = engineAfter();
   const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
   const parts = [{ type: 'text', text: words(3000) }, picture];
-  expect(exceeds(targetOf(), saying(parts))).toBe(false);
+  expect(exceeds(windowOf(), saying(parts))).toBe(false);
   const vectors = requestOf({ model: 'm', input: words(3000) }, EMBEDDINGS);
-  expect(exceeds(targetOf(), vectors)).toBe(false);
+  expect(exceeds(windowOf(), vectors)).toBe(false);
 });
 
 test('a prompt in a language without blanks is judged once its tokens for each letter are learned', () => {
   const { exceeds, report } = engineAfter();
   const text = (chars: number) => '語'.repeat(chars);
-  const has = (chars: number) => exceeds(targetOf(), saying(text(chars)));
+  const has = (chars: number) => exceeds(windowOf(), saying(text(chars)));
   for (const chars of [400, 500, 600, 700]) report(text(chars), chars);
   expect(has(7000)).toBe(false);
   report(text(800), 800);
@@ -118,7 +111,7 @@ test('a prompt in a language without blanks is judged once its tokens for each l
 test('an engine that cut prompts is trusted again with another window, or after a longer prompt', () => {
   const caught = () => engineAfter([words(9000), 4096], [words(11_000), 4096]);
   const skips = ({ exceeds }: ReturnType<typeof caught>, length: number | null) =>
-    exceeds(targetOf({ context_length: length }), saying(words(9000)));
+    exceeds(windowOf(length), saying(words(9000)));
   const larger = caught();
   expect([skips(larger, 2048), skips(larger, 32_768)]).toEqual([true, false]);
   const later = engineAfter();
@@ -150,7 +143,7 @@ function windowAfter(
     noteLength(known, call, counts.at(-1) ?? 0);
     if (chain !== null) notePrompt(known, chain, { model: 'm', readAt: clock.ticks() });
   }
-  return windowAt(known, targetOf({ context_length: window }), 'm');
+  return windowAt(known, 'm', window);
 }
 const many = <T>(make: (n: number) => T) => Array.from({ length: 12 }, (_, n) => make(n));
 const BATCH = many(() => ['a', [2500]] as const);

@@ -21,13 +21,18 @@ export interface Rescue {
   readonly inStream: (onCalls: (calls: number) => void) => (frames: Frames) => Frames;
 }
 
-/** Null for a request that offers no tool, or whose answer is to be JSON. */
-export function rescueFor(request: ChatRequest): Rescue | null {
+/** Not of a request that offers no tool, or whose answer is to be JSON. */
+export function mayLeakCalls(request: ChatRequest): boolean {
   const { endpoint, choices, needs } = request;
-  if (endpoint !== CHAT_COMPLETIONS || choices !== 1 || !needs().tools) return null;
+  if (endpoint !== CHAT_COMPLETIONS || choices !== 1 || !needs().tools) return false;
   const [choice, format] = smallValuesOf(request, ['tool_choice', 'response_format']);
   const isText = (format ?? null) === null || memberOf(format, 'type') === 'text';
-  if (choice === 'none' || !isText) return null;
+  return choice !== 'none' && isText;
+}
+
+/** Null for a request whose answer has none. */
+export function rescueFor(request: ChatRequest): Rescue | null {
+  if (!mayLeakCalls(request)) return null;
   let known: OfferedTools | null = null;
   const offered = () => (known ??= offeredIn(request));
   return {
