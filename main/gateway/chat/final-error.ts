@@ -1,10 +1,14 @@
-import { predicateOf } from '#shared/reasons.ts';
+import { anthropicErrorType } from '#shared/errors.ts';
+import { type FailureReason, predicateOf } from '#shared/reasons.ts';
 import { excerpt } from '#shared/visible.ts';
+import { toCaller } from '../../platform/http/passed-headers.ts';
+import { type HttpError, sendBody } from '../../platform/http/responses.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 import { exclusionFor } from '../circuits/exclusions.ts';
-import type { GatewayError } from '../http/errors.ts';
+import { errorShapeFor, type ErrorShape, type GatewayError, sendError } from '../http/errors.ts';
 import {
   type FailedCall,
+  fallbackReason,
   isUnconfigured,
   nameOf,
   type UpstreamOutcome,
@@ -14,33 +18,77 @@ import {
 import { TOO_HEAVY } from '../protocols/request-forms.ts';
 import type { Untranslatable } from '../protocols/translation/translation.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
-import { parseJson } from '../../platform/json.ts';
+import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import type { ChatCall } from '../upstream/call.ts';
-import type { StandIn } from '../protocols/endpoint.ts';
+import type { ApiEndpoint, StandIn } from '../protocols/endpoint.ts';
+import { readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
+import { passedType } from '../upstream/headers.ts';
+import { gatewayHeaders } from './answer-headers.ts';
+import type { CallerContext } from './stream.ts';
 
 type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;
 
 /** The response of the upstream with this outcome. */
-export interface PassedOn {
+interface PassedOn {
   readonly kind: 'passed';
   readonly outcome: FailedCall;
   readonly response: ErrorResponse;
+  /** What it says, for an answer that has begun. */
+  readonly error: HttpError;
+  /** In the shape in which the caller's clients look for its message; null for what has it as it came. */
+  readonly shaped: object | null;
 }
 
-export type FinalResponse =
+type FinalResponse =
   | PassedOn
   | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'error'; readonly error: GatewayError };
+
+export interface FinalDeps {
+  /** Null if the machine is unknown. */
+  readonly machineName: (id: string) => string | null;
+}
+
+/** Answers where no upstream did. */
+export function sendFinalResponse(
+  outcomes: readonly UpstreamOutcome[],
+  { res, base, context, early }: Pick<CallerContext, 'res' | 'base' | 'context' | 'early'>,
+  { machineName }: FinalDeps,
+): void {
+  const { call, observer } = context;
+  const final = finalResponse(call, outcomes, errorShapeFor(res.req), machineName);
+  const passed = final.kind === 'passed' ? final.outcome : null;
+  const reason = fallbackReason(outcomes, passed ?? 'gateway_error');
+  const { upstream, provider } = passed ?? { upstream: null, provider: null };
+  const headers = { ...base, ...gatewayHeaders(upstream, reason, provider) };
+  const status = final.kind === 'answer' ? 200 : final.error.status;
+  observer.answering({ status, upstream, fallbackReason: reason });
+  if (final.kind === 'answer')
+    early.send(Buffer.from(JSON.stringify(final.body)), { ...headers, 'content-type': JSON_TYPE });
+  else if (early.hasBegun()) early.fail(final.error, headers);
+  else if (final.kind === 'error') sendError(res, final.error, headers);
+  else {
+    const { response, shaped } = final;
+    const body = shaped === null ? response.body : Buffer.from(JSON.stringify(shaped));
+    const type = shaped === null ? passedType(response.headers) : JSON_TYPE;
+    const own = { ...headers, 'content-type': type };
+    sendBody(res, status, body, { ...toCaller(response.headers), ...own });
+  }
+  observer.ended(final.kind === 'answer' ? 'done' : 'failed');
+}
+
+const JSON_TYPE = 'application/json';
 
 /**
  * An upstream's own response where one is to be passed on, else an error for the last attempt's failure; `machineName`
  * has the names of machines for its words.
  */
-export function finalResponse(
+function finalResponse(
   call: CallForm,
   all: readonly UpstreamOutcome[],
-  machineName: (id: string) => string | null,
+  shape: ErrorShape,
+  machineName: FinalDeps['machineName'],
 ): FinalResponse {
   const outcomes = all.filter((outcome) => !isUnconfigured(outcome));
   const standIn = standInFor(call, outcomes);
@@ -48,9 +96,8 @@ export function finalResponse(
   const passed =
     failed.find(({ failure }) => failure.fallBack === 'once') ??
     failed.findLast(({ failure }) => failure.surfaced === 'as_is');
-  if (passed?.failure.response) {
-    return { kind: 'passed', outcome: passed, response: passed.failure.response };
-  }
+  if (passed?.failure.response)
+    return passedOn(passed, passed.failure.response, shape, call.request.endpoint);
   if (standIn?.kind === 'answer') return standIn;
   if (standIn !== null && isTheReason(standIn, outcomes)) {
     const { message, param } = standIn;
@@ -65,11 +112,60 @@ export function finalResponse(
 
 function withName(
   outcome: UpstreamOutcome,
-  machineName: (id: string) => string | null,
+  machineName: FinalDeps['machineName'],
 ): UpstreamOutcome {
   if (outcome.kind === 'skipped' || outcome.provider === null) return outcome;
   const name = machineName(outcome.provider);
   return name === null ? outcome : { ...outcome, provider: excerpt(name) };
+}
+
+function passedOn(
+  outcome: FailedCall,
+  response: ErrorResponse,
+  shape: ErrorShape,
+  { support }: ApiEndpoint,
+): PassedOn {
+  const { status, body } = response;
+  const said = readErrorBody(body);
+  const { message, code, param } = said;
+  const error = {
+    status,
+    message: message || `HTTP ${status}`,
+    code: code ?? 'upstream_error',
+    param,
+  };
+  const passed = { kind: 'passed', outcome, response, error } as const;
+  // Who asks for a chat completion is told byte for byte what its upstream says; others may not know who was asked.
+  if (shape !== 'anthropic' && support !== 'translatable') return { ...passed, shaped: null };
+  const parsed = parseJson(body.toString('utf8'));
+  const shaped =
+    shape === 'anthropic'
+      ? asAnthropic(parsed, error)
+      : asOpenAi(parsed, said, outcome.failure.reason);
+  return { ...passed, shaped };
+}
+
+function asAnthropic(parsed: unknown, { status, message }: HttpError): object | null {
+  if (isObject(parsed) && parsed['type'] === 'error') return null;
+  const error = { type: anthropicErrorType(status), message };
+  return { type: 'error', error, request_id: null };
+}
+
+/**
+ * FastAPI's `detail`, Mistral's and Cohere's `message`, Google's arrays: OpenAI's clients would say "no body". Codex 0.171
+ * shortens its conversation by one code alone; llama.cpp says 400 in its place.
+ */
+function asOpenAi(
+  parsed: unknown,
+  { message, type, code: own, param }: UpstreamError,
+  reason: FailureReason,
+): object | null {
+  const told = memberOf(parsed, 'error') ?? null;
+  const isForeign = told === null && (isObject(parsed) || Array.isArray(parsed));
+  const code = reason === 'context_length' ? TOO_LONG.code : own;
+  if (message === '' || (!isForeign && code === own)) return null;
+  const known = isObject(told) && !isTooDeep(told) ? told : {};
+  return { error: { message, type: type ?? 'upstream_error', param, ...known, code } };
 }
 
 /** Whether no other upstream could serve the request later. */
@@ -112,7 +208,7 @@ function notAttempted(outcomes: readonly UpstreamOutcome[]): GatewayError {
 const NO_MACHINE = ` Run "${OWN_COMMAND} doctor" on the machine that should serve local: it says what is wrong and what to do.`;
 
 /** Clients shorten their conversation by this code, as by that of the upstreams themselves. */
-export const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;
+const TOO_LONG = { status: 400, code: 'context_length_exceeded' } as const;
 
 function tooLong(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
   const others = outcomes.filter((outcome) => reasonOf(outcome) !== 'context_length');

@@ -24,16 +24,15 @@ import { isOwnModel, pickedModel, type RemoteUpstream } from '../upstream/upstre
 import type { Admission, Place } from './admission.ts';
 import { NOT_ROUTED } from './answer-headers.ts';
 import { createEarlyAnswer } from './early-answer.ts';
+import type { FinalDeps } from './final-error.ts';
 import { answerChat, type DropLogger } from './respond.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
-export interface ChatDeps extends RouterDeps {
+export interface ChatDeps extends RouterDeps, FinalDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
   readonly items: ItemMemories;
   readonly bodies: BodyBudget;
   readonly noteDropped: DropLogger;
-  /** Null if the machine is unknown. */
-  readonly machineName: (id: string) => string | null;
   readonly admission: Admission;
   readonly config: () => Config;
   readonly remotesIn: (config: Config) => readonly RemoteUpstream[];

@@ -4,7 +4,9 @@ import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
+import type { Attempt } from '../routing/attempt.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
+import type { Failure } from '../upstream/failure.ts';
 import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';
 import type { StreamTranslator } from '../protocols/translation/translation.ts';
 import { type CommittedStart, lastEvent, UNFINISHED } from '../upstream/body-readers.ts';
@@ -406,6 +408,19 @@ export function relayBytes(
     const flow = createFlow({ exchange, res, since: plan.clock.ticks() }, plan, reader, resolve);
     flow.begin(handOver, () => reader.take(first));
   });
+}
+
+export function record(end: RelayEnd, attempt: Attempt, failure: Failure | null = null): void {
+  switch (end.kind) {
+    case 'complete':
+      return attempt.end({ kind: 'served' });
+    case 'broken':
+      return attempt.end({ kind: 'broken', detail: end.detail, failure });
+    // An answer that differs from another upstream's is not a failure.
+    case 'diverged':
+    case 'cancelled':
+      return attempt.end({ kind: 'cancelled' });
+  }
 }
 
 /** Chunks up to this size are copied into one piece; beyond it the copy costs more than it saves. */

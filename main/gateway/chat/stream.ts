@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
-import type { HttpError } from '../../platform/http/responses.ts';
+import { type HttpError, STREAM_HEAD } from '../../platform/http/responses.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { CallAnswer } from '../routing/call-upstream.ts';
@@ -8,7 +8,8 @@ import type { RoutedRequest } from '../routing/candidates.ts';
 import { sourceName } from '../routing/outcomes.ts';
 import type { Turn, Walk } from '../routing/walk.ts';
 import type { StreamTranslator } from '../protocols/translation/translation.ts';
-import type { StreamAnswer } from '../upstream/exchange.ts';
+import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';
+import { bytesType } from '../upstream/headers.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';
@@ -20,7 +21,14 @@ import { dataOf, type Frames } from '../protocols/sse.ts';
 import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import { repairedHeader } from './answer-headers.ts';
 import type { EarlyAnswer } from './early-answer.ts';
-import { createSentBytes, relay, type RelayEnd, type SentBytes } from './relay.ts';
+import {
+  createSentBytes,
+  record,
+  relay,
+  relayBytes,
+  type RelayEnd,
+  type SentBytes,
+} from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 /** Who is answered, and for which request. */
@@ -30,6 +38,8 @@ export interface CallerContext {
   readonly early: EarlyAnswer;
   /** Of the caller's key. */
   readonly items: ItemMemory;
+  /** Headers of every response to this request. */
+  readonly base: OutgoingHttpHeaders;
   readonly deps: ResumeDeps;
 }
 
@@ -50,11 +60,7 @@ type StreamCall = CallAnswer & { readonly seen: StreamAnswer };
  * Relays a committed answer to its end. If it breaks off, a remaining candidate resumes it in the same
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
-export function relayToEnd(
-  answer: StreamCall,
-  walk: Walk,
-  to: CallerContext,
-): Promise<RelayEnd['kind']> {
+export function relayToEnd(answer: StreamCall, walk: Walk, to: CallerContext): Promise<void> {
   const { request, translator: ofCall } = answer.call;
   const format = request.endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
@@ -65,6 +71,36 @@ export function relayToEnd(
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
   return resumeUntilEnded(first, answer.turn, walk, stream);
 }
+
+/** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
+export async function relayBytesToEnd(
+  seen: BytesAnswer,
+  { attempt, turn }: CallAnswer,
+  walk: Walk,
+  headers: OutgoingHttpHeaders,
+  { res, context, deps: { clock } }: CallerContext,
+): Promise<void> {
+  const { config, signal, observer } = context;
+  const { 'content-length': length, 'content-encoding': coding } = seen.headers;
+  const own = { 'content-type': bytesType(seen.headers), ...STREAM_HEAD };
+  const head: OutgoingHttpHeaders = { ...headers, ...own };
+  // Decoded bytes have another length.
+  if (typeof length === 'string' && coding === undefined) head['content-length'] = length;
+  res.writeHead(200, head);
+  attempt.answering(seen.contentAt);
+  const { idleTimeoutMs } = config.routing;
+  const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
+  record(end, attempt);
+  if (end.kind === 'broken') walk.broken(turn);
+  observer.ended(STATE_AFTER[end.kind]);
+}
+
+const STATE_AFTER = {
+  complete: 'done',
+  broken: 'broken',
+  diverged: 'broken',
+  cancelled: 'cancelled',
+} as const satisfies Record<RelayEnd['kind'], string>;
 
 /** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
 function mayResume(request: ChatRequest, walk: Walk, { config }: RoutedRequest): boolean {
@@ -145,19 +181,6 @@ function failureIn(end: RelayEnd, called: CallFacts, nowMs: number): Failure | n
   return failure.reason === 'bad_response' ? null : failure;
 }
 
-export function record(end: RelayEnd, attempt: Attempt, failure: Failure | null = null): void {
-  switch (end.kind) {
-    case 'complete':
-      return attempt.end({ kind: 'served' });
-    case 'broken':
-      return attempt.end({ kind: 'broken', detail: end.detail, failure });
-    // An answer that differs from another upstream's is not a failure.
-    case 'diverged':
-    case 'cancelled':
-      return attempt.end({ kind: 'cancelled' });
-  }
-}
-
 /** What one upstream gave of the answer, and how that ended. */
 interface Part {
   readonly source: Turn;
@@ -170,12 +193,12 @@ async function resumeUntilEnded(
   turn: Turn,
   walk: Walk,
   stream: StreamContext,
-): Promise<RelayEnd['kind']> {
-  const { format, res, translator } = stream;
+): Promise<void> {
+  const { format, res, translator, context } = stream;
   let part: Part = { source: turn, end: await first, translator };
   while (part.end.kind === 'broken' || part.end.kind === 'diverged') {
     const next = await nextPart(part, walk, stream);
-    if (next === 'cancelled') return next;
+    if (next === 'cancelled') return context.observer.ended(next);
     if (next === 'not_resumed') break;
     part = next;
   }
@@ -184,7 +207,7 @@ async function resumeUntilEnded(
   if (end.kind === 'broken') breakOff(res, errorEvent, end);
   if (end.kind === 'diverged')
     breakOff(res, errorEvent, { ...end, code: 'upstream_bad_response', error: null });
-  return end.kind;
+  context.observer.ended(STATE_AFTER[end.kind]);
 }
 
 async function nextPart(
