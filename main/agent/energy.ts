@@ -18,15 +18,15 @@ const MAX_MODELS = 64;
 const OTHERS = 'others';
 
 /**
- * Integrates power over the time in which requests run. Between two readings power is taken to change evenly. While it
- * is unknown nothing is counted, neither energy nor tokens of the requests that ran then.
+ * Integrates power over the time in which requests run; between two readings it is taken to be the mean of both. While
+ * it is unknown nothing is counted, neither energy nor tokens of the requests that ran then.
  */
 export function createEnergyMeter() {
   const models = new Map<string, { joules: number; tokens: number }>();
   /** `isMeasured`: power has been known since it began; otherwise it takes its share, which is not counted. */
   const running = new Set<{ readonly model: string; isMeasured: boolean }>();
-  /** Since the last reading, by model: the time that it ran, and that time's moment about the last reading. */
-  let shares = new Map<string, { ms: number; moment: number }>();
+  /** How long each model ran since the last reading. */
+  let shares = new Map<string, number>();
   let last: { readonly ticks: number; readonly watts: number } | null = null;
   let movedTicks = 0;
   let endedTicks = -Infinity;
@@ -36,15 +36,10 @@ export function createEnergyMeter() {
 
   /** Gives the time since the last change to the models that ran, in equal shares for their requests. */
   function move(ticks: number): void {
-    const sinceTicks = last?.ticks ?? ticks;
-    const [from, to] = [movedTicks - sinceTicks, ticks - sinceTicks];
+    const ms = (ticks - movedTicks) / running.size;
     // Without a reading at its beginning, a request is not measured.
-    for (const { model } of [...running].filter(({ isMeasured }) => isMeasured)) {
-      const share = shares.get(model) ?? { ms: 0, moment: 0 };
-      share.ms += (to - from) / running.size;
-      share.moment += (to * to - from * from) / 2 / running.size;
-      shares.set(model, share);
-    }
+    for (const { model, isMeasured } of running)
+      if (isMeasured) shares.set(model, (shares.get(model) ?? 0) + ms);
     movedTicks = ticks;
   }
 
@@ -54,12 +49,11 @@ export function createEnergyMeter() {
     return model;
   }
 
-  function integrate(before: { ticks: number; watts: number }, ticks: number, watts: number): void {
-    const slope = (watts - before.watts) / (ticks - before.ticks);
-    for (const [name, { ms, moment }] of shares) {
-      const gross = before.watts * ms + slope * moment;
+  function integrate(watts: number): void {
+    const netWatts = Math.max(0, watts - (idleWatts ?? 0));
+    for (const [name, ms] of shares) {
       if (idleWatts === null) isNet = false;
-      modelAt(name).joules += Math.max(0, gross - (idleWatts ?? 0) * ms) / 1000;
+      modelAt(name).joules += (netWatts * ms) / 1000;
     }
   }
 
@@ -93,7 +87,7 @@ export function createEnergyMeter() {
       const isGap = watts === null || last === null || ticks - last.ticks > MAX_GAP_MS;
       if (isGap) {
         for (const request of running) request.isMeasured = false;
-      } else if (last !== null && ticks > last.ticks) integrate(last, ticks, watts);
+      } else if (last !== null) integrate((last.watts + watts) / 2);
       shares = new Map();
       last = watts === null ? null : { ticks, watts };
       const isIdle = running.size === 0 && ticks - endedTicks >= COOLING_MS;

@@ -47,11 +47,11 @@ interface ControlDeps {
   readonly isProvider: (id: string) => boolean;
 }
 
-const NO_MONEY: GatewayError = {
+export const NO_MONEY: GatewayError = {
   status: 409,
   code: 'zero_spend',
   message:
-    '“Never spend money” is on, and this would cost money; switch it off first (routing.forceZero).',
+    '“Never spend money” is on, and this may cost money; switch it off first (routing.forceZero).',
 };
 
 const NO_RENTED_GPU: GatewayError = {
@@ -250,18 +250,13 @@ async function share(
   const tree = { gateway: { host } };
   const problem = settings.check(tree);
   if (problem !== null) return unpatched(problem);
-  const move = await lifecycle.prepareMove(host);
+  const move = await lifecycle.move(host, () => settings.patch(tree));
   if (move.kind === 'failed') {
     const { message } = move;
     return refused({ status: 409, code: 'cannot_listen', message, param: 'host' });
   }
-  const patched = settings.patch(tree);
-  if (patched.kind !== 'patched') {
-    if (move.kind === 'ready') move.rollBack();
-    return unpatched(patched);
-  }
-  if (move.kind === 'ready') move.commit();
+  if (move.saved.kind !== 'patched') return unpatched(move.saved);
   const { port } = new URL(lifecycle.url());
   const url = `http://${urlHost(outsideHost(host))}:${port}`;
-  return answered({ applied: move.kind === 'ready' ? 'now' : move.kind, url });
+  return answered({ applied: move.kind, url });
 }

@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
+import type { PatchResult } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
 import {
@@ -19,16 +20,11 @@ export type StartResult =
 
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 
-type PreparedMove =
-  | {
-      readonly kind: 'ready';
-      /** Closes the old addresses; requests that run there continue. */
-      readonly commit: () => void;
-      /** Closes the new ones. */
-      readonly rollBack: () => void;
-    }
-  /** Linux does not let a program bind all addresses of a port while it listens on one of them, or the reverse. */
-  | { readonly kind: 'at_restart' }
+type Save = () => PatchResult | Promise<PatchResult>;
+
+type MoveResult =
+  /** `at_restart`: Linux does not let a program bind all addresses of a port while it listens on one of them, or the reverse. */
+  | { readonly kind: 'now' | 'at_restart'; readonly saved: PatchResult }
   | { readonly kind: 'failed'; readonly message: string };
 
 const NOT_NOW = {
@@ -80,6 +76,22 @@ export function createLifecycle(
     cancelGrace();
   }
 
+  /** Gives up the old addresses once the setting is saved, otherwise the new ones. */
+  async function moveOn(now: Listening, next: Listening, save: Save): Promise<MoveResult> {
+    const saved = stopping ? null : await save();
+    if (saved?.kind !== 'patched' || stopping) {
+      for (const each of next.listeners) if (!now.listeners.includes(each)) each.server.close();
+      return saved === null ? NOT_NOW : { kind: 'at_restart', saved };
+    }
+    const old = now.listeners.filter((each) => !next.listeners.includes(each));
+    listening = next;
+    for (const { server } of old) retire(server);
+    // Readers reconnect to an address that is still served.
+    if (old.length > 0) for (const stream of streams) stream.end();
+    log('info', 'listening', { url: urlsOf(next).outsideUrl });
+    return { kind: 'now', saved };
+  }
+
   return {
     async start({ gateway }: Config): Promise<StartResult> {
       const bound = await bindWithRetries(gateway, makeServer, { clock, onPortTaken });
@@ -100,41 +112,18 @@ export function createLifecycle(
       cancelTimer();
       log('info', 'stopped');
     },
-    /**
-     * Listens on the addresses of another host as well, without a restart; the old ones are closed once the move is
-     * committed.
-     */
-    async prepareMove(hostAsSet: string): Promise<PreparedMove> {
+    /** Listens on the addresses of another host, without a restart; `save` is called while both are served. */
+    async move(hostAsSet: string, save: Save): Promise<MoveResult> {
       const now = listening;
       if (now === null || isMoving || stopping) return NOT_NOW;
       const host = literalHost(hostAsSet);
       if (host !== now.host && (isWildcardHost(host) || isWildcardHost(now.host)))
-        return { kind: 'at_restart' };
+        return { kind: 'at_restart', saved: await save() };
       isMoving = true;
       const bound = await bindOnce(host, now.port, makeServer, now.listeners);
-      if (bound.kind === 'failed') {
-        isMoving = false;
-        return bound;
-      }
-      const next = bound.listening;
-      const rollBack = () => {
-        isMoving = false;
-        for (const each of next.listeners) if (!now.listeners.includes(each)) each.server.close();
-      };
-      if (stopping) {
-        rollBack();
-        return NOT_NOW;
-      }
-      const commit = () => {
-        isMoving = false;
-        const old = now.listeners.filter((each) => !next.listeners.includes(each));
-        listening = next;
-        for (const { server } of old) retire(server);
-        // Readers reconnect to an address that is still served.
-        if (old.length > 0) for (const stream of streams) stream.end();
-        log('info', 'listening', { url: urlsOf(next).outsideUrl });
-      };
-      return { kind: 'ready', commit, rollBack };
+      const result = bound.kind === 'failed' ? bound : await moveOn(now, bound.listening, save);
+      isMoving = false;
+      return result;
     },
     isStopping: (): boolean => stopping,
     /** Empty before the start. */

@@ -10,6 +10,7 @@ import type { Circuits } from '../circuits/circuits.ts';
 import { noteTest } from '../circuits/seen.ts';
 import type { Memory } from '../memory/memory.ts';
 import { localCall, remoteCall } from '../upstream/call.ts';
+import { NO_MONEY } from './control-routes.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import {
@@ -104,11 +105,7 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   }
   const upstream = deps.remotes().find((remote) => remote.id === id);
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
-  if (config.routing.forceZero) {
-    const message =
-      '“Never spend money” is on, and a test may cost money; switch it off first (routing.forceZero).';
-    return { status: 409, code: 'zero_spend', message };
-  }
+  if (config.routing.forceZero) return NO_MONEY;
   if (upstream.model === null) return { run: () => listTest(upstream, deps) };
   return { run: () => testUpstream((call) => remoteCall(call, upstream), deps) };
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { PatchResult } from '../../../main/config/live-config.ts';
 import { createLifecycle } from '../../../main/gateway/api/lifecycle.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { silentLog } from '../../../main/platform/log.ts';
@@ -63,20 +64,19 @@ async function startWaiting() {
   return { lifecycle, running, port, at };
 }
 
-async function moved({ lifecycle }: Awaited<ReturnType<typeof startWaiting>>, host: string) {
-  const move = await lifecycle.prepareMove(host);
-  if (move.kind !== 'ready') throw new Error(move.kind);
-  return move;
-}
+const SAVED: PatchResult = { kind: 'patched' };
+const UNSAVED: PatchResult = { kind: 'unwritten', message: 'no room' };
 
 // 127.0.0.2 stands for an outside address: only Linux has it without being asked.
 describe.runIf(process.platform === 'linux')('moves to another address', () => {
   test('a gateway that moves answers at both addresses before it gives up the old one', async () => {
     const gateway = await startWaiting();
-    const move = await moved(gateway, '127.0.0.2');
-    expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
-    expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
-    move.commit();
+    const move = gateway.lifecycle.move('127.0.0.2', async () => {
+      expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
+      expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
+      return SAVED;
+    });
+    expect(await move).toMatchObject({ kind: 'now' });
     expect(gateway.lifecycle.url()).toBe(`http://127.0.0.2:${gateway.port}`);
     await expect(gateway.at('127.0.0.1')).rejects.toThrow('fetch failed');
     expect(await (await gateway.at('127.0.0.2')).text()).toBe('here');
@@ -91,7 +91,7 @@ describe.runIf(process.platform === 'linux')('moves to another address', () => {
     const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
     caller.write(head('/wait'));
     await once(caller, 'data');
-    (await moved(gateway, '127.0.0.2')).commit();
+    await gateway.lifecycle.move('127.0.0.2', () => SAVED);
     // Sent before the first answer ends, so that the connection is not idle in between.
     caller.write(head('/') + head('/'));
     gateway.running[0]?.end('finished');
@@ -100,9 +100,9 @@ describe.runIf(process.platform === 'linux')('moves to another address', () => {
     expect(got.match(/here/g)).toHaveLength(1);
   });
 
-  test('a move to another address that is dropped leaves the gateway where it was', async () => {
+  test('a move to another address that cannot be saved leaves the gateway where it was', async () => {
     const gateway = await startWaiting();
-    (await moved(gateway, '127.0.0.2')).rollBack();
+    await gateway.lifecycle.move('127.0.0.2', () => UNSAVED);
     await expect(gateway.at('127.0.0.2')).rejects.toThrow('fetch failed');
     expect(await (await gateway.at('127.0.0.1')).text()).toBe('here');
   });
@@ -113,7 +113,7 @@ describe.runIf(process.platform === 'linux')('moves to another address', () => {
     onTestFinished(() => void other.close());
     other.listen({ host: '127.0.0.2', port: Number(gateway.port) });
     await once(other, 'listening');
-    const move = await gateway.lifecycle.prepareMove('127.0.0.2');
+    const move = await gateway.lifecycle.move('127.0.0.2', () => SAVED);
     expect(move).toMatchObject({ kind: 'failed', message: expect.stringContaining('taken') });
   });
 });
