@@ -108,7 +108,7 @@ export function createProviders(deps: ProvidersDeps) {
     resumed: () => registry.resumed(),
     async stop() {
       await verifier.stop();
-      await registry.stop();
+      registry.stop();
       await store.close();
     },
   };

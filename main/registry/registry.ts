@@ -19,7 +19,7 @@ import {
 } from './provider-table.ts';
 import { silenceAtStart, STALE_MS } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
-import { createSweeper, lastAliveAt } from './sweeper.ts';
+import { createSweeper } from './sweeper.ts';
 import { type Query, readQuery, wholeNumber } from '../platform/http/query.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
@@ -114,9 +114,11 @@ function joinAddresses(own: string, all: readonly string[]): readonly string[] {
 }
 
 function entriesIn({ state, clock, gatewaySecret }: RegistryDeps): readonly TableEntry[] {
-  const aliveAt = lastAliveAt(state);
+  const { providers } = state;
+  // The registry was alive then; its own agent reports every 15 s.
+  const aliveAt = providers.reduce((at, each) => Math.max(at, each.lastHeartbeatAt ?? 0), 0);
   const ticks = clock.ticks();
-  return state.providers.toSorted(byEnrolment).map((stored) => {
+  return providers.toSorted(byEnrolment).map((stored) => {
     const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);
     return entryOf(stored, { lastHeartbeatTicks: ticks - silentMs, gatewaySecret });
   });

@@ -1,22 +1,16 @@
-import { z } from 'zod';
 import { type RegistryContext, statusEvents, write } from './context.ts';
 import type { TableEntry } from './provider-table.ts';
 import { FORGOTTEN_MS } from './staleness.ts';
-import { parseJson } from '../platform/json.ts';
-import type { StoreChange, StoredState } from './store/store.ts';
+import type { StoreChange } from './store/store.ts';
 
 /** How soon silence shows in the history and the window; routing checks silence itself. */
 const SWEEP_MS = 1000;
-/** How often the registry saves the time at which it was alive. */
-const ALIVE_MS = 15_000;
-const DOCUMENT = 'registry';
 
 /** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
 export function createSweeper(parts: RegistryContext, gone: (id: string) => void) {
   const { table, clock, log } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
-  let aliveTicks = -Infinity;
 
   function forget(id: string): StoreChange {
     table.remove(id);
@@ -43,13 +37,7 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
       if (events.length > 0) table.touch(entry);
       changes.push(...events);
     }
-    if (clock.ticks() - aliveTicks >= ALIVE_MS) changes.push(alive());
     if (changes.length > 0) void write(changes, parts);
-  }
-
-  function alive(): StoreChange {
-    aliveTicks = clock.ticks();
-    return { kind: 'document', name: DOCUMENT, json: JSON.stringify({ aliveAt: clock.now() }) };
   }
 
   function wake(): void {
@@ -70,20 +58,9 @@ export function createSweeper(parts: RegistryContext, gone: (id: string) => void
     },
     /** A provider was added; without any there is nothing to watch. */
     wake,
-    /** Stops the timer and saves the time at which the registry was last alive. */
-    async stop(): Promise<void> {
+    stop(): void {
       isRunning = false;
       cancelTimer?.();
-      await write([alive()], parts);
     },
   };
-}
-
-const aliveSchema = z.object({ aliveAt: z.number() });
-
-/** The last time at which the registry is known to have run. */
-export function lastAliveAt({ documents, providers }: StoredState): number {
-  const heard = providers.map(({ lastHeartbeatAt }) => lastHeartbeatAt ?? 0);
-  const { data } = aliveSchema.safeParse(parseJson(documents[DOCUMENT] ?? 'null'));
-  return heard.reduce((a, b) => Math.max(a, b), data?.aliveAt ?? 0);
 }

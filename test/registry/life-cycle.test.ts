@@ -125,7 +125,7 @@ test('a machine’s silence reaches the dashboard without anybody asking', async
 });
 
 const restart = async (world: World, downMs: number) => {
-  await world.registry.stop();
+  world.registry.stop();
   const { store } = world;
   const clock = createManualClock();
   clock.advance(world.clock.now() - clock.now() + downMs);

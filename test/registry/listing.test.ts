@@ -61,11 +61,9 @@ test.each([
 
 async function withProviders(providers: readonly StoredProvider[]) {
   const store = createTestStore();
-  const json = JSON.stringify({ aliveAt: Date.UTC(2026, 0, 1) });
-  await store.write([
-    ...providers.map((provider) => ({ kind: 'provider', part: 'enrolled', provider }) as const),
-    { kind: 'document', name: 'registry', json },
-  ]);
+  await store.write(
+    providers.map((provider) => ({ kind: 'provider', part: 'enrolled', provider }) as const),
+  );
   return startRegistry({ store });
 }
 

@@ -185,11 +185,7 @@ const CONTROLS: Partial<Record<EngineKind, ModelControl>> = {
   // github.com/mostlygeek/llama-swap/blob/main/internal/server/server.go. Any request to a model's own server loads it.
   'llama-swap': {
     load: (model) => [{ path: `/upstream/${encodeURIComponent(model)}/health` }],
-    unload: (model) => [
-      { path: `/api/models/unload/${encodeURIComponent(model)}`, json: {} },
-      // Earlier versions unload all or nothing.
-      { path: '/unload' },
-    ],
+    unload: (model) => [{ path: `/api/models/unload/${encodeURIComponent(model)}`, json: {} }],
     remedy: 'Update llama-swap.',
     leavesIdle: true,
   },

@@ -9,12 +9,7 @@ export const tgi: Engine = {
   largerWindow: `Start it with --max-total-tokens ${LARGE_WINDOW} and a --max-input-tokens below it.`,
   async isAt(ask) {
     const { json } = await ask('/info');
-    if (textOf(memberOf(json, 'model_id')) === null) return false;
-    const router = textOf(memberOf(json, 'router'));
-    // Versions before 2.0 did not name their router.
-    return router === null
-      ? typeof memberOf(json, 'max_best_of') === 'number'
-      : router.startsWith('text-generation-router');
+    return textOf(memberOf(json, 'router'))?.startsWith('text-generation-router') === true;
   },
   async read(ask) {
     const { json } = await ask('/info');

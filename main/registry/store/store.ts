@@ -100,7 +100,7 @@ export type StoreChange =
   /** This write uses the token; if another gateway was faster, the whole write is refused. */
   | { readonly kind: 'enrollment_used'; readonly digest: string }
   | { readonly kind: 'event'; readonly event: StoredEvent }
-  /** A small JSON document, such as the time at which the registry was last alive; null removes it. */
+  /** A small JSON document, such as the owner's note of a machine; null removes it. */
   | { readonly kind: 'document'; readonly name: string; readonly json: string | null };
 
 export interface StoredState {
