@@ -3,6 +3,7 @@ import type { FailureReason } from '#shared/reasons.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
+import { numberOf } from '../../platform/json.ts';
 import { durationMs, readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { type Meaning, meaningOf, saysBusy, saysLoading, saysModel } from './refusals.ts';
@@ -116,8 +117,7 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
 const EXHAUSTED_RETRY_MS = 1000;
 
 function unanswered(reason: keyof typeof EFFECTS, detail: string, said = ''): Failure {
-  const told = { response: null, retryAfterMs: null, detail, said };
-  return { reason, ...EFFECTS[reason], fallBack: 'always', ...told };
+  return { ...replaced(reason), reason, response: null, retryAfterMs: null, detail, said };
 }
 
 /** These are about one prompt or one request: another caller's may be accepted. */
@@ -399,18 +399,15 @@ function classifyErrorAnswer(
 
 /**
  * The wait that an upstream asks for, in milliseconds; null if it names none. Reads `retry-after-ms` (OpenAI's clients
- * honour it), `Retry-After` as seconds, as a date (RFC 9110, 10.2.3) or as a duration, Google's `RetryInfo`, when a used-up
- * limit is full again, and words.
+ * honour it), `Retry-After`, Google's `RetryInfo`, when a used-up limit is full again, and words.
  */
 export function retryAfterMs(
   headers: ResponseHeaders,
   error: Pick<UpstreamError, 'retryAfterMs' | 'headers' | 'message'>,
   nowMs: number,
 ): number | null {
-  // An empty value would read as 0.
-  const exact = Number(headers['retry-after-ms'] || Number.NaN);
-  if (Number.isFinite(exact) && exact >= 0) return exact;
   return (
+    durationMs(`${String(headers['retry-after-ms'])}ms`) ??
     waitIn(headers['retry-after'], nowMs) ??
     error.retryAfterMs ??
     fullAgainMs(headers, error, nowMs) ??
@@ -425,14 +422,6 @@ function saidWait({ message }: Pick<UpstreamError, 'message'>): number | null {
   return durationMs(wait.replaceAll(/ |\.$/g, ''));
 }
 
-function waitIn(value: unknown, nowMs: number): number | null {
-  if (typeof value !== 'string' || value.trim() === '') return null;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : null;
-  const dateMs = parseHttpDate(value);
-  return dateMs === null ? durationMs(value) : Math.max(0, dateMs - nowMs);
-}
-
 /** OpenAI and Groq name the limit behind it, Cerebras its time too. */
 const REMAINING = 'x-ratelimit-remaining';
 
@@ -445,17 +434,19 @@ function fullAgainMs(
     (name) => name.startsWith(REMAINING) && Number(headers[name]) === 0,
   );
   const resets = usedUp.map((name) => headers[name.replace('remaining', 'reset')]);
-  const waits = [...resets, repeated['X-RateLimit-Reset']].map((reset) => untilMs(reset, nowMs));
-  const longest = Math.max(0, ...waits);
-  return longest === 0 ? null : longest;
-}
-
-/** The wait in a duration, in seconds, or in seconds or milliseconds since the epoch, whichever it is; 0 for others. */
-function untilMs(reset: unknown, nowMs: number): number {
-  const number = Number(reset || Number.NaN);
-  if (!Number.isFinite(number)) return durationMs(reset) ?? 0;
-  if (number < SOME_YEARS_S) return number * 1000;
-  return (number < SOME_YEARS_S * 1000 ? number * 1000 : number) - nowMs;
+  const waits = [...resets, repeated['X-RateLimit-Reset']].map(
+    (reset) => waitIn(reset, nowMs) ?? 0,
+  );
+  return Math.max(0, ...waits) || null;
 }
 
 const SOME_YEARS_S = 1e8;
+
+/** As seconds, as a date (RFC 9110, 10.2.3), as a duration, or as seconds or milliseconds since the epoch. */
+function waitIn(value: unknown, nowMs: number): number | null {
+  const number = numberOf(value);
+  if (number !== null && number < SOME_YEARS_S) return number >= 0 ? number * 1000 : null;
+  const unitMs = (number ?? 0) < SOME_YEARS_S * 1000 ? 1000 : 1;
+  const untilMs = number === null ? parseHttpDate(String(value)) : number * unitMs;
+  return untilMs === null ? durationMs(value) : Math.max(0, untilMs - nowMs);
+}

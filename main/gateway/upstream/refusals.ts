@@ -29,9 +29,9 @@ export type Meaning =
 interface Refusal {
   readonly meaning: Meaning;
   /** Any of these as code, type, status or reason, where that does not say the same in words. */
-  readonly codes: readonly string[];
+  readonly codes?: readonly string[];
   /** Any of these in the message or in a code; quantifiers are bounded, as both come from outside. */
-  readonly words: readonly RegExp[];
+  readonly words?: readonly RegExp[];
   /** Of a 5xx only codes count: the words may be about anything that went wrong inside. */
   readonly isNeverWordedAs5xx?: true;
 }
@@ -48,17 +48,14 @@ const REFUSALS: readonly Refusal[] = [
     // vLLM's Responses API, for the history of Codex or OpenCode (vllm-project/vllm#33089, #45273), which it repeats.
     meaning: 'no_endpoint',
     isNeverWordedAs5xx: true,
-    codes: [],
     words: [/'loc': \('body', 'input', '/],
   },
   {
     meaning: 'engine_gone',
     codes: ['engine_unreachable'],
-    words: [],
   },
   {
     meaning: 'crashed',
-    codes: [],
     words: [
       // LM Studio with 400 (lmstudio-ai/lmstudio-bug-tracker#1057); Ollama with 500 (llm/llama_server.go).
       /\bmodel has crashed\b|(runner|llama-server) (process )?has (terminated|unexpectedly stopped)/i,
@@ -170,7 +167,6 @@ const REFUSALS: readonly Refusal[] = [
   {
     // Gemini with the code of its limits (dyad-sh/dyad#3626).
     meaning: 'quota',
-    codes: [],
     words: [/credits are depleted/i],
   },
   {
@@ -190,7 +186,6 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     meaning: 'full',
-    codes: [],
     words: [
       // llama.cpp's router with 500, while all it may hold are at work (tools/server/server-models.cpp).
       /model limit reached/i,
@@ -300,7 +295,6 @@ const REFUSALS: readonly Refusal[] = [
   {
     // It has the model, and cannot load it or has no channel for it: other models are served all the same.
     meaning: 'model_not_found',
-    codes: [],
     words: [
       // LM Studio; TabbyAPI; llama-swap; Ollama; one-api, 503.
       /no models? (is |are )?(currently )?loaded|failed to load model|could not (load |find (a )?(real )?)model/i,
@@ -323,7 +317,6 @@ const REFUSALS: readonly Refusal[] = [
   {
     meaning: 'no_endpoint',
     isNeverWordedAs5xx: true,
-    codes: [],
     words: [
       // LM Studio, with a 200 (OpenHands/OpenHands#419).
       /unexpected endpoint or method/i,
@@ -348,7 +341,7 @@ export function meaningOf({ codes, message }: UpstreamError, status: number): Me
   if (asksForMoreThanTheLimit(message)) return 'request_too_large';
   const text = message.slice(0, MAX_SEARCHED_CHARS);
   const named = codes.map(inWords);
-  const found = REFUSALS.find(({ codes: own, words, isNeverWordedAs5xx }) => {
+  const found = REFUSALS.find(({ codes: own = [], words = [], isNeverWordedAs5xx }) => {
     const isRead = status < 500 || isNeverWordedAs5xx !== true;
     const said = isRead ? [...named, text] : named;
     return (
