@@ -22,15 +22,6 @@ import {
 import { type RefusedField, refusedFields, withoutFields } from './refused-fields.ts';
 import { isTokenLimit, type TokenLimit, tokenLimitIn, withinLimit } from './token-limits.ts';
 
-/** What is rewritten instead of left out; the general rule is in refused-fields.ts. */
-interface Rewrite {
-  /** What a refusal says that asks for it. */
-  readonly asks: readonly RegExp[];
-  readonly change: BodyChange;
-  /** Some engines take the request to be right, and themselves to be at fault. */
-  readonly isSaidAs500?: true;
-}
-
 /** A budget of thoughts is left to the model; an agent without thoughts is of more use than one without tools. */
 const withOtherEffort: BodyChange = (body) => {
   if (memberOf(smallValueOf(body, 'thinking'), 'type') === 'enabled')
@@ -41,102 +32,94 @@ const withOtherEffort: BodyChange = (body) => {
     : null;
 };
 
-const ANY_OBJECT =
-  '{"type":"json_schema","json_schema":{"name":"object","schema":{"type":"object"}}}';
+const ANY_OBJECT = { name: 'object', schema: { type: 'object' } };
 
 /** A schema that any object fulfils, in place of none. */
 const withAnySchema: BodyChange = (body) =>
   memberOf(smallValueOf(body, 'response_format'), 'type') === 'json_object'
-    ? withMembers(body, { response_format: ANY_OBJECT })
+    ? withMembers(body, {
+        response_format: JSON.stringify({ type: 'json_schema', json_schema: ANY_OBJECT }),
+      })
     : null;
 
 const withoutThoughts: BodyChange = (body) => withoutForeignItems(body) ?? withoutThinking(body);
 
-/** The first that is asked for and changes the request is made. */
+/**
+ * What is rewritten instead of left out, and what a refusal says that asks for it; the general rule is in refused-fields.ts.
+ * The first that is asked for and changes the request is made.
+ */
 const REWRITES = {
-  other_effort: {
-    asks: [
-      // OpenAI since gpt-5.4; those since 5.6 think unless they are told not to (charmbracelet/crush#2913, BerriAI/litellm#34569).
-      /tools with reasoning_effort are not supported/i,
-      // Anthropic's later models (zhukunpenglinyutong/jetbrains-cc-gui#1003).
-      /thinking\.type\.enabled.{0,9}is not supported/i,
-    ],
-    change: withOtherEffort,
-  },
+  other_effort: [
+    withOtherEffort,
+    // OpenAI since gpt-5.4; those since 5.6 think unless they are told not to (charmbracelet/crush#2913, BerriAI/litellm#34569).
+    /tools with reasoning_effort are not supported/i,
+    // Anthropic's later models (zhukunpenglinyutong/jetbrains-cc-gui#1003).
+    /thinking\.type\.enabled.{0,9}is not supported/i,
+  ],
   // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool of
   // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320).
-  tool_schemas: {
-    asks: [/\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/is],
-    change: withObjectSchemas,
-  },
+  tool_schemas: [
+    withObjectSchemas,
+    /\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/is,
+  ],
   // LM Studio (lmstudio-ai/lmstudio-bug-tracker#189).
-  any_schema: {
-    asks: [/response_format\b.{0,60}\bjson_schema|json_object\b.{0,60}\bsupported/i],
-    change: withAnySchema,
-  },
+  any_schema: [
+    withAnySchema,
+    /response_format\b.{0,60}\bjson_schema|json_object\b.{0,60}\bsupported/i,
+  ],
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
-  filled_reasoning: {
-    asks: [
-      /reasoning_content.{0,80}(missing|required|must be (passed|provided|included|present))|missing.{0,80}reasoning_content/i,
-    ],
-    change: withFilledReasoning,
-  },
-  plain_call_ids: {
-    asks: [
-      // Mistral: nine letters and digits; OpenAI: up to forty, in Responses 64 (anomalyco/opencode#1680, vercel/ai#5171).
-      /tool.?call.?id.{0,1000}length of 9|(tool_calls?\b.{0,20}\bid|\bcall_id)\b.{0,20}too long/is,
-      // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523), and for engines that count the calls
-      // of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
-      /tool_use(_id|\.id)\b.{0,40}pattern|\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i,
-    ],
-    change: withPlainCallIds,
-  },
+  filled_reasoning: [
+    withFilledReasoning,
+    /reasoning_content.{0,80}(missing|required|must be (passed|provided|included|present))|missing.{0,80}reasoning_content/i,
+  ],
+  plain_call_ids: [
+    withPlainCallIds,
+    // Mistral: nine letters and digits; OpenAI: up to forty, in Responses 64 (anomalyco/opencode#1680, vercel/ai#5171).
+    /tool.?call.?id.{0,1000}length of 9|(tool_calls?\b.{0,20}\bid|\bcall_id)\b.{0,20}too long/is,
+    // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523), and for engines that count the calls
+    // of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
+    /tool_use(_id|\.id)\b.{0,40}pattern|\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i,
+  ],
   // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
-  call_signatures: { asks: [/thought_?signature/i], change: withSignedCalls },
-  without_thoughts: {
-    asks: [
-      // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418), and where
-      // the last turn of a tool loop does not begin with one; DeepSeek wants all of them. OpenAI and llama.cpp, for the
-      // parts of Magistral.
-      /signature|(contain|expected|value|variant|part type|tag)\W.{0,9}\bthinking\b|thinking\W{1,3}blocks .{0,60}cannot be modified|unsupported content(\[\]\.| part )type/i,
-      // OpenAI, for items of another organisation or host, and a thought that the limit cut off (BerriAI/litellm,
-      // exception_mapping_utils.py; continuedev/continue#8933); vLLM (vllm-project/vllm#28248); llama.cpp, of which older
-      // versions call it an error of their own.
-      /encrypted.content|item .{0,80}not found|expected an id that begins|without its required|item\['content'\] is (not an array|empty)/i,
-    ],
-    change: withoutThoughts,
-    isSaidAs500: true,
-  },
+  call_signatures: [withSignedCalls, /thought_?signature/i],
+  without_thoughts: [
+    withoutThoughts,
+    // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418), and where
+    // the last turn of a tool loop does not begin with one; DeepSeek wants all of them. OpenAI and llama.cpp, for the
+    // parts of Magistral.
+    /signature|(contain|expected|value|variant|part type|tag)\W.{0,9}\bthinking\b|thinking\W{1,3}blocks .{0,60}cannot be modified|unsupported content(\[\]\.| part )type/i,
+    // OpenAI, for items of another organisation or host, and a thought that the limit cut off (BerriAI/litellm,
+    // exception_mapping_utils.py; continuedev/continue#8933); vLLM (vllm-project/vllm#28248); llama.cpp, of which older
+    // versions call it an error of their own.
+    /encrypted.content|item .{0,80}not found|expected an id that begins|without its required|item\['content'\] is (not an array|empty)/i,
+  ],
   // Templates of Gemma and Mistral (microsoft/autogen#1037, suitenumerique/conversations#197); Mistral, for a user behind
   // a result (BerriAI/litellm#17761, zed-industries/zed#37021).
-  alternating_turns: {
-    asks: [/\balternat(e|ing)\b|role '?user'? after role '?tool/i],
-    change: withAlternatingTurns,
-    isSaidAs500: true,
-  },
-  strict_turns: {
-    asks: [
-      // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950,
-      // chatboxai/chatbox#2079), Ollama (QwenLM/qwen-code#3421), DeepSeek (jcode#321), Bedrock (OpenHands/OpenHands#5339,
-      // earendil-works/pi#3443): a model that thinks up to its limit says nothing.
-      /\b(content|parts|messages?|text|tool_calls)\b.{0,80}\b(empty|blank|required|null|nil|none|must be set|at least one|non-whitespace)\b|too short.{0,9}\bmessages/is,
-      // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
-      // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115); DeepSeek
-      // (earendil-works/pi#1048); engines that know users and assistants alone (anthropics/claude-code#63469).
-      /\brole\b(?!:\w)|\b(system|developer) message|['"`]developer['"`]|角色信息不正确/i,
-    ],
-    change: withStrictTurns,
-    isSaidAs500: true,
-  },
-} as const satisfies Readonly<Record<string, Rewrite>>;
+  alternating_turns: [withAlternatingTurns, /\balternat(e|ing)\b|role '?user'? after role '?tool/i],
+  strict_turns: [
+    withStrictTurns,
+    // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950,
+    // chatboxai/chatbox#2079), Ollama (QwenLM/qwen-code#3421), DeepSeek (jcode#321), Bedrock (OpenHands/OpenHands#5339,
+    // earendil-works/pi#3443): a model that thinks up to its limit says nothing.
+    /\b(content|parts|messages?|text|tool_calls)\b.{0,80}\b(empty|blank|required|null|nil|none|must be set|at least one|non-whitespace)\b|too short.{0,9}\bmessages/is,
+    // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
+    // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115); DeepSeek
+    // (earendil-works/pi#1048); engines that know users and assistants alone (anthropics/claude-code#63469).
+    /\brole\b(?!:\w)|\b(system|developer) message|['"`]developer['"`]|角色信息不正确/i,
+  ],
+} as const satisfies Readonly<Record<string, readonly [BodyChange, ...RegExp[]]>>;
 
-const NAMES = Object.keys(REWRITES) as readonly (keyof typeof REWRITES)[];
+type Rewrite = keyof typeof REWRITES;
+
+const NAMES = Object.keys(REWRITES) as readonly Rewrite[];
+/** Some engines take the request to be right, and themselves to be at fault. */
+const SAID_AS_500: readonly Rewrite[] = ['without_thoughts', 'alternating_turns', 'strict_turns'];
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
  * the gateway send without knowing who will answer.
  */
-export type Adjustment = keyof typeof REWRITES | RefusedField | TokenLimit;
+export type Adjustment = Rewrite | RefusedField | TokenLimit;
 
 /** A request that was refused, as it was sent. */
 interface RefusedRequest {
@@ -184,8 +167,8 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = NAMES.find((name) => {
-    const { asks, change, isSaidAs500 }: Rewrite = REWRITES[name];
-    if (made.has(name) || (status === 500 && isSaidAs500 !== true)) return false;
+    if (made.has(name) || (status === 500 && !SAID_AS_500.includes(name))) return false;
+    const [change, ...asks] = REWRITES[name];
     return asks.some((words) => words.test(text)) && change(body) !== null;
   });
   if (rewritten !== undefined) return [rewritten];
@@ -205,7 +188,7 @@ export function adjustedBody(given: JsonBody, made: ReadonlySet<Adjustment>): Js
   if (made.size === 0) return given;
   const all = [...made];
   const changed = (body: JsonBody, change: BodyChange) => change(body) ?? body;
-  const rewrites = NAMES.filter((name) => made.has(name)).map((name) => REWRITES[name].change);
+  const rewrites = NAMES.filter((name) => made.has(name)).map((name) => REWRITES[name][0]);
   const left = withoutFields(all.filter(isField), rewrites.reduce(changed, given));
   return all.filter(isTokenLimit).map(withinLimit).reduce(changed, left);
 }
