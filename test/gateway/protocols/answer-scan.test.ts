@@ -59,6 +59,8 @@ test.each([
   ['nothing', { choices: [], prompt: LONG }],
   ['error', { error: { message: LONG } }],
   ['error', [LONG]],
+  ['error', { choices: [{ message: { content: LONG }, finish_reason: 'error' }] }],
+  ['content', { choices: [{ message: { content: `${LONG}"finish_reason":"error"` } }] }],
 ])('an answer too long to be parsed is judged as %s by its members', (kind, value) => {
   const text = JSON.stringify(value);
   expect(judged(text, [])).toBe(kind);

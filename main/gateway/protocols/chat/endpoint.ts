@@ -2,7 +2,7 @@ import { parseJson } from '../../../platform/json.ts';
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { openaiError } from '../../http/errors.ts';
 import { chunksOf, createAssembly } from '../assembly.ts';
-import { substanceOf } from './content.ts';
+import { endOf, substanceOf } from './content.ts';
 import { repairedAnswer } from './repair.ts';
 import {
   type AnswerRequirements,
@@ -51,17 +51,27 @@ export const CHAT_COMPLETIONS = endpointAt('/chat/completions', {
 /** Small enough to be parsed in one go, whatever is in it. */
 const MAX_PARSED_BYTES = 64 * 1024;
 
-/** For chat completions. One too long to be parsed has content, unless it has no choices. */
+/** For chat completions. One too long to be parsed has content, unless it has no choices or was broken off. */
 export function createAnswerScan(): AnswerScan {
   const members = createMemberScan({ choices: 'list' });
   return {
     push: (body) => body.length <= MAX_PARSED_BYTES || members.push(body),
     substance(body) {
-      if (body.length > MAX_PARSED_BYTES) return members.substance(body);
+      if (body.length > MAX_PARSED_BYTES) {
+        const kind = members.substance(body);
+        return kind === 'content' && isBrokenOff(body) ? 'error' : kind;
+      }
       const answer = parseJson(body.toString('utf8'));
       return answer === undefined ? null : substanceOf(answer).kind;
     },
   };
+}
+
+/** Found without parsing: in a text of the answer the quotes would be escaped. */
+function isBrokenOff(body: Buffer): boolean {
+  const reasons = body.toString('latin1').matchAll(/"finish_reason"\s*:\s*"([^"\\]{1,100})"/g);
+  for (const [, reason] of reasons) if (endOf(reason) === 'broken') return true;
+  return false;
 }
 
 function asks(body: JsonBody): AnswerRequirements {
