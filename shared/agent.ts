@@ -36,6 +36,8 @@ export interface AgentModel {
   readonly engine: string;
   readonly baseUrl: string;
   readonly use: ModelUse | null;
+  /** Whether the engine passes prompts on to a service. */
+  readonly isRemote: boolean;
   /** Whether it is in memory; null if the engine does not say. */
   readonly loaded: boolean | null;
   /** When this agent first saw it loaded, in milliseconds since the epoch. */

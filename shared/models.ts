@@ -16,6 +16,8 @@ export const modelFactsSchema = z.object({
   use: z.enum(MODEL_USES).nullable(),
   /** Whether it is in memory now. */
   loaded: z.boolean().nullable(),
+  /** Whether its engine passes prompts on to a service, as Ollama does for its cloud. */
+  remote: z.boolean().optional(),
   /** Whether it takes pictures. */
   vision: z.boolean().nullable(),
   /** Whether it takes tools. */

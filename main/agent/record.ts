@@ -2,7 +2,7 @@ import type { GpuFigures, AgentModel } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { chipFacts } from './chips.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
-import { byPreference } from '../engines/models.ts';
+import { byPreference, isRemote } from '../engines/models.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { controlOf } from './engines/tell-engine.ts';
@@ -162,12 +162,13 @@ export function agentModels(
       engine: kind,
       baseUrl,
       use: fact.use,
+      isRemote: isRemote(fact),
       loaded: fact.loaded,
       loadedAt: since(baseUrl, fact.id),
       sizeBytes: fact.size_bytes,
       vramBytes: fact.vram_bytes ?? null,
       contextLength: fact.context_length,
-      canUnload: controlOf(kind) !== null,
+      canUnload: controlOf(kind) !== null && !isRemote(fact),
     })),
   );
   return models.toSorted((a, b) => Number(b.loaded ?? false) - Number(a.loaded ?? false));

@@ -16,6 +16,13 @@ export function useByName(id: string): ModelUse | null {
   return SPEECH.test(id) ? 'other' : null;
 }
 
+/** Ollama passes on what has such a tag (ollama/ollama, internal/modelref); older agents report no more than the name. */
+const CLOUD = /:([^:/]*-)?cloud$/i;
+
+/** Whether a prompt for the model leaves the owner's machines. */
+export const isRemote = ({ id, remote }: Pick<ModelFacts, 'id' | 'remote'>): boolean =>
+  remote ?? CLOUD.test(id);
+
 /** What an engine said of a model; its name speaks where the engine does not. */
 export function modelFacts(id: string, said: Partial<Omit<ModelFacts, 'id'>> = {}): ModelFacts {
   return {
@@ -72,9 +79,12 @@ export function byPreference(
   return models.toSorted((a, b) => rank(a) - rank(b) || bySize(a) - bySize(b));
 }
 
-/** Whether it may answer a chat: an engine that does not say what its models are for is believed to chat. */
-export function isForChat({ use }: ModelFacts): boolean {
-  return use === null || use === 'chat';
+/**
+ * Whether it may answer a chat that does not name it: an engine that does not say what its models are for is believed to
+ * chat, and only an app that names a remote model means it.
+ */
+export function isForChat(model: ModelFacts): boolean {
+  return (model.use === null || model.use === 'chat') && !isRemote(model);
 }
 
 /** The model for a name that the engine does not have, of `models` in the order of preference; null if none can chat. */

@@ -168,6 +168,23 @@ test.each([[[NOMIC, RERANKER]], [[RERANKER, NOMIC]], [[CLOUD, NOMIC]]])(
   },
 );
 
+test('a model of Ollama’s cloud is not called with zero spend, and is not listed as one of the own GPUs', async () => {
+  const copied = { ...CLOUD, name: 'big:latest' };
+  const { url, engine } = await startLoaded([CLOUD, copied, QWEN], [], { FORCE_ZERO: 'true' });
+  for (const { name } of [CLOUD, copied]) {
+    const { status, reason, text } = await chat(url, { ...HELLO, model: name });
+    expect([status, reason]).toEqual([
+      503,
+      expect.stringMatching(/^local=zero_spend; hosted_a=ze/),
+    ]);
+    expect(text).toContain("its engine sends this model's prompts to a service");
+    const listed = await (await fetch(`${url}/v1/models/${name}`)).json();
+    expect(listed).toMatchObject({ owned_by: 'cloud' });
+  }
+  expectServed(await chat(url, { ...HELLO, model: 'gpt-4o' }), 'local');
+  expect(modelsAt(engine)).toEqual([QWEN.name]);
+});
+
 const ALIASES = {
   MODEL_ALIASES: `claude-*haiku*=${QWEN.name},claude-*=${GEMMA.name},claude-x=mini,gpt-*=${GEMMA.name}`,
 };

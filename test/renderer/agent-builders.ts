@@ -19,6 +19,7 @@ export function agentModel(over: Partial<AgentModel> = {}): AgentModel {
     engine: 'ollama',
     baseUrl: 'http://127.0.0.1:11434',
     use: 'chat',
+    isRemote: false,
     loaded: true,
     loadedAt: NOW - 3_600_000,
     sizeBytes: null,

@@ -44,7 +44,7 @@ async function saidOf(
       {
         ...abilities(Array.isArray(told) ? told : memberOf(about, 'capabilities')),
         ...largest(memberOf(about, 'model_info')),
-        ...(isElsewhere(model) ? { use: 'other' as const } : {}),
+        ...(textOf(memberOf(model, 'remote_host')) === null ? {} : { remote: true }),
         context_length: numberOf(memberOf(asLoaded.get(name), 'context_length')),
         size_bytes: numberOf(memberOf(model, 'size')),
         ...vramOf(asLoaded.get(name)),
@@ -52,11 +52,6 @@ async function saidOf(
     ];
   });
   return new Map(await Promise.all(facts));
-}
-
-/** Passed on to Ollama's cloud (docs.ollama.com/cloud): only an app that names it means it. */
-function isElsewhere(model: unknown): boolean {
-  return textOf(memberOf(model, 'remote_host')) !== null;
 }
 
 function vramOf(running: unknown): Pick<ModelFacts, 'vram_bytes'> {

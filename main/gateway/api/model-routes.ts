@@ -18,7 +18,7 @@ import {
   targetsOf,
 } from '../upstream/upstreams.ts';
 import { REQUESTED_DAYS, type RequestedModel } from '../usage/requested-models.ts';
-import { useByName } from '../../engines/models.ts';
+import { isRemote, useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
 
@@ -110,7 +110,7 @@ interface ModelEntry {
   readonly object: 'model';
   /** 0 where it is not known. */
   readonly created: number;
-  /** The upstream that has the model; `inglenook` for the usual order. */
+  /** The upstream that has the model; `inglenook` for the usual order, `cloud` where an own engine only passes it on. */
   readonly owned_by: string;
   readonly upstreams: readonly UpstreamId[];
   /** As that upstream names it. */
@@ -166,15 +166,18 @@ function modelList(deps: ModelDeps) {
   return { object: 'list', data: data.length === 0 ? [] : [auto, ...data] } as const;
 }
 
+/** `isPassedOn`: the engine has it from a service. */
+type OfferedModel = ListedModel & { readonly isPassedOn?: boolean };
+
 function entryOf(
   upstream: UpstreamId,
-  { id, created, owner, contextLength }: ListedModel,
+  { id, created, owner, contextLength, isPassedOn }: OfferedModel,
 ): ModelEntry {
   return {
     id,
     object: 'model',
     created: created ?? 0,
-    owned_by: upstream,
+    owned_by: isPassedOn === true ? 'cloud' : upstream,
     upstreams: [upstream],
     ...(owner === null ? {} : { owner }),
     ...(contextLength === null ? {} : { context_length: contextLength }),
@@ -189,7 +192,7 @@ function bare(id: string): ListedModel {
 function modelsOf(
   id: UpstreamId,
   { pickLocal, remotes, catalogue, memory }: ModelDeps,
-): readonly ListedModel[] {
+): readonly OfferedModel[] {
   if (id === 'local')
     return withSmallestWindow(
       targetsOf(pickLocal()).flatMap((target) => modelsAt(target, memory.of(circuitIdOf(target)))),
@@ -203,17 +206,18 @@ function modelsOf(
 }
 
 /** The models of a target, with the window that is served, which may be smaller than what the list says. */
-function modelsAt(target: LocalTarget, known: Knowledge): readonly ListedModel[] {
+function modelsAt(target: LocalTarget, known: Knowledge): readonly OfferedModel[] {
   const { models, listed } = target;
   return models.map((id) => {
     const model = listed.find((each) => each.id === id) ?? bare(id);
-    const declared = factsAbout(target, id)?.context_length ?? null;
-    return { ...model, contextLength: windowAt(known, id, declared) };
+    const facts = factsAbout(target, id);
+    const contextLength = windowAt(known, id, facts?.context_length ?? null);
+    return { ...model, contextLength, isPassedOn: isRemote(facts ?? { id }) };
   });
 }
 
 /** An app may be served by any of the machines. */
-function withSmallestWindow(models: readonly ListedModel[]): readonly ListedModel[] {
+function withSmallestWindow(models: readonly OfferedModel[]): readonly OfferedModel[] {
   const smallest = new Map<string, number>();
   for (const { id, contextLength: length } of models) {
     if (length !== null) smallest.set(id, Math.min(length, smallest.get(id) ?? length));

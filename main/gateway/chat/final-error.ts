@@ -278,6 +278,8 @@ function wordsFor(outcome: UpstreamOutcome): string {
   const words = predicateOf(reason);
   if (outcome.kind === 'skipped' && reason === 'no_provider' && outcome.causes !== undefined)
     return `${words} (${outcome.causes()})`;
+  if (reason === 'zero_spend' && outcome.upstream === 'local')
+    return `${words}, and its engine sends this model's prompts to a service`;
   if (outcome.kind !== 'failed') return words;
   const { detail, said } = outcome.failure;
   const first = shownWords(said);

@@ -1,5 +1,6 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
+import { isRemote } from '../../engines/models.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
@@ -93,7 +94,7 @@ function localCandidate(request: RequestFacts, deps: CandidateDeps): Candidate {
 }
 
 /** Why an engine or machine cannot serve a request, however well it is. */
-type Unsuitable = 'model_mismatch' | 'unsupported' | 'context_length';
+type Unsuitable = 'zero_spend' | 'context_length' | 'unsupported' | 'model_mismatch';
 
 function localOption(
   { call, config }: RequestFacts,
@@ -109,6 +110,8 @@ function localOption(
   const form = formForLocal(call, known, target, config.local);
   if (form === null) return 'unsupported';
   const { model, facts } = modelAt(target, form.request);
+  const isElsewhere = model !== null && isRemote(facts ?? { id: model });
+  if (isElsewhere && call.zeroSpend) return 'zero_spend';
   const declared = facts?.context_length ?? null;
   const isTooLong = model !== null && exceedsWindow(known, { model, declared }, form.request);
   return isTooLong ? 'context_length' : { target, id, known, form, model, facts };
@@ -116,8 +119,8 @@ function localOption(
 
 /** Of machines of which none can serve: why not the one that comes closest. */
 function closestOf(options: readonly (LocalOption | Unsuitable)[]): Unsuitable {
-  if (options.includes('context_length')) return 'context_length';
-  return options.includes('unsupported') ? 'unsupported' : 'model_mismatch';
+  const order = ['zero_spend', 'context_length', 'unsupported'] as const;
+  return order.find((each) => options.includes(each)) ?? 'model_mismatch';
 }
 
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */

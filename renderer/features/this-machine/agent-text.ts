@@ -227,9 +227,10 @@ export function modelGroups(models: readonly AgentModel[]) {
 }
 
 export function modelDetail(model: AgentModel, nowMs: number): string {
-  const { engine, use, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
+  const { engine, use, isRemote, loaded, loadedAt, sizeBytes, vramBytes, contextLength } = model;
   const parts = [
     engineName(engine),
+    isRemote ? 'runs in its cloud, not on your GPU' : null,
     use === null || use === 'chat' ? null : words.uses[use],
     loaded === true && loadedAt !== null
       ? `loaded ${formatAge(Math.max(0, nowMs - loadedAt))}`
