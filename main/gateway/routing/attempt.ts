@@ -1,7 +1,7 @@
 import type { AttemptCause } from '#shared/live.ts';
 import { OUTRUN } from '#shared/reasons.ts';
 import type { Tokens } from '#shared/usage.ts';
-import { type Clock, type DualTime, dualTimeOf } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { CircuitPermit, Circuits } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -12,6 +12,7 @@ import type { AttemptEnd, AttemptObserver, RequestObserver } from './observer.ts
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { learnReading, notePrompt } from './readings.ts';
 import { type Cut, noteLength } from './windows.ts';
+
 export interface Permits {
   /** The upstream's; in the local pool the machine's. */
   readonly own: CircuitPermit;
@@ -34,7 +35,6 @@ export type CallEnd =
       readonly error: string;
       /** It timed out without any content. */
       readonly wasSilent: boolean;
-      readonly endedAt: DualTime;
     }
   /** It broke after its first content; `failure` is what the upstream said of it, if that means something. */
   | { readonly kind: 'broken'; readonly detail: string; readonly failure: Failure | null }
@@ -136,13 +136,16 @@ export class Attempt {
     this.hasEnded = true;
     const { circuits, clock, memory } = this.#deps;
     const { own, pool } = this.#permits;
-    const endedAt = end.kind === 'failed' ? end.endedAt : dualTimeOf(clock);
+    const endedAt = dualTimeOf(clock);
     const ms = endedAt.ticks - this.#sentAt;
     const isRecalled = this.#isRecalled(end);
     const latencyMs = end.kind === 'served' && this.#own !== null ? ms : null;
     const call = this.target;
-    const tokens = this.#tokens ?? (isRecalled ? null : tokensLostTo(end, call));
-    const turn = { id: own.id, call, tokens, ttftMs: this.#ttftMs, readAt: clock.ticks() };
+    // The prompt of an outrun call was read, and is paid for, although nothing of the answer came.
+    const isPaid = end.kind === 'outrun' && !isRecalled;
+    const lost = isPaid ? estimatedTokens(call.request.bytes.length, 0) : null;
+    const tokens = this.#tokens ?? lost;
+    const turn = { id: own.id, call, tokens, ttftMs: this.#ttftMs, readAt: endedAt.ticks };
     const reading = learnReading(memory, this.#known, turn);
     const { result, ...words } = judge(end, { ms, slowMs: this.#slowMs(ms), mode: call.mode });
     this.#own?.record(own, result, endedAt);
@@ -180,10 +183,6 @@ export class Attempt {
     return Math.max(0, silentMs - this.target.explainedMs);
   }
 }
-
-/** The prompt of an outrun call was read, and is paid for, although nothing of the answer came. */
-const tokensLostTo = ({ kind }: CallEnd, { request }: UpstreamCall): Tokens | null =>
-  kind === 'outrun' ? estimatedTokens(request.bytes.length, 0) : null;
 
 interface Judgement extends Pick<AttemptEnd, 'reason' | 'error' | 'verdict'> {
   readonly result: Result;

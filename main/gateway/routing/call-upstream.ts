@@ -1,5 +1,5 @@
 import type { AttemptCause } from '#shared/live.ts';
-import { type CancelSignal, dualTimeOf, sleep } from '../../platform/clock.ts';
+import { type CancelSignal, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { NEUTRAL } from '../circuits/breaker.ts';
 import type { Knowledge } from '../memory/memory.ts';
@@ -14,7 +14,7 @@ import {
 } from '../upstream/exchange.ts';
 import { REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import { classify, type Failure, type NoAnswer } from '../upstream/failure.ts';
+import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
 import { Attempt, type AttemptDeps, type Permits } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
@@ -71,26 +71,28 @@ export async function callUpstream(
 ): Promise<CallOutcome> {
   const { clock, circuits, memory } = deps;
   const { signal = request.signal, call = turn.call } = options;
-  const { own } = turn.permits;
-  if (turn.waitMs > 0 && !(await sleep(clock, turn.waitMs, signal))) {
-    circuits.record(own, NEUTRAL);
-    return CANCELLED;
-  }
+  let { permits } = turn;
+  const { id } = permits.own;
   const deadline = turn.at + turn.call.timeoutMs;
-  const plan = { ...options, turn, request, deps, signal, deadline, known: memory.of(own.id) };
-  let next: Try | null = { ...FIRST, call, permits: turn.permits };
+  const plan = { ...options, turn, request, deps, signal, deadline, known: memory.of(id) };
+  let next: Try = { kind: 'first', call, waitMs: turn.waitMs, mayRetry: true, polls: 0 };
   for (;;) {
-    const { seen, pending, attempt } = await send(next, plan);
-    const outcome = conclude(seen, pending, attempt, plan);
-    if (outcome.kind !== 'failed') return outcome;
-    const { failure } = outcome;
-    next = nextTry(failure, next, attempt, plan);
-    if (next !== null && next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
-      attempt.end(CANCELLED);
+    if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
+      if (turn.attempt === null) circuits.record(permits.own, NEUTRAL);
+      turn.attempt?.end(CANCELLED);
       return CANCELLED;
     }
-    next = next === null ? null : admitted(next, plan);
-    if (next === null) return givenUp(failure, attempt, plan);
+    if (next.kind === 'again') {
+      const admission = circuits.admit(id, next.call, request.epoch, 'again');
+      if (admission.kind === 'excluded') return givenUp(next.after, plan);
+      permits = { ...permits, own: admission.permit };
+    }
+    const outcome = conclude(await send(next, permits, plan), plan);
+    if (outcome.kind !== 'failed') return outcome;
+    const { failure } = outcome;
+    const again = nextTry(failure, next, plan);
+    if (again === null) return givenUp(failure, plan);
+    next = again;
   }
 }
 
@@ -109,45 +111,44 @@ interface CallPlan extends Omit<CallOptions, 'call'> {
 }
 
 /** A call as it is sent next, and what was tried before it in this turn. */
-interface Try {
-  /** Whether it only asks a starting upstream again. */
-  readonly isPoll: boolean;
+type Try = {
   readonly call: UpstreamCall;
-  readonly permits: Permits;
   /** Null if it is made at once. */
   readonly waitMs: number | null;
   readonly mayRetry: boolean;
   /** Calls after which a cold start went on. */
   readonly polls: number;
-}
-
-const FIRST = { isPoll: false, waitMs: null, mayRetry: true, polls: 0 } as const;
+} & (
+  | { readonly kind: 'first' }
+  /** The circuit is asked for it. */
+  | { readonly kind: 'again'; readonly after: Failure }
+  /** It only asks a starting upstream again, whose polls the circuit counts as one call. */
+  | { readonly kind: 'poll' }
+);
 
 /** The next try after a failure; null if there is none. */
-function nextTry(failure: Failure, before: Try, attempt: Attempt, plan: CallPlan): Try | null {
-  const { call } = before;
-  const { known, deps, request, waitsForRoom = call.upstream !== 'local' } = plan;
+function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
+  const { call, mayRetry, polls } = before;
+  const { turn, known, deps, request, waitsForRoom = call.upstream !== 'local' } = plan;
   const { clock, random, warmup } = deps;
-  const { config, epoch } = request;
-  const again = { ...before, isPoll: false, waitMs: null };
+  const again = { kind: 'again', after: failure, call, waitMs: null, mayRetry, polls } as const;
   if (failure.reason === 'unsupported')
     known.set('lacks', call.request.endpoint.upstreamPath, true);
   const other = inOtherForm(failure, call);
   if (other !== null) return { ...again, call: other };
   const leftMs = plan.deadline - clock.ticks();
-  const roomMs = waitsForRoom ? roomInMs(failure, call, config.routing) : null;
+  const roomMs = waitsForRoom ? roomInMs(failure, call, request.config.routing) : null;
   const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + random() * 150 : null);
-  if (before.mayRetry && waitMs !== null && waitMs < leftMs) {
+  if (mayRetry && waitMs !== null && waitMs < leftMs) {
     // Meanwhile requests that can go elsewhere do.
-    if (roomMs !== null && call.upstream === 'local') attempt.exclude(failure, epoch);
+    if (roomMs !== null && call.upstream === 'local') turn.attempt?.exclude(failure, request.epoch);
     return { ...again, waitMs, mayRetry: false };
   }
   if (!isColdStart(failure, call, warmup)) return null;
   warmup.seenStarting();
-  const pauseMs = pollPauseMs(before.polls, leftMs);
+  const pauseMs = pollPauseMs(polls, leftMs);
   if (pauseMs === null) return null;
-  const polls = before.polls + 1;
-  return { ...again, isPoll: true, waitMs: pauseMs, mayRetry: false, polls };
+  return { kind: 'poll', call, waitMs: pauseMs, mayRetry: false, polls: polls + 1 };
 }
 
 /** What the upstream may take in place of a request that it refused. */
@@ -156,29 +157,15 @@ function inOtherForm({ reason, response }: Failure, call: UpstreamCall): Upstrea
   return REFUSAL_STATUSES.has(response?.status ?? 0) ? (call.repeated ?? null) : null;
 }
 
-/** Asks the circuit for one more try; null if it refuses. It counted the polls of a cold start as one call. */
-function admitted(next: Try, { deps, request }: CallPlan): Try | null {
-  const { isPoll, call, permits } = next;
-  if (isPoll) return next;
-  const { id } = permits.own;
-  const admission = deps.circuits.admit(id, call, request.epoch, 'again');
-  if (admission.kind === 'excluded') return null;
-  return { ...next, permits: { ...permits, own: admission.permit } };
-}
-
 /** The upstream is excluded if its failure calls for that. An attempt without an end was still starting. */
-function givenUp(
-  failure: Failure,
-  attempt: Attempt,
-  { turn, request, deps }: CallPlan,
-): CallOutcome {
+function givenUp(failure: Failure, { turn, request, deps }: CallPlan): CallOutcome {
+  const { attempt, call } = turn;
   let last = failure;
-  if (!attempt.hasEnded) {
-    const endedAt = dualTimeOf(deps.clock);
-    last = classify({ kind: 'timeout', wasSilent: false }, turn.call, endedAt.wallMs);
-    attempt.end({ kind: 'failed', failure: last, error: last.detail, wasSilent: false, endedAt });
+  if (attempt?.hasEnded === false) {
+    last = classify({ kind: 'timeout', wasSilent: false }, call, deps.clock.now());
+    attempt.end({ kind: 'failed', failure: last, error: last.detail, wasSilent: false });
   }
-  attempt.exclude(last, request.epoch);
+  attempt?.exclude(last, request.epoch);
   return { kind: 'failed', turn, failure: last };
 }
 
@@ -207,34 +194,32 @@ function isColdStart(
   return upstream === 'ondemand' && warmup.isStarting(reason);
 }
 
+/** A call that was sent, and what came of it. */
+interface SentCall {
+  readonly seen: CallResult;
+  readonly pending: PendingCall;
+  readonly attempt: Attempt;
+}
+
 /** Sends first and records while the call is in flight, which costs the caller no time. */
-async function send(
-  { isPoll, call, permits }: Try,
-  {
-    turn,
-    request,
-    deps,
-    known,
-    deadline,
-    signal,
-    cause = turn.mode === 'hedge' ? 'hedge' : 'turn',
-    onContent,
-  }: CallPlan,
-) {
-  let unwatch = () => {};
+async function send({ kind, call }: Try, permits: Permits, plan: CallPlan): Promise<SentCall> {
+  const { turn, request, deps, known, deadline, signal, onContent } = plan;
+  const { cause = turn.mode === 'hedge' ? 'hedge' : 'turn' } = plan;
   const { idleTimeoutMs } = request.config.routing;
-  const limits = { deadline, idleTimeoutMs, signal };
-  const plan = {
-    ...limits,
+  let unwatch = () => {};
+  const exchange = {
     call,
     known,
+    deadline,
+    idleTimeoutMs,
+    signal,
     onContent() {
       unwatch();
       onContent?.();
     },
   };
-  if (isPoll) turn.attempt?.observer.polled();
-  const { seen, pending } = await sendAdjusted(plan, deps, (sending) => {
+  if (kind === 'poll') turn.attempt?.observer.polled();
+  const { seen, pending } = await sendAdjusted(exchange, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
     unwatch = deps.watchHung(permits.own.id, call, () => sending.giveUp());
     void sending.seen.then(unwatch);
@@ -248,15 +233,11 @@ async function send(
 }
 
 /** What came of a call; its attempt ends here if it gave no answer. */
-function conclude(
-  answer: CallResult,
-  pending: PendingCall,
-  attempt: Attempt,
-  { turn, deps }: CallPlan,
-): CallOutcome {
+function conclude({ seen: came, pending, attempt }: SentCall, plan: CallPlan): CallOutcome {
+  const { turn, deps } = plan;
   const { call, changes } = pending.plan;
-  const cut = attempt.used(tokensUsed(answer, pending));
-  const whole = cut === 'again' ? withoutCut(answer, call) : answer;
+  const cut = attempt.used(tokensUsed(came, pending));
+  const whole = cut === 'again' ? withoutCut(came, call) : came;
   const seen = inCallersProtocol(whole, call);
   switch (seen.kind) {
     case 'stream':
@@ -267,24 +248,15 @@ function conclude(
     case 'cancelled':
       attempt.end(seen);
       return seen;
-    default:
-      return { kind: 'failed', turn, failure: failureOf(seen, pending, attempt, deps) };
+    default: {
+      const failure = classify(seen, call, deps.clock.now());
+      const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
+      const error = shownError(failure, pending.request.body);
+      if (!isColdStart(failure, call, deps.warmup))
+        attempt.end({ kind: 'failed', failure, error, wasSilent });
+      return { kind: 'failed', turn, failure };
+    }
   }
-}
-
-function failureOf(
-  seen: NoAnswer,
-  { plan: { call }, request }: PendingCall,
-  attempt: Attempt,
-  { clock, warmup }: CallDeps,
-): Failure {
-  const endedAt = dualTimeOf(clock);
-  const failure = classify(seen, call, endedAt.wallMs);
-  const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
-  const error = shownError(failure, request.body);
-  if (!isColdStart(failure, call, warmup))
-    attempt.end({ kind: 'failed', failure, error, wasSilent, endedAt });
-  return failure;
 }
 
 /** An answer of which nothing was sent is not given where the engine is known to cut: another upstream may read it all. */

@@ -33,8 +33,8 @@ export interface Turn {
   /** When it was admitted, in clock ticks. */
   readonly at: number;
   readonly permits: Permits;
-  /** How long the walk waits before it is called. */
-  readonly waitMs: number;
+  /** How long it waits before it is called; null: not at all. */
+  readonly waitMs: number | null;
   /** Its last attempt; null until it was sent. */
   attempt: Attempt | null;
 }
@@ -185,7 +185,7 @@ export class Walk {
     if (admission.kind === 'excluded')
       return mode === 'hedge' ? null : this.#passOver(step, skipped(upstream, admission));
     const { permit: own, at } = admission;
-    const waitMs = excluded?.reason === 'rate_limited' ? excluded.waitMs : 0;
+    const waitMs = excluded?.reason === 'rate_limited' ? excluded.waitMs : null;
     const turn: Turn = { call, mode, at, permits: { own, pool }, waitMs, attempt: null };
     this.#leave(step, { ...step, state: 'running', turn, outcome: null });
     return turn;
