@@ -10,6 +10,5 @@ export const chatCall = (request: ChatRequest): ChatCall => ({
   chatForm: null,
   native: () => request,
   volatileParts: [],
-  picked: null,
   chain: () => null,
 });

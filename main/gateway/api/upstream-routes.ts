@@ -107,7 +107,7 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
   if (config.routing.forceZero) return NO_MONEY;
   if (upstream.model === null) return { run: () => listTest(upstream, deps) };
-  return { run: () => testUpstream((call) => remoteCall(call, upstream), deps) };
+  return { run: () => testUpstream((call) => remoteCall(call, upstream, null), deps) };
 }
 
 const notConfigured = (message: string): GatewayError => ({

@@ -20,7 +20,7 @@ import { isBadRequest, readRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { formsOf } from '../protocols/request-forms.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { isOwnModel, pickedModel, type RemoteUpstream } from '../upstream/upstreams.ts';
+import { isOwnModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Admission, Place } from './admission.ts';
 import { NOT_ROUTED } from './answer-headers.ts';
 import { createEarlyAnswer } from './early-answer.ts';
@@ -138,18 +138,16 @@ async function readCall(
   const config = deps.config();
   const remotes = deps.remotesIn(config);
   const epoch = deps.circuits.epoch();
-  const isOwn = (name: string) => isOwnModel(name, remotes, deps.pickLocal());
+  const { modelAliases } = config.routing;
   const { keepsModel } = endpoint;
+  const isOwn = (name: string) => isOwnModel(name, remotes, deps.pickLocal());
   const request = await readRequest(body, { endpoint, contentType }, (name) =>
-    aliased(config.routing.modelAliases, { name, isOwn, keepsModel }),
+    aliased(modelAliases, { name, isOwn, keepsModel }),
   );
   // The close of a socket is known before its event comes.
   if (req.socket.destroyed) return 'aborted';
   if (isBadRequest(request)) return { error: { status: 400, code: 'invalid_request', ...request } };
   if (!place.enter()) return { error: tooMany(config.gateway.maxConcurrentRequests) };
-  // An engine may have a model of such a name itself.
-  const named = request.model !== null && !isOwn(request.model) ? request.model : null;
-  const picked = pickedModel(named, remotes);
   const items = deps.items.of(identity.keyName);
   const forms = await formsOf(request, { items, nowMs: deps.clock.now() }, share);
   if (forms === 'no_room') return { error: OVERLOADED };
@@ -157,7 +155,6 @@ async function readCall(
   const mayReuse = isReused(endpoint) && config.routing.affinity === 'auto';
   const call: ChatCall = {
     request,
-    picked,
     headers,
     authorization: identity.authorization,
     zeroSpend: config.routing.forceZero || forcesZero(headers),

@@ -1,7 +1,6 @@
 import { toCaller } from '../../platform/http/passed-headers.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DroppedFields } from '../protocols/translation/translation.ts';
-import { fallbackReason } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
 import { callHeaders, repairedHeader } from './answer-headers.ts';
 import { EVENT_STREAM } from './early-answer.ts';
@@ -28,13 +27,12 @@ export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void
 }
 
 function sendAnswer(
-  { answer, walk, outcomes }: Extract<RouteResult, { readonly kind: 'answered' }>,
+  { answer, walk, reason }: Extract<RouteResult, { readonly kind: 'answered' }>,
   to: AnswerContext,
 ): Promise<void> {
   const { base, context, early, items, deps } = to;
   const { observer } = context;
   const { call, seen, attempt } = answer;
-  const reason = fallbackReason(outcomes, 'answer');
   const headers = { ...toCaller(seen.headers), ...base, ...callHeaders(call, reason) };
   const dropped = call.translator?.dropped;
   if (dropped !== undefined) deps.noteDropped(dropped, context.call.request.endpoint.upstreamPath);

@@ -11,6 +11,7 @@ import {
   circuitIdOf,
   hasModel,
   isKnownToLack,
+  isOwnModel,
   type LocalChoice,
   type LocalTarget,
   modelAt,
@@ -58,13 +59,37 @@ export type Candidate =
 
 /** In routing order. */
 export function candidatesFor(request: RequestFacts, deps: CandidateDeps): readonly Candidate[] {
-  return orderFor(request, deps.pickLocal).map((id) =>
-    id === 'local' ? localCandidate(request, deps) : remoteCandidate(id, request, deps),
-  );
+  const picked = pickedModel(request, deps.pickLocal);
+  return orderFor(request, picked, deps.pickLocal).map((id) => {
+    if (id === 'local') return localCandidate(request, deps);
+    return remoteCandidate(id, picked?.upstream === id ? picked.model : null, request, deps);
+  });
+}
+
+/** A hosted model that its caller has chosen by the name in the list of models. */
+interface PickedModel {
+  readonly upstream: RemoteUpstream['id'];
+  /** As the upstream names it. */
+  readonly model: string;
+}
+
+/** Null if the name chooses no upstream; its prefix may be in any case. */
+function pickedModel(
+  { call, remotes }: RequestFacts,
+  pickLocal: () => LocalChoice,
+): PickedModel | null {
+  const name = call.request.model ?? '';
+  const lowered = name.toLowerCase();
+  const upstream = remotes.find(({ prefix }) => lowered.startsWith(`${prefix}/`));
+  const model = name.slice((upstream?.prefix.length ?? 0) + 1);
+  // An engine may have a model of such a name itself.
+  if (upstream === undefined || model === '' || isOwnModel(name, remotes, pickLocal())) return null;
+  return { upstream: upstream.id, model };
 }
 
 function remoteCandidate(
   id: Exclude<UpstreamId, 'local'>,
+  picked: string | null,
   { call, config, remotes }: RequestFacts,
   { budgets, memory }: CandidateDeps,
 ): Candidate {
@@ -72,13 +97,13 @@ function remoteCandidate(
   if (upstream === undefined) return skipped(id, { reason: 'not_configured' });
   if (call.zeroSpend) return skipped(id, { reason: 'zero_spend' });
   if (budgets.isSpent(id, config)) return skipped(id, { reason: 'budget' });
-  const isPicked = call.picked?.upstream === id;
-  if (keepsModel(call, config) && !isPicked && !servesModel(upstream, call.request.model))
+  const { model } = call.request;
+  if (keepsModel(call, config) && picked === null && !servesModel(upstream, model))
     return skipped(id, { reason: 'model_mismatch' });
   const { protocols, prefill } = upstream;
   const form = formFor(call, memory.of(id), { protocols, ...prefill });
   if (form === null) return skipped(id, { reason: 'unsupported' });
-  return { kind: 'single', upstream: id, id, call: () => remoteCall(form, upstream) };
+  return { kind: 'single', upstream: id, id, call: () => remoteCall(form, upstream, picked) };
 }
 
 function localCandidate(request: RequestFacts, deps: CandidateDeps): Candidate {
@@ -172,10 +197,10 @@ function lacksEndpoint({ request }: ChatCall, known: Knowledge, facts: EndpointF
  */
 export function orderFor(
   { call, config, remotes }: RequestFacts,
+  picked: PickedModel | null,
   pickLocal: () => LocalChoice,
 ): readonly UpstreamId[] {
-  const { picked, request } = call;
-  const { model } = request;
+  const { model } = call.request;
   let has = (id: UpstreamId) => id === picked?.upstream;
   if (picked === null && model !== null && isChosen(model, config, remotes)) {
     const local = pickLocal();

@@ -2,7 +2,7 @@ import { servesModel } from '../upstream/upstreams.ts';
 import type { CallAnswer } from './call-upstream.ts';
 import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
 import { callOrHedge, type HedgeDeps } from './hedge.ts';
-import type { UpstreamOutcome } from './outcomes.ts';
+import { fallbackReason, type UpstreamOutcome } from './outcomes.ts';
 import { Walk } from './walk.ts';
 
 export interface RouterDeps extends HedgeDeps, CandidateDeps {
@@ -12,15 +12,16 @@ export interface RouterDeps extends HedgeDeps, CandidateDeps {
   readonly localUsed: (model: string) => void;
 }
 
-/** `outcomes` has the upstreams that did not give the answer, in routing order. */
 export type RouteResult =
   | {
       readonly kind: 'answered';
       readonly answer: CallAnswer;
       /** The calls that are left, should the answer break off. */
       readonly walk: Walk;
-      readonly outcomes: readonly UpstreamOutcome[];
+      /** As in `X-Gateway-Fallback-Reason`. */
+      readonly reason: string;
     }
+  /** `outcomes`: in routing order. */
   | { readonly kind: 'unanswered'; readonly outcomes: readonly UpstreamOutcome[] }
   | { readonly kind: 'cancelled' };
 
@@ -41,7 +42,8 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
     if (outcome.kind === 'answered') {
       walk.answered(outcome.turn);
       noteAnswer(outcome, deps);
-      return { kind: 'answered', answer: outcome, walk, outcomes: walk.outcomes(outcome.turn) };
+      const reason = fallbackReason(walk.outcomes(outcome.turn), 'answer');
+      return { kind: 'answered', answer: outcome, walk, reason };
     }
     walk.failed(outcome.turn, outcome.failure);
   }

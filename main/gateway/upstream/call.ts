@@ -17,7 +17,6 @@ import {
   type BaseAddress,
   type LocalModel,
   type LocalTarget,
-  type PickedModel,
   type PrefillFacts,
   remoteModel,
   type RemoteUpstream,
@@ -25,8 +24,6 @@ import {
 } from './upstreams.ts';
 export interface ChatCall extends RequestForms {
   readonly request: ChatRequest;
-  /** The upstream that its model's name chooses; null if it chooses none. */
-  readonly picked: PickedModel | null;
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
@@ -176,12 +173,18 @@ function readingMs(
   return (MARGIN * 1000 * long) / (tokensPerSecond ?? UNKNOWN_TOKENS_PER_SECOND);
 }
 
-/** A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. */
-export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCall {
+/**
+ * A call to a hosted upstream or `ondemand`, with the configured key and never the caller's. `picked`: the model that the
+ * requested name chose, with this upstream; null if it chose none.
+ */
+export function remoteCall(
+  call: ChatCall,
+  upstream: RemoteUpstream,
+  picked: string | null,
+): UpstreamCall {
   const { id, baseAddress, timeoutMs } = upstream;
   const request = call.native(isAnthropic(upstream) ? 'anthropic' : 'remote');
-  const isPicked = call.picked?.upstream === id;
-  const model = isPicked ? call.picked.model : remoteModel(upstream, request.model);
+  const model = picked ?? remoteModel(upstream, request.model);
   const mode = modeOf(request, upstream.assemble);
   const own = { contentType: request.contentType, ...keyHeaders(request, upstream) };
   return {
@@ -189,7 +192,7 @@ export function remoteCall(call: ChatCall, upstream: RemoteUpstream): UpstreamCa
     translator: request.translator?.(model ?? request.model ?? '') ?? null,
     inChat: () => {
       const other = upstream.protocols === 'auto' ? inChat(call) : null;
-      return other === null ? null : remoteCall(other, upstream);
+      return other === null ? null : remoteCall(other, upstream, picked);
     },
     upstream: id,
     hasCallersKey: false,

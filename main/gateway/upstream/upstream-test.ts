@@ -45,7 +45,6 @@ export async function testUpstream(
     chatForm: null,
     native: () => REQUEST,
     volatileParts: [],
-    picked: null,
     chain: () => null,
   });
   const startedAt = clock.ticks();

@@ -132,24 +132,6 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
   });
 }
 
-/** A hosted model that its caller has chosen by the name in the list of models. */
-export interface PickedModel {
-  readonly upstream: RemoteUpstream['id'];
-  /** As the upstream names it. */
-  readonly model: string;
-}
-
-/** Null if the name chooses no upstream; its prefix may be in any case. */
-export function pickedModel(
-  name: string | null,
-  remotes: readonly RemoteUpstream[],
-): PickedModel | null {
-  const lowered = name?.toLowerCase() ?? '';
-  const upstream = remotes.find(({ prefix }) => lowered.startsWith(`${prefix}/`));
-  const model = name?.slice((upstream?.prefix.length ?? 0) + 1) ?? '';
-  return upstream === undefined || model === '' ? null : { upstream: upstream.id, model };
-}
-
 /** Whether an upstream would be sent just the model that was asked for; null: none was. */
 export function servesModel(upstream: RemoteUpstream, requested: string | null): boolean {
   if (requested === null) return true;
