@@ -21,7 +21,7 @@ const ask = async (scheme = 'http') => {
   const get = { origin, path: '/health', headers: [], timeoutMs: 5000, maxBytes: 1000 };
   const fetched = await fetchModels({ baseAddress: hosted, ...source }, edges);
   return {
-    engine: (await lookAt(engine, false, edges)).kind,
+    engine: (await lookAt(engine, false, { ...edges, memory: new Map() })).kind,
     name: (await resolveChecked(name, policy, systemLookup)).kind,
     machine: (await fetchBody(get, edges)).kind,
     models: fetched.kind === 'failed' ? fetched.reason : fetched.kind,

@@ -7,7 +7,7 @@ import { createRounds } from '../../platform/async.ts';
 
 export type EngineWatch = ReturnType<typeof createEngineWatch>;
 
-interface EngineWatchOptions extends AskEdges {
+interface EngineWatchOptions extends Omit<AskEdges, 'memory'> {
   /** This program's ports, which are never tried. */
   readonly ownPorts: () => readonly number[];
   /** Set by the owner; then no other is searched for. */
@@ -32,16 +32,8 @@ export function createEngineWatch(options: EngineWatchOptions) {
   let seeking = new AbortController();
   const stopping = new AbortController();
   const table = createEngineTable();
-  /** One for each address; only few are searched. */
-  const memories = new Map<string, EngineMemory>();
+  const memory: EngineMemory = new Map();
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
-
-  function memoryOf({ origin, basePath }: EngineAddress): EngineMemory {
-    const key = origin + basePath;
-    const memory = memories.get(key) ?? new Map();
-    memories.set(key, memory);
-    return memory;
-  }
 
   function settle(): boolean {
     const hasChanged = table.settle();
@@ -51,7 +43,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
 
   async function lookOnce(address: EngineAddress, signal: AbortSignal): Promise<LookResult> {
     const isPinned = pinned !== null;
-    const seen = await lookAt(address, isPinned, { ...options, memory: memoryOf(address) });
+    const seen = await lookAt(address, isPinned, { ...options, memory });
     if (!signal.aborted && seen.kind !== 'not_asked')
       table.note(address, seen, isPinned, clock.ticks());
     return seen;
@@ -144,7 +136,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
       seeking.abort();
       seeking = new AbortController();
       table.clear();
-      memories.clear();
+      memory.clear();
       settle();
       look();
     },

@@ -253,12 +253,7 @@ const OTHER_ID: LinkFailure = {
 const acceptedSchema = z
   .object({
     status: text,
-    // A gateway of an earlier version does not say whether it is routable.
-    verification: z.object({
-      status: text,
-      routable: z.boolean().default(false),
-      failure_reason: text,
-    }),
+    verification: z.object({ status: text, routable: z.boolean(), failure_reason: text }),
     heartbeat_ms: z.number().positive(),
   })
   .transform(({ heartbeat_ms: heartbeatMs, ...standing }): BeatOutcome => {

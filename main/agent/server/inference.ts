@@ -40,6 +40,8 @@ const MAX_IN_FLIGHT = 256;
 /** Time without data. The gateway ends its calls earlier: it knows how long the prompt is. */
 const SILENCE_MS = 7_200_000;
 const MODELS_SILENCE_MS = 10_000;
+/** The engine is checked after this time without an answer. */
+const QUIET_MS = 5000;
 
 const NO_ENGINE: AgentError = {
   status: 503,
@@ -77,7 +79,8 @@ export function createInference(deps: InferenceDeps) {
   let inFlight = 0;
   let lastEndedTicks: number | null = null;
   let running = new AbortController();
-  const unanswered = createUnanswered(clock, deps.onTrouble);
+  /** Each aborts a request that the engine has not begun to answer. */
+  const unanswered = new Set<AbortController>();
   // Bodies are forwarded unchanged.
   const bodies = createBodyBudget(1);
   const shortRest = { clock, maxRestBytes: SHORT_REST_BYTES };
@@ -99,14 +102,20 @@ export function createInference(deps: InferenceDeps) {
     if (deps.isStuck()) return sendError(res, STUCK);
     const model = requestedModel(bytes);
     if (model !== null) counters.asked(model);
-    const waiting = unanswered.add();
+    const waiting = new AbortController();
+    unanswered.add(waiting);
+    const cancelQuiet = clock.after(QUIET_MS, deps.onTrouble);
+    const answered = () => {
+      unanswered.delete(waiting);
+      cancelQuiet();
+    };
     const energyEnded = deps.energyBegan(model);
     const end = await forward(
       {
         request: requestTo(engine, { method: 'POST', path, body: bytes }, req),
         silenceMs: SILENCE_MS,
         meterFor(status, headers) {
-          waiting.answered();
+          answered();
           deps.onAnswer(model);
           return tokenMeter(path, status, headers);
         },
@@ -116,7 +125,7 @@ export function createInference(deps: InferenceDeps) {
       res,
       deps,
     );
-    waiting.answered();
+    answered();
     if (end.kind === 'broken') deps.onTrouble();
     const isServed = end.kind === 'served' && end.status < 300;
     const count = (isServed ? end.meter?.count() : null) ?? NOTHING_COUNTED;
@@ -157,7 +166,9 @@ export function createInference(deps: InferenceDeps) {
       running = new AbortController();
     },
     /** Answers the requests that the engine has not begun to answer with an error. */
-    endUnanswered: () => unanswered.giveUp(),
+    endUnanswered() {
+      for (const waiting of unanswered) waiting.abort();
+    },
   };
 }
 
@@ -198,31 +209,6 @@ function tooLarge(maxBodyBytes: number): AgentError {
     status: 413,
     code: 'body_too_large',
     message: `The body is over the limit of ${maxBodyBytes} bytes (INGLENOOK_MAX_BODY_BYTES).`,
-  };
-}
-
-/** The engine is checked after this time without an answer. */
-const QUIET_MS = 5000;
-
-/** `onQuiet` is called for each request that has waited for `QUIET_MS`. */
-function createUnanswered(clock: Clock, onQuiet: () => void) {
-  const waiting = new Set<AbortController>();
-  return {
-    add() {
-      const controller = new AbortController();
-      waiting.add(controller);
-      const cancelTimer = clock.after(QUIET_MS, onQuiet);
-      return {
-        signal: controller.signal,
-        answered() {
-          waiting.delete(controller);
-          cancelTimer();
-        },
-      };
-    },
-    giveUp() {
-      for (const controller of waiting) controller.abort();
-    },
   };
 }
 

@@ -43,8 +43,7 @@ export type EngineMemory = Map<string, Promise<EngineAnswer>>;
 export interface AskEdges {
   readonly http: HttpClient;
   readonly clock: Clock;
-  /** Left out where one round is all. */
-  readonly memory?: EngineMemory;
+  readonly memory: EngineMemory;
 }
 
 interface EngineRequest extends Pick<BodyRequest, 'path' | 'method' | 'timeoutMs' | 'maxBytes'> {
@@ -97,10 +96,9 @@ export function createAsk(
     return asked;
   }
 
-  const memory = edges.memory ?? new Map<string, Promise<EngineAnswer>>();
-
   function once(path: string, json: unknown, version: string): Promise<EngineAnswer> {
-    const key = `${path} ${JSON.stringify(json)} ${version}`;
+    const key = [address.origin, address.basePath, path, JSON.stringify(json), version].join(' ');
+    const { memory } = edges;
     const remembered = memory.get(key);
     if (remembered !== undefined) return remembered;
     if (memory.size >= MAX_REMEMBERED) memory.clear();

@@ -225,7 +225,7 @@ async function look(engine: FakeEngine, isPinned = false) {
   const http = createHttpClient();
   onTestFinished(() => http.close());
   const address = { origin: engine.url, basePath: '', authorization: null };
-  return lookAt(address, isPinned, { http, clock: systemClock });
+  return lookAt(address, isPinned, { http, clock: systemClock, memory: new Map() });
 }
 
 test.each(Object.entries(SAMPLES))(

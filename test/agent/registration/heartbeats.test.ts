@@ -52,7 +52,7 @@ async function scriptedRegistry(
 const ACCEPTED = {
   id: 'x',
   status: 'idle',
-  verification: { status: 'pending', failure_reason: '' },
+  verification: { status: 'pending', routable: false, failure_reason: '' },
 };
 const accept = (_told: Told, res: ServerResponse) =>
   void res.end(JSON.stringify({ ...ACCEPTED, heartbeat_ms: 15_000 }));

@@ -11,7 +11,7 @@ import { listening } from '../../support/listening.ts';
 
 const ACCEPTED = {
   status: 'serving',
-  verification: { status: 'verified', failure_reason: '' },
+  verification: { status: 'verified', routable: true, failure_reason: '' },
   heartbeat_ms: 15_000,
   gateway_token: 'e'.repeat(64),
 };
