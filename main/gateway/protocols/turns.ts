@@ -114,7 +114,8 @@ export const withAlternatingTurns: BodyChange = (body) => {
   const strict = withStrictTurns(body);
   let held: Json | null = null;
   let isChanged = false;
-  const alternating = edited(['"role"'], (turn, _at, isLast) => {
+  // Items of a response that have no role stand between the turns, too.
+  const alternating = edited(['"'], (turn, _at, isLast) => {
     const { role } = turn;
     const before: Json | null = held;
     const both: Json | null = before === null ? null : asOne(before, turn);

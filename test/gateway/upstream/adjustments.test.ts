@@ -151,6 +151,11 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
   [
+    'alternating_turns',
+    input(user('a'), user('b'), thought, user('c'), { type: 'function_call' }),
+    input(user('a\n\nb'), thought, user('c'), { type: 'function_call' }),
+  ],
+  [
     'strict_turns',
     messages(developer('a'), user('b'), developer('c')),
     messages(note('a'), user('b'), user('c')),
