@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
-import { adjustedBody, adjustedHeaders, type Adjustment, WITHOUT_USAGE } from './adjustments.ts';
+import { adjustedBody, adjustedHeaders, type Adjustment } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/translation/translation.ts';
 import type { AnswerMode } from './body-readers.ts';
 import { askingFor, type ChatRequest } from '../protocols/chat-request.ts';
@@ -283,7 +283,7 @@ function requestTo(
     readonly more: UpstreamCall['asksForMore'];
   },
 ): HttpRequest {
-  const forUsage = asksForUsage(request, mode) && !made.has(WITHOUT_USAGE);
+  const forUsage = asksForUsage(request, mode);
   const other = model === request.model ? null : model;
   const forStream = mode === 'assemble';
   const body = askingFor(request, { model: other, forStream, forUsage, more });

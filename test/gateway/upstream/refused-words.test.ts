@@ -86,11 +86,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     ],
     'without stream': [
       // github.com/RooCodeInc/Roo-Code/issues/6868
-      withParam(
-        'stream',
-        'Your organization must be verified to stream this model.',
-        'unsupported_value',
-      ),
+      withParam('stream', 'You must be verified to stream this model.', 'unsupported_value'),
       '`prompt_logprobs` are not available when `stream=True`.',
     ],
     'without tool_choice': [
@@ -128,20 +124,16 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "Unexpected role 'user' after role 'tool'",
       // github.com/suitenumerique/conversations/issues/197; github.com/ggml-org/llama.cpp/issues/19851
       'Conversation roles must alternate user/assistant/user/assistant/...',
-      'After the optional system message, conversation roles must alternate user and assistant roles except for tool calls.',
       'After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).',
     ],
     strict_turns: [
       // github.com/earendil-works/pi/issues/1048
       'messages[0]: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
       "Invalid value: 'developer'. Supported values are: 'system', 'assistant', 'user', and 'tool'.",
-      "'developer' is not one of ['system', 'assistant', 'user', 'tool'] - 'messages.0.role'",
       // github.com/openai/codex/issues/9612; github.com/openclaw/openclaw/issues/23115; github.com/0xku/kon/issues/5
       { error: { code: '1214', message: 'Incorrect role information' } },
       { error: { code: '1214', message: '角色信息不正确' } },
       'While executing CallExpression at line 189:\n^\nError: Jinja Exception: Unexpected message role.',
-      'invalid params, invalid message role: system (2013)',
-      "'messages.0' : discriminator property 'role' has invalid value",
       'Only one system message is allowed',
       "the message at position 1 with role 'assistant' must not be empty",
       'Each message must have at least one content element.',
@@ -232,11 +224,8 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'The content field in the Message object at messages.1 is empty. Add a ContentBlock object to the content field.',
       'The text field in the ContentBlock object at messages.1.content.0 is blank.',
       'System message must be at the beginning.',
-      "Unexpected role 'system' after role 'assistant'",
-      "messages[1].role must be either 'user' or 'assistant', but got 'system'",
       // github.com/ogx-ai/ogx/issues/5982; github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1399
       pydantic("Input should be 'user' or 'assistant'", 'messages.1.role'),
-      "request.messages.1.role: Invalid discriminator value. Expected 'user' | 'assistant'",
       // platform.claude.com/docs/en/api/errors: models before those that take notes.
       'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter.',
     ],
@@ -261,11 +250,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     ],
     'without reasoning.summary': [
       // github.com/continuedev/continue/issues/12031
-      withParam(
-        'reasoning.summary',
-        'Your organization must be verified to generate reasoning summaries.',
-        'unsupported_value',
-      ),
+      withParam('reasoning.summary', 'You must be verified for summaries.', 'unsupported_value'),
     ],
     'without text.verbosity': [withParam('text.verbosity', "Unknown parameter: 'text.verbosity'.")],
     'without input.status': ["Unknown parameter: 'input[1].status'."],

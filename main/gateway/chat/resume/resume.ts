@@ -1,7 +1,7 @@
 import { type CallAnswer, type CallDeps, callUpstream } from '../../routing/call-upstream.ts';
 import type { RoutedRequest } from '../../routing/candidates.ts';
 import type { Turn, Walk } from '../../routing/walk.ts';
-import { adjustedBody, type Adjustment, WITHOUT_USAGE } from '../../upstream/adjustments.ts';
+import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import type { ModelCatalogue } from '../../upstream/model-catalogue.ts';
@@ -133,8 +133,7 @@ function listedOwner(
 /** Its answer is spliced first and translated afterwards, if at all. */
 function withBody(call: UpstreamCall, body: JsonBody, mode: AnswerMode): UpstreamCall {
   const write = (made: ReadonlySet<Adjustment>) => {
-    const forUsage = call.asksForUsage && !made.has(WITHOUT_USAGE);
-    const asking = askingFor(body, { forUsage, more: call.asksForMore });
+    const asking = askingFor(body, { forUsage: call.asksForUsage, more: call.asksForMore });
     return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made).bytes };
   };
   // Another form of it would ask for the whole answer.
