@@ -12,12 +12,14 @@ import { saying } from './speech.ts';
 const bytesOf = ({ body }: Pick<Refusal, 'body'>) =>
   Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 
-const judged = (refusal: Pick<Refusal, 'place' | 'status' | 'body'>) =>
-  classify(
-    { kind: 'status', status: refusal.status, headers: {}, body: bytesOf(refusal) },
+function judged(refusal: Pick<Refusal, 'place' | 'status' | 'body'>) {
+  const body = bytesOf(refusal);
+  return classify(
+    { kind: 'status', status: refusal.status, headers: {}, body, error: readErrorBody(body) },
     { upstream: refusal.place, request: { endpoint: { support: 'required' } } },
     0,
   );
+}
 
 const LAST_STATUS: Readonly<Record<string, number>> = {
   quota: 502,

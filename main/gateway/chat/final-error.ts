@@ -22,7 +22,7 @@ import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts
 import { shownWords } from '../upstream/shown-error.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import type { ApiEndpoint, StandIn } from '../protocols/endpoint.ts';
-import { readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
+import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { passedType } from '../upstream/headers.ts';
 import { gatewayHeaders } from './answer-headers.ts';
 import type { CallerContext } from './stream.ts';
@@ -125,8 +125,7 @@ function passedOn(
   shape: ErrorShape,
   { support }: ApiEndpoint,
 ): PassedOn {
-  const { status, body } = response;
-  const said = readErrorBody(body);
+  const { status, body, error: said } = response;
   const { message, code, param } = said;
   const error = {
     status,

@@ -33,7 +33,7 @@ import {
 import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
 import type { ErrorResponse, NoAnswer } from './failure.ts';
-import { bodyWithout, errorWithout, headersWithout, type OwnSecrets } from './shown-error.ts';
+import { bodyWithout, errorWithout, headersWithout } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import { streamOf } from '../protocols/endpoint.ts';
 import { NOTHING_SPENT, type OutputSoFar, tokensOf, tokensOfPart } from '../protocols/usage.ts';
@@ -220,16 +220,28 @@ export class PendingCall implements ResponseListener {
       case 'bad':
         this.#abort(progress);
         break;
-      case 'error':
-        this.#abort({ kind: 'error_answer', error: progress.error, headers: this.#head.headers });
+      case 'error': {
+        const error = errorWithout(this.plan.call.secrets, progress.error);
+        this.#abort({ kind: 'error_answer', error, headers: this.#head.headers });
         break;
+      }
     }
   }
 
   #whole({ body }: Extract<Progress, { readonly kind: 'whole' }>): CallResult {
     const [{ status, headers }, contentAt] = [this.#head, this.#contentAt];
-    if (status >= 300) return { kind: 'status', status, headers, body };
-    const { request, rescue } = this.plan.call;
+    const { request, rescue, secrets } = this.plan.call;
+    if (status >= 300) {
+      const shown = bodyWithout(secrets, body);
+      const error = readErrorBody(shown);
+      return {
+        kind: 'status',
+        status,
+        headers: headersWithout(secrets, headers),
+        body: shown,
+        error,
+      };
+    }
     const told = request.asAsked?.(body) ?? body;
     const { body: rescued, calls = 0 } = rescue?.whole(told) ?? { body: told };
     return { kind: 'answer', headers, contentAt, body: rescued, repairedCalls: calls };
@@ -297,21 +309,7 @@ export class PendingCall implements ResponseListener {
   #settle(seen: CallResult): void {
     this.#cancelTimer();
     this.plan.signal.removeEventListener('abort', this.#onCancel);
-    this.#resolve(withoutSecrets(seen, this.plan.call.secrets));
-  }
-}
-
-/** What an upstream answered, with `[secret]` in place of each of its own secrets if it is an error. */
-function withoutSecrets(seen: CallResult, secrets: OwnSecrets): CallResult {
-  switch (seen.kind) {
-    case 'status': {
-      const headers = headersWithout(secrets, seen.headers);
-      return { ...seen, headers, body: bodyWithout(secrets, seen.body) };
-    }
-    case 'error_answer':
-      return { ...seen, error: errorWithout(secrets, seen.error) };
-    default:
-      return seen;
+    this.#resolve(seen);
   }
 }
 
@@ -420,9 +418,9 @@ function adjustmentsFor(
 ): readonly Adjustment[] {
   const isRefused = seen.kind === 'status' && (seen.status === 500 || isRefusal(seen));
   if (!isRefused || body === null) return [];
-  const { status } = seen;
+  const { status, error } = seen;
   const mayBeWhole = mode === 'assemble' || (endpoint.answer.stream?.chunksOf ?? null) !== null;
-  const [error, isForWords] = [readErrorBody(seen.body), !endpoint.keepsModel];
+  const isForWords = !endpoint.keepsModel;
   return adjustmentsAfter({ status, error, isForWords, body, headers, made, mayBeWhole });
 }
 

@@ -4,7 +4,7 @@ import type { ResponseHeaders } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '../http/errors.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { numberOf } from '../../platform/json.ts';
-import { durationMs, readErrorBody, type UpstreamError } from '../protocols/upstream-error.ts';
+import { durationMs, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { type Meaning, meaningOf, saysBusy, saysLoading, saysModel } from './refusals.ts';
 
@@ -13,6 +13,8 @@ export interface ErrorResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly body: Buffer;
+  /** What the body says. */
+  readonly error: UpstreamError;
 }
 
 /** An error behind a 2xx: the first event of a stream, or a whole body. */
@@ -107,7 +109,7 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
     case 'bad':
       return unanswered('bad_response', seen.detail);
     case 'status':
-      return classifyStatus(seen, readErrorBody(seen.body), called, nowMs);
+      return classifyStatus(seen, called, nowMs);
     case 'error_answer':
       return classifyErrorAnswer(seen, called, nowMs);
   }
@@ -298,13 +300,8 @@ const MAX_WAIT_MS = 600_000;
 
 const STARTING = ': it is starting up, which can take minutes; try again then';
 
-function classifyStatus(
-  seen: ErrorResponse,
-  error: UpstreamError,
-  called: CallFacts,
-  nowMs: number,
-): Failure {
-  const { status, headers, body } = seen;
+function classifyStatus(seen: ErrorResponse, called: CallFacts, nowMs: number): Failure {
+  const { status, headers, body, error } = seen;
   const facts: ErrorFacts = {
     called,
     status,
@@ -319,7 +316,7 @@ function classifyStatus(
   return {
     ...judgement,
     reason: reason ?? `http_${status}`,
-    response: surfaced === 'as_is' ? asRequestFault(seen, error, reason) : seen,
+    response: surfaced === 'as_is' ? asRequestFault(seen, reason) : seen,
     retryAfterMs: waitMs === null ? null : Math.min(waitMs, MAX_WAIT_MS),
     detail: `HTTP ${status}${reason === 'busy' && saysLoading(error) ? STARTING : ''}`,
     said: error.message,
@@ -327,14 +324,8 @@ function classifyStatus(
 }
 
 /** A fault of the request must not be a 5xx: the caller's client would only repeat it. */
-function asRequestFault(
-  seen: ErrorResponse,
-  error: UpstreamError,
-  reason: FailureReason | null,
-): ErrorResponse {
-  return seen.status < 500
-    ? seen
-    : { ...writtenError(error, 400, reason), headers: { ...seen.headers, ...JSON_TYPE } };
+function asRequestFault(seen: ErrorResponse, reason: FailureReason | null): ErrorResponse {
+  return seen.status < 500 ? seen : writtenError(seen, 400, reason);
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -343,10 +334,11 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const MAX_WRITTEN_CHARS = 500;
 
 function writtenError(
-  { message, type, code, param }: UpstreamError,
+  { error: said, headers }: Pick<ErrorResponse, 'error' | 'headers'>,
   status: number,
   reason: FailureReason | null,
 ): ErrorResponse {
+  const { message, type, code, param } = said;
   const error = {
     message: message.slice(0, MAX_WRITTEN_CHARS),
     type: status < 500 ? 'invalid_request_error' : (type ?? 'server_error'),
@@ -356,8 +348,9 @@ function writtenError(
   return {
     kind: 'status',
     status,
-    headers: JSON_TYPE,
+    headers: { ...headers, ...JSON_TYPE },
     body: Buffer.from(JSON.stringify({ error })),
+    error: { ...said, ...error },
   };
 }
 
@@ -379,11 +372,8 @@ const STATUS_OF: Readonly<Partial<Record<Meaning, number>>> = {
 const TELLING: ReadonlySet<number | null> = new Set([401, 402, 403, 429]);
 
 /** An error behind a 200 that means something counts as the same error with its own status. */
-function classifyErrorAnswer(
-  { error, headers }: ErrorAnswer,
-  called: CallFacts,
-  nowMs: number,
-): Failure {
+function classifyErrorAnswer(seen: ErrorAnswer, called: CallFacts, nowMs: number): Failure {
+  const { error } = seen;
   const meaning = meaningOf(error, 200);
   const told = TELLING.has(error.status) ? error.status : null;
   const isBusy = isOwnMachine(called) && saysBusy(error);
@@ -392,8 +382,7 @@ function classifyErrorAnswer(
       ? (told ?? (isBusy ? 503 : null))
       : (error.status ?? STATUS_OF[meaning] ?? 400);
   if (status === null) return unanswered('bad_response', 'an error behind a 200', error.message);
-  const response = { ...writtenError(error, status, null), headers: { ...headers, ...JSON_TYPE } };
-  const failure = classifyStatus(response, error, called, nowMs);
+  const failure = classifyStatus(writtenError(seen, status, null), called, nowMs);
   return { ...failure, detail: `${failure.detail} behind a 200` };
 }
 

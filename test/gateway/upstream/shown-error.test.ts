@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
+import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
 import { shownError } from '../../../main/gateway/upstream/shown-error.ts';
 
 function shown(message: string, content: string): string {
   const body = Buffer.from(JSON.stringify({ error: { message } }));
   const failure = classify(
-    { kind: 'status', status: 400, headers: {}, body },
+    { kind: 'status', status: 400, headers: {}, body, error: readErrorBody(body) },
     { upstream: 'hosted_a', request: { endpoint: CHAT_COMPLETIONS } },
     0,
   );
