@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { anthropicErrorType } from '#shared/errors.ts';
 import { type FailureReason, predicateOf } from '#shared/reasons.ts';
 import { excerpt } from '#shared/visible.ts';
@@ -5,6 +6,7 @@ import { toCaller } from '../../platform/http/passed-headers.ts';
 import { type HttpError, sendBody } from '../../platform/http/responses.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 import { exclusionFor } from '../circuits/exclusions.ts';
+import type { RoutedRequest } from '../routing/candidates.ts';
 import { errorShapeFor, type ErrorShape, type GatewayError, sendError } from '../http/errors.ts';
 import {
   type FailedCall,
@@ -25,7 +27,7 @@ import type { ApiEndpoint, StandIn } from '../protocols/endpoint.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { passedType } from '../upstream/headers.ts';
 import { gatewayHeaders } from './answer-headers.ts';
-import type { CallerContext } from './stream.ts';
+import type { EarlyAnswer } from './early-answer.ts';
 
 type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;
 
@@ -45,6 +47,16 @@ type FinalResponse =
   | { readonly kind: 'answer'; readonly body: object }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
+/** Who is answered, and for which request. */
+export interface CallerContext {
+  readonly res: ServerResponse;
+  readonly context: RoutedRequest;
+  readonly early: EarlyAnswer;
+  /** Headers of every response to this request. */
+  readonly base: OutgoingHttpHeaders;
+  readonly deps: FinalDeps;
+}
+
 export interface FinalDeps {
   /** Null if the machine is unknown. */
   readonly machineName: (id: string) => string | null;
@@ -53,8 +65,7 @@ export interface FinalDeps {
 /** Answers where no upstream did. */
 export function sendFinalResponse(
   outcomes: readonly UpstreamOutcome[],
-  { res, base, context, early }: Pick<CallerContext, 'res' | 'base' | 'context' | 'early'>,
-  { machineName }: FinalDeps,
+  { res, base, context, early, deps: { machineName } }: CallerContext,
 ): void {
   const { call, observer } = context;
   const final = finalResponse(call, outcomes, errorShapeFor(res.req), machineName);

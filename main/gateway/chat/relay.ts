@@ -31,18 +31,19 @@ import type { Splice } from './resume/splice.ts';
 /** How a relayed stream ended. */
 export type RelayEnd =
   | { readonly kind: 'complete' }
-  /** The upstream did not finish it. The response is still open, as the answer may be resumed. */
-  | {
-      readonly kind: 'broken';
-      readonly code: UpstreamErrorCode;
-      readonly detail: string;
-      /** The error event with which it ended; null without one. */
-      readonly error: UpstreamError | null;
-    }
-  /** The second stream is not the answer that it should resume. */
-  | { readonly kind: 'diverged'; readonly detail: string }
+  | Unfinished
   /** The caller went away. */
   | { readonly kind: 'cancelled' };
+
+/** The response is still open, as the answer may be resumed. */
+export interface Unfinished {
+  /** The upstream did not finish it, or the second stream is not the answer that it should resume. */
+  readonly kind: 'broken' | 'diverged';
+  readonly code: UpstreamErrorCode;
+  readonly detail: string;
+  /** The error event with which it ended; null without one. */
+  readonly error: UpstreamError | null;
+}
 
 interface FlowPlan {
   readonly idleTimeoutMs: number;
@@ -288,7 +289,7 @@ class Relay implements FlowReader {
     const spliced = splice.push(this.#plan.meter.take(frames));
     if (spliced.kind === 'diverged') {
       this.#exchange.abort();
-      this.#flow.finish(spliced);
+      this.#flow.finish(unfinished('diverged', spliced.detail));
     } else this.#forward(spliced.frames, sight);
   }
 
@@ -359,17 +360,17 @@ class Relay implements FlowReader {
     const last = translator === null ? missing : translator.end();
     if (last !== null) this.#res.write(last);
     if ((translator?.ended() ?? 'complete') === 'complete') this.#flow.finish({ kind: 'complete' });
-    else this.#flow.finish(bad(UNTRANSLATABLE));
+    else this.#flow.finish(unfinished('broken', UNTRANSLATABLE));
   }
 
   #reject(detail: string): void {
     this.#exchange.abort();
-    this.#flow.finish(bad(detail));
+    this.#flow.finish(unfinished('broken', detail));
   }
 }
 
-const bad = (detail: string): RelayEnd => ({
-  kind: 'broken',
+export const unfinished = (kind: Unfinished['kind'], detail: string): Unfinished => ({
+  kind,
   code: 'upstream_bad_response',
   detail,
   error: null,

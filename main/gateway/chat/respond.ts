@@ -1,14 +1,46 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Tokens } from '#shared/usage.ts';
 import { toCaller } from '../../platform/http/passed-headers.ts';
+import { type HttpError, STREAM_HEAD } from '../../platform/http/responses.ts';
+import type { Attempt } from '../routing/attempt.ts';
+import { parseJson } from '../../platform/json.ts';
 import type { Log } from '../../platform/log.ts';
-import type { DroppedFields } from '../protocols/translation/translation.ts';
+import type { CallAnswer } from '../routing/call-upstream.ts';
+import type { RoutedRequest } from '../routing/candidates.ts';
+import { sourceName } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
+import type { Turn, Walk } from '../routing/walk.ts';
+import type { DroppedFields, StreamTranslator } from '../protocols/translation/translation.ts';
+import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';
+import { bytesType } from '../upstream/headers.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
+import { shownWords } from '../upstream/shown-error.ts';
+import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
+import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
+import type { ItemMemory } from '../protocols/responses/history.ts';
+import { smallValueOf } from '../protocols/json-edit.ts';
+import { dataOf, type Frames } from '../protocols/sse.ts';
+import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
 import { callHeaders, repairedHeader } from './answer-headers.ts';
 import { EVENT_STREAM } from './early-answer.ts';
-import { type FinalDeps, sendFinalResponse } from './final-error.ts';
-import type { ResumeDeps } from './resume/resume.ts';
-import { type CallerContext, keepItems, relayBytesToEnd, relayToEnd } from './stream.ts';
+import { type CallerContext, type FinalDeps, sendFinalResponse } from './final-error.ts';
+import {
+  createSentBytes,
+  record,
+  relay,
+  relayBytes,
+  type RelayEnd,
+  type SentBytes,
+  type Unfinished,
+  unfinished,
+} from './relay.ts';
+import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
+import type { Splice } from './resume/splice.ts';
 
 interface AnswerContext extends CallerContext {
+  /** Of the caller's key. */
+  readonly items: ItemMemory;
   readonly deps: ResumeDeps & FinalDeps & { readonly noteDropped: DropLogger };
 }
 
@@ -18,7 +50,7 @@ export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void
     case 'answered':
       return sendAnswer(routed, to);
     case 'unanswered':
-      sendFinalResponse(routed.outcomes, to, to.deps);
+      sendFinalResponse(routed.outcomes, to);
       return Promise.resolve();
     case 'cancelled':
       to.context.observer.ended('cancelled');
@@ -62,6 +94,223 @@ function sendAnswer(
       return Promise.resolve();
     }
   }
+}
+
+/** What the parts of one answer share, whichever upstream they come from. */
+interface StreamContext extends AnswerContext {
+  readonly format: StreamFormat;
+  /** As it was asked for: of a translated answer the chat form. */
+  readonly request: ChatRequest;
+  /** Null if the events are in the caller's protocol. */
+  readonly translator: StreamTranslator | null;
+  /** Null if the answer could not be resumed. */
+  readonly sent: SentBytes | null;
+}
+
+type StreamCall = CallAnswer & { readonly seen: StreamAnswer };
+
+/**
+ * Relays a committed answer to its end. If it breaks off, a remaining candidate resumes it in the same
+ * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
+ */
+function relayToEnd(answer: StreamCall, walk: Walk, to: AnswerContext): Promise<void> {
+  const { request, translator: ofCall } = answer.call;
+  const format = request.endpoint.answer.stream;
+  if (format === null) throw new Error('a stream of an endpoint without streams');
+  const translator = to.early.translator(ofCall?.createStream() ?? null);
+  const sent = mayResume(request, walk, to.context) ? createSentBytes() : null;
+  const stream = { ...to, format, request, translator, sent };
+  const first = relayStream(answer, null, stream);
+  // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
+  return resumeUntilEnded(first, answer.turn, walk, stream);
+}
+
+/** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
+async function relayBytesToEnd(
+  seen: BytesAnswer,
+  { attempt, turn }: CallAnswer,
+  walk: Walk,
+  headers: OutgoingHttpHeaders,
+  { res, context, deps: { clock } }: AnswerContext,
+): Promise<void> {
+  const { config, signal, observer } = context;
+  const { 'content-length': length, 'content-encoding': coding } = seen.headers;
+  const own = { 'content-type': bytesType(seen.headers), ...STREAM_HEAD };
+  const head: OutgoingHttpHeaders = { ...headers, ...own };
+  // Decoded bytes have another length.
+  if (typeof length === 'string' && coding === undefined) head['content-length'] = length;
+  res.writeHead(200, head);
+  attempt.answering(seen.contentAt);
+  const { idleTimeoutMs } = config.routing;
+  const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
+  record(end, attempt);
+  if (end.kind === 'broken') walk.broken(turn);
+  observer.ended(STATE_AFTER[end.kind]);
+}
+
+const STATE_AFTER = {
+  complete: 'done',
+  broken: 'broken',
+  diverged: 'broken',
+  cancelled: 'cancelled',
+} as const satisfies Record<RelayEnd['kind'], string>;
+
+/** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
+function mayResume(request: ChatRequest, walk: Walk, { config }: RoutedRequest): boolean {
+  const isAllowed = config.routing.resume !== 'off' && request.endpoint.isResumable;
+  return isAllowed && request.choices === 1 && walk.hasFallback();
+}
+
+function relayStream(
+  { call, seen, attempt, hidesUsage }: StreamCall,
+  splice: Splice | null,
+  { format, res, context, items, deps, request, translator, sent }: StreamContext,
+): Promise<RelayEnd> {
+  const { endpoint } = call.request;
+  const meter = new UsageMeter(hidesUsage);
+  const relayed = relay(seen, res, {
+    idleTimeoutMs: context.config.routing.idleTimeoutMs,
+    // As this upstream speaks: the rest of an answer comes as a chat completion, whatever it began as.
+    format: endpoint.answer.stream ?? format,
+    choices: request.choices,
+    translator,
+    secrets: call.secrets,
+    clock: deps.clock,
+    signal: context.signal,
+    meter,
+    observer: attempt.observer,
+    onLast: (event) => keepItems(dataOf(event), request, endpoint, items),
+    sent,
+    splice,
+    rescue: splice === null ? rescueFor(call, attempt, res) : asItIs,
+  });
+  attempt.answering(seen.contentAt);
+  const used = ({ kind }: RelayEnd) => {
+    const spent = { told: meter.tokens(), output: meter.relayed };
+    const told = kind === 'complete' ? credible(spent.told, call.request) : null;
+    return told?.estimated === false ? told : tokensOfPart(spent, call.request);
+  };
+  return recorded(relayed, attempt, used, { call, context, deps });
+}
+
+/** Its headers are sent before it is known. */
+const rescueFor = ({ rescue }: UpstreamCall, attempt: Attempt, res: ServerResponse) =>
+  rescue?.inStream((calls) => {
+    attempt.repairedCalls = calls;
+    res.addTrailers(repairedHeader(calls));
+  }) ?? asItIs;
+
+const asItIs = (frames: Frames): Frames => frames;
+
+/** Of an answer in the upstream's own words; a later request may go to an upstream that never saw them. */
+function keepItems(
+  json: string | null,
+  request: ChatRequest,
+  { itemsOf }: ApiEndpoint,
+  items: ItemMemory,
+): void {
+  if (itemsOf === undefined || json === null) return;
+  if (smallValueOf(request, 'store') !== false) items.keep(itemsOf(parseJson(json)));
+}
+
+async function recorded(
+  relayed: Promise<RelayEnd>,
+  attempt: Attempt,
+  used: (end: RelayEnd) => Tokens | null,
+  { call, context, deps }: Pick<AnswerContext, 'context' | 'deps'> & Pick<CallAnswer, 'call'>,
+): Promise<RelayEnd> {
+  const end = await relayed;
+  attempt.used(used(end));
+  const failure = failureIn(end, call, deps.clock.now());
+  record(end, attempt, failure);
+  if (failure !== null) attempt.exclude(failure, context.epoch);
+  return end;
+}
+
+/** What an error within an answer says of the upstream: that its quota is used up, that it is busy; null for nothing. */
+function failureIn(end: RelayEnd, called: CallFacts, nowMs: number): Failure | null {
+  if (end.kind !== 'broken' || end.error === null) return null;
+  const failure = classify({ kind: 'error_answer', error: end.error, headers: {} }, called, nowMs);
+  return failure.reason === 'bad_response' ? null : failure;
+}
+
+/** What one upstream gave of the answer, and how that ended. */
+interface Part {
+  readonly source: Turn;
+  readonly end: RelayEnd;
+  readonly translator: StreamTranslator | null;
+}
+
+async function resumeUntilEnded(
+  first: Promise<RelayEnd>,
+  turn: Turn,
+  walk: Walk,
+  stream: StreamContext,
+): Promise<void> {
+  const { format, res, translator, context } = stream;
+  let part: Part = { source: turn, end: await first, translator };
+  while ('detail' in part.end) {
+    const next = await nextPart(part, walk, stream);
+    if (next === 'cancelled') return context.observer.ended(next);
+    if (next === 'not_resumed') break;
+    part = next;
+  }
+  const { end } = part;
+  const errorEvent = part.translator?.fail ?? format.errorEvent;
+  if ('detail' in end) breakOff(res, errorEvent, end);
+  context.observer.ended(STATE_AFTER[end.kind]);
+}
+
+async function nextPart(
+  { source, translator }: Part,
+  walk: Walk,
+  stream: StreamContext,
+): Promise<Part | 'not_resumed' | 'cancelled'> {
+  const { res, context, deps } = stream;
+  const isOver = translator !== null && translator.ended() !== 'no';
+  const sent = isOver ? null : (stream.sent?.taken() ?? null);
+  const next = await resumeAnswer({ source, walk, sent }, context, deps);
+  if (typeof next === 'string') {
+    walk.close();
+    return next;
+  }
+  // An SSE comment, which clients skip.
+  res.write(`: carried on by ${sourceName(next.call)}\n\n`);
+  const ofRest = translator ?? translatorOfRest(next);
+  const end = await relayRest(next, { ...stream, translator: ofRest });
+  return { source: next.turn, end, translator: ofRest };
+}
+
+/** Of an answer that began in the caller's protocol; null if that is chat completions. */
+function translatorOfRest({
+  call: { request, model },
+  transcript: { blocks },
+}: ResumedAnswer): StreamTranslator | null {
+  return blocks === null ? null : (request.translator?.(model).createStream(blocks) ?? null);
+}
+
+function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd> | RelayEnd {
+  const { seen, attempt } = next;
+  if (seen.kind === 'stream') return relayStream({ ...next, seen }, next.splice, stream);
+  if (seen.kind === 'bytes') seen.exchange.abort();
+  const end = unfinished('diverged', 'an answer without events');
+  record(end, attempt);
+  return end;
+}
+
+/** Ends the response with one error event and no `[DONE]`, so that clients see that it is incomplete. */
+function breakOff(
+  res: ServerResponse,
+  errorEvent: (error: HttpError) => string | Buffer,
+  { code, detail, error }: Unfinished,
+): void {
+  const words = error === null ? '' : shownWords(error.message);
+  const said = words === '' ? detail : `${detail}: ${words}`;
+  const message = `The answer broke off: ${said}. What came before is incomplete.`;
+  // Some clients act on the upstream's code, such as `context_length_exceeded` (vercel/ai#17230).
+  const told = error?.code ?? '';
+  const own = /^[a-z]/i.test(told) ? told : code;
+  res.end(errorEvent({ status: 502, code: own, message, param: error?.param ?? null }));
 }
 
 /** Names a protocol by its path. */
