@@ -22,7 +22,7 @@ import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
 import { createInference } from './server/inference.ts';
 import { createAgentServer } from './server/server.ts';
-import { createEnrollmentFile, createSequence, type FileWarning, openIdentity } from './storage.ts';
+import { createEnrollmentFile, type FileWarning, openIdentity } from './storage.ts';
 import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
 import type { TelemetryWatch } from './telemetry/telemetry.ts';
@@ -155,7 +155,6 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
     identity,
     record,
     untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
-    sequence: createSequence(dataDirectory, log),
     file,
     saved: enrolled.enrolment,
     own: deps.ownRegistry,

@@ -3,8 +3,8 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { completeAddress } from '#shared/base-url.ts';
-import { createHttpLink, linkProblemOf } from '../agent/registration/link.ts';
-import { createEnrollmentFile, openIdentity, createSequence } from '../agent/storage.ts';
+import { createHttpLink, createSequence, linkProblemOf } from '../agent/registration/link.ts';
+import { createEnrollmentFile, openIdentity } from '../agent/storage.ts';
 import { type LoadedConfig, loadSavedConfig } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { writeSettings } from '../config/settings-file.ts';
@@ -12,7 +12,6 @@ import { systemClock } from '../platform/clock.ts';
 import { messageOf } from '../platform/errors.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import { isLoopbackHost } from '../platform/http/addresses.ts';
-import { silentLog } from '../platform/log.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import {
   reach,
@@ -179,7 +178,7 @@ async function joinStandalone(
     home: origin,
     others,
     identity,
-    sequence: createSequence(directory, silentLog),
+    sequence: createSequence(systemClock),
     http,
     clock: systemClock,
   });

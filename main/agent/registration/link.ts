@@ -10,7 +10,8 @@ import type { Answer } from '../../platform/http/routes.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
 import { isSecretShaped } from '../../platform/secrets.ts';
-import type { AgentIdentity, Sequence } from '../storage.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { AgentIdentity } from '../storage.ts';
 
 /** Why the registry did not accept a message. */
 export type LinkFailure = { readonly message: string } &
@@ -91,6 +92,24 @@ export interface HttpLink extends RegistryLink {
   enroll(token: string, signal?: AbortSignal): Promise<EnrollOutcome>;
 }
 
+/** No clock shows this; adopting a higher number would exhaust the range. */
+const MAX_FOLLOWED = 2 ** 52;
+
+type Sequence = ReturnType<typeof createSequence>;
+
+/** Numbers for the messages of a key: the time in milliseconds, so that they rise across restarts, too. */
+export function createSequence(clock: Clock) {
+  let last = 0;
+  return {
+    next: () => (last = Math.max(last + 1, clock.now())),
+    /** Continues after the last number that a registry has accepted: the clock may have been set back since. */
+    countOnFrom(accepted: number) {
+      if (Number.isSafeInteger(accepted) && accepted < MAX_FOLLOWED)
+        last = Math.max(last, accepted);
+    },
+  };
+}
+
 interface HttpLinkDeps extends Pick<FetchEdges, 'http' | 'clock'> {
   readonly identity: AgentIdentity;
   readonly sequence: Sequence;
@@ -128,13 +147,13 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
     return [...all.slice(at), ...all.slice(0, at)];
   }
 
-  async function sendOnce(origin: string, { path, body, limits }: SignedRequest) {
+  function sendOnce(origin: string, { path, body, limits }: SignedRequest) {
     const signed = signatureHeaders(
       { method: 'POST', path, body },
       {
         privateKey: identity.privateKey,
         keyId: identity.id,
-        sequence: await sequence.next(),
+        sequence: sequence.next(),
         createdS: Math.floor((clock.now() + clockOffsetMs) / 1000),
       },
     );

@@ -5,17 +5,13 @@ import { registryOrigin } from '../../platform/addresses.ts';
 import { sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { digestOf } from '../../platform/secrets.ts';
-import {
-  type EnrollmentFile,
-  type SavedEnrollment,
-  type AgentIdentity,
-  type Sequence,
-} from '../storage.ts';
+import type { AgentIdentity, EnrollmentFile, SavedEnrollment } from '../storage.ts';
 import { type HeartbeatDeps, type Heartbeats, pauseAfter, startHeartbeats } from './heartbeats.ts';
 import {
   type BeatOutcome,
   createOwnLink,
   createHttpLink,
+  createSequence,
   isTemporary,
   type LinkProblem,
   linkProblemOf,
@@ -50,7 +46,6 @@ interface RegistrationDeps extends Pick<
   /** The view has changed. */
   readonly onChange: () => void;
   readonly identity: AgentIdentity;
-  readonly sequence: Sequence;
   readonly file: EnrollmentFile;
   /** The content of that file at the start. */
   readonly saved: SavedEnrollment | null;
@@ -63,6 +58,7 @@ type Membership = Pick<SavedEnrollment, 'registryUrl' | 'gatewayToken' | 'others
 /** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps) {
   const { clock, identity, settings } = deps;
+  const sequence = createSequence(clock);
   const heartbeatMs = () => settings().heartbeatMs;
   let view = NOWHERE;
   /** The token that the gateway sends; null while there is none. */
@@ -107,7 +103,8 @@ export function createRegistration(deps: RegistrationDeps) {
   }
 
   function linkTo(home: string, named: readonly string[] = []): HttpLink {
-    return createHttpLink({ ...deps, home, others: [...named, ...settings().otherRegistryUrls] });
+    const others = [...named, ...settings().otherRegistryUrls];
+    return createHttpLink({ identity, sequence, clock, http: deps.http, home, others });
   }
 
   /**

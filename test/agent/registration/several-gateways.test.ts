@@ -1,9 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createHttpLink } from '../../../main/agent/registration/link.ts';
-import { openIdentity, createSequence } from '../../../main/agent/storage.ts';
+import { createHttpLink, createSequence } from '../../../main/agent/registration/link.ts';
+import { openIdentity } from '../../../main/agent/storage.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
-import { silentLog } from '../../../main/platform/log.ts';
 import { agentRecord } from '../../support/agent-record.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
@@ -51,7 +50,7 @@ async function agentOf(home: TestGateway, others: readonly string[] = []) {
     home: home.url,
     others,
     identity: openIdentity(directory, clock).identity,
-    sequence: createSequence(directory, silentLog),
+    sequence: createSequence(clock),
     http,
     clock,
   });

@@ -5,7 +5,6 @@ import { createEnrollmentFile, openIdentity } from '../../../main/agent/storage.
 import { digestOf } from '../../../main/platform/secrets.ts';
 import { createManualClock } from '../../support/clock.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
-import { spawnProgram } from '../../support/process.ts';
 
 const clock = createManualClock();
 const open = (directory: string) => openIdentity(directory, clock);
@@ -77,20 +76,4 @@ test('an enrolment is kept as a secret, and a damaged one is set aside', async (
     },
   });
   expect(file.load()).toEqual({ enrolment: null, warning: null });
-});
-
-/** Runs a counter, kills it without warning after some numbers, and gives what it printed. */
-async function killedAfter(directory: string, lines: number): Promise<number[]> {
-  const file = join(import.meta.dirname, 'agent-counter.ts');
-  const counter = spawnProgram([process.execPath, file, directory], {});
-  await counter.printed(new RegExp(`(\\d+\\n){${lines}}`));
-  counter.kill('SIGKILL');
-  return (await counter.ended).stdout.trim().split('\n').map(Number);
-}
-
-test('a sequence number is never used twice, wherever the agent is killed', async () => {
-  const directory = temporaryDirectory();
-  const all: number[] = [];
-  for (const lines of [1, 900, 2500, 1]) all.push(...(await killedAfter(directory, lines)));
-  expect(all.every((number, index) => number > (all[index - 1] ?? 0))).toBe(true);
 });
