@@ -165,7 +165,7 @@ test('the agent of this process is meant to serve an engine that refuses it, and
   expect([registry.servingState(), registry.causes()]).toEqual(['none', '']);
   await beat({ status: 'unauthorized', code: 401 });
   const named = [registry.servingState(), registry.causes()];
-  expect(named).toEqual(['expected', `${id} has an engine that answers HTTP 401`]);
+  expect(named).toEqual(['expected', 'tower has an engine that answers HTTP 401']);
 });
 
 test('an unsigned heartbeat counts only for the gateway’s own machine, which cannot be removed', async () => {
