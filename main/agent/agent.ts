@@ -16,7 +16,7 @@ import { createEngineWatch, pinnedEngine } from './engines/watch.ts';
 import { engineAdvice, problemsOf, type WindowCut } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
 import { createRegistration } from './registration/registration.ts';
-import type { OwnRegistry } from './registration/link.ts';
+import { createSequence, type OwnRegistry } from './registration/link.ts';
 import { untilReady } from './registration/heartbeats.ts';
 import { createCounters } from './server/counters.ts';
 import { closedError } from './server/errors.ts';
@@ -155,6 +155,7 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
     identity,
     record,
     untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
+    sequence: createSequence(clock),
     file,
     saved: enrolled.enrolment,
     own: deps.ownRegistry,

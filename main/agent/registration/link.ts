@@ -95,7 +95,7 @@ export interface HttpLink extends RegistryLink {
 /** No clock shows this; adopting a higher number would exhaust the range. */
 const MAX_FOLLOWED = 2 ** 52;
 
-type Sequence = ReturnType<typeof createSequence>;
+export type Sequence = ReturnType<typeof createSequence>;
 
 /** Numbers for the messages of a key: the time in milliseconds, so that they rise across restarts, too. */
 export function createSequence(clock: Clock) {

@@ -11,13 +11,13 @@ import {
   type BeatOutcome,
   createOwnLink,
   createHttpLink,
-  createSequence,
   isTemporary,
   type LinkProblem,
   linkProblemOf,
   type OwnRegistry,
   type HttpLink,
   type RegistryLink,
+  type Sequence,
 } from './link.ts';
 
 const NOWHERE: AgentMembership = {
@@ -51,6 +51,7 @@ interface RegistrationDeps extends Pick<
   readonly saved: SavedEnrollment | null;
   readonly own: OwnRegistry | null;
   readonly http: HttpClient;
+  readonly sequence: Sequence;
 }
 
 type Membership = Pick<SavedEnrollment, 'registryUrl' | 'gatewayToken' | 'others'>;
@@ -58,7 +59,6 @@ type Membership = Pick<SavedEnrollment, 'registryUrl' | 'gatewayToken' | 'others
 /** Nothing is sent before `start`. */
 export function createRegistration(deps: RegistrationDeps) {
   const { clock, identity, settings } = deps;
-  const sequence = createSequence(clock);
   const heartbeatMs = () => settings().heartbeatMs;
   let view = NOWHERE;
   /** The token that the gateway sends; null while there is none. */
@@ -103,8 +103,7 @@ export function createRegistration(deps: RegistrationDeps) {
   }
 
   function linkTo(home: string, named: readonly string[] = []): HttpLink {
-    const others = [...named, ...settings().otherRegistryUrls];
-    return createHttpLink({ identity, sequence, clock, http: deps.http, home, others });
+    return createHttpLink({ ...deps, home, others: [...named, ...settings().otherRegistryUrls] });
   }
 
   /**

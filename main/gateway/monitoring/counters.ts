@@ -1,6 +1,7 @@
 import { READ_REASONS } from '#shared/usage.ts';
 import { z } from 'zod';
-import { isUpstreamId, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import { mapUpstreams, UPSTREAM_IDS } from '#shared/ids.ts';
+import { parseFallbackReason } from '#shared/reasons.ts';
 import {
   type AttemptRow,
   firstTokenMsOf,
@@ -98,7 +99,7 @@ export function createCounters() {
       series.observe('inglenook_request_duration_seconds', status, (row.endMs ?? 0) / 1000);
       series.add('inglenook_endpoint_requests_total', { endpoint: row.endpoint });
       if (outcome === 'fell-back') series.add('inglenook_fallbacks_total', {});
-      for (const [upstream, reason] of skipsOf(row))
+      for (const { upstream, reason } of skipsOf(row))
         series.add('inglenook_skips_total', { upstream, reason });
       if (row.key === null) return;
       const key = keyName(row.key);
@@ -182,14 +183,13 @@ function statusClassOf({ state, status }: RequestRow): string {
 }
 
 /** The entries of `X-Gateway-Fallback-Reason` for upstreams that were passed over without a call. */
-function skipsOf({ fallbackReason, attempts }: RequestRow): [UpstreamId, string][] {
-  if (fallbackReason === 'none') return [];
-  return fallbackReason.split('; ').flatMap((entry): [UpstreamId, string][] => {
-    const [name = '', reason = ''] = entry.split('=');
-    const [id = '', provider = null] = name.split('/');
-    const wasCalled = attempts.some((each) => each.upstream === id && each.provider === provider);
-    return isUpstreamId(id) && !wasCalled ? [[id, reason]] : [];
-  });
+function skipsOf({ fallbackReason, attempts }: RequestRow) {
+  return parseFallbackReason(fallbackReason).filter(
+    (entry) =>
+      !attempts.some(
+        (each) => each.upstream === entry.upstream && each.provider === entry.provider,
+      ),
+  );
 }
 
 const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
