@@ -173,8 +173,8 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   });
   if (rewritten !== undefined) return [rewritten];
   if (status === 500) return [];
-  const limit = [...made].some(isTokenLimit) ? null : tokenLimitIn(text, body);
-  if (limit !== null) return [limit];
+  const limit = [...made].some(isTokenLimit) ? null : tokenLimitIn(text);
+  if (limit !== null && withinLimit(limit)(body) !== null) return [limit];
   const betas = betasIn(headers).map((beta) => [beta, true]);
   const inHeader = betas.length > 0 ? { [BETAS]: Object.fromEntries(betas) as unknown } : {};
   return refusedFields(error, body, { ...request, ...inHeader }).filter((each) => {
@@ -208,7 +208,8 @@ export function adjustedHeaders(
   headers: readonly string[],
   made: ReadonlySet<Adjustment>,
 ): readonly string[] {
-  const sent = made.size === 0 ? [] : betasIn(headers);
+  if (made.size === 0) return headers;
+  const sent = betasIn(headers);
   const isLeft = (beta: string) => !made.has(`without ${BETAS}.${beta}`);
   const left = made.has(`without ${BETAS}`) ? [] : sent.filter(isLeft);
   if (left.length === sent.length) return headers;

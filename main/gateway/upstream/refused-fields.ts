@@ -81,7 +81,8 @@ export function refusedFields(
     if (name !== undefined) return inside.get(holder)?.has(name) === true;
     return inside.has(holder) && REWRITTEN[holder]?.(body) !== null;
   }
-  const fields = ways.map((way) => [...new Set(way)].filter(has)).find(isFilled) ?? [];
+  const fields =
+    ways.map((way) => [...new Set(way)].filter(has)).find(({ length }) => length > 0) ?? [];
   // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
@@ -91,8 +92,6 @@ export function refusedFields(
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
 }
-
-const isFilled = ({ length }: readonly string[]): boolean => length > 0;
 
 function namesIn(sentence: string): readonly string[] {
   const found = [...sentence.matchAll(NAME)].filter(isSetOff);

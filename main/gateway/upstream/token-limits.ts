@@ -1,9 +1,4 @@
-import {
-  type BodyChange,
-  type JsonBody,
-  smallValueOf,
-  withMembers,
-} from '../protocols/json-edit.ts';
+import { type BodyChange, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 
 /** A request that may have more tokens for its answer than a model can give, or fewer than it takes, is asked for others. */
 export type TokenLimit = `at_${'most' | 'least'}_${number}`;
@@ -32,13 +27,8 @@ const LEAST_TOKENS = 4096;
 /** Of a small window. */
 const LEAST_SHARE = 1 / 4;
 
-/** The limit that a refusal names and `body` is beyond; null if there is none. */
-export function tokenLimitIn(text: string, body: JsonBody): TokenLimit | null {
-  const limit = limitIn(text);
-  return limit !== null && withinLimit(limit)(body) !== null ? limit : null;
-}
-
-function limitIn(text: string): TokenLimit | null {
+/** The limit that a refusal names; null if it names none. */
+export function tokenLimitIn(text: string): TokenLimit | null {
   const found = WORDS.map((words) => words.exec(text)?.groups).find((all) => all !== undefined);
   const { least, most, window, prompt } = found ?? {};
   if (least !== undefined) return `at_least_${Number(least)}`;
