@@ -7,7 +7,6 @@ import {
   hidesUsage,
   inCallersProtocol,
   type UpstreamAnswer,
-  type PendingCall,
   type CallResult,
   sendAdjusted,
   tokensUsed,
@@ -89,9 +88,8 @@ export async function callUpstream(
     }
     const outcome = conclude(await send(next, permits, plan), plan);
     if (outcome.kind !== 'failed') return outcome;
-    const { failure } = outcome;
-    const again = nextTry(failure, next, plan);
-    if (again === null) return givenUp(failure, plan);
+    const again = nextTry(outcome.failure, next, plan);
+    if (again === null) return givenUp(outcome.failure, plan);
     next = again;
   }
 }
@@ -194,15 +192,8 @@ function isColdStart(
   return upstream === 'ondemand' && warmup.isStarting(reason);
 }
 
-/** A call that was sent, and what came of it. */
-interface SentCall {
-  readonly seen: CallResult;
-  readonly pending: PendingCall;
-  readonly attempt: Attempt;
-}
-
 /** Sends first and records while the call is in flight, which costs the caller no time. */
-async function send({ kind, call }: Try, permits: Permits, plan: CallPlan): Promise<SentCall> {
+async function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   const { turn, request, deps, known, deadline, signal, onContent } = plan;
   const { cause = turn.mode === 'hedge' ? 'hedge' : 'turn' } = plan;
   const { idleTimeoutMs } = request.config.routing;
@@ -233,8 +224,10 @@ async function send({ kind, call }: Try, permits: Permits, plan: CallPlan): Prom
 }
 
 /** What came of a call; its attempt ends here if it gave no answer. */
-function conclude({ seen: came, pending, attempt }: SentCall, plan: CallPlan): CallOutcome {
-  const { turn, deps } = plan;
+function conclude(
+  { seen: came, pending, attempt }: Awaited<ReturnType<typeof send>>,
+  { turn, deps }: CallPlan,
+): CallOutcome {
   const { call, changes } = pending.plan;
   const cut = attempt.used(tokensUsed(came, pending));
   const whole = cut === 'again' ? withoutCut(came, call) : came;

@@ -11,10 +11,11 @@ import {
   circuitIdOf,
   hasModel,
   isKnownToLack,
-  isOwnModel,
   type LocalChoice,
   type LocalTarget,
   modelAt,
+  type PickedModel,
+  pickedModel,
   type Protocols,
   type RemoteUpstream,
   servesModel,
@@ -59,32 +60,12 @@ export type Candidate =
 
 /** In routing order. */
 export function candidatesFor(request: RequestFacts, deps: CandidateDeps): readonly Candidate[] {
-  const picked = pickedModel(request, deps.pickLocal);
+  const { call, remotes } = request;
+  const picked = pickedModel(call.request.model, remotes, deps.pickLocal);
   return orderFor(request, picked, deps.pickLocal).map((id) => {
     if (id === 'local') return localCandidate(request, deps);
     return remoteCandidate(id, picked?.upstream === id ? picked.model : null, request, deps);
   });
-}
-
-/** A hosted model that its caller has chosen by the name in the list of models. */
-interface PickedModel {
-  readonly upstream: RemoteUpstream['id'];
-  /** As the upstream names it. */
-  readonly model: string;
-}
-
-/** Null if the name chooses no upstream; its prefix may be in any case. */
-function pickedModel(
-  { call, remotes }: RequestFacts,
-  pickLocal: () => LocalChoice,
-): PickedModel | null {
-  const name = call.request.model ?? '';
-  const lowered = name.toLowerCase();
-  const upstream = remotes.find(({ prefix }) => lowered.startsWith(`${prefix}/`));
-  const model = name.slice((upstream?.prefix.length ?? 0) + 1);
-  // An engine may have a model of such a name itself.
-  if (upstream === undefined || model === '' || isOwnModel(name, remotes, pickLocal())) return null;
-  return { upstream: upstream.id, model };
 }
 
 function remoteCandidate(
@@ -97,11 +78,10 @@ function remoteCandidate(
   if (upstream === undefined) return skipped(id, { reason: 'not_configured' });
   if (call.zeroSpend) return skipped(id, { reason: 'zero_spend' });
   if (budgets.isSpent(id, config)) return skipped(id, { reason: 'budget' });
-  const { model } = call.request;
-  if (keepsModel(call, config) && picked === null && !servesModel(upstream, model))
+  if (keepsModel(call, config) && picked === null && !servesModel(upstream, call.request.model))
     return skipped(id, { reason: 'model_mismatch' });
   const { protocols, prefill } = upstream;
-  const form = formFor(call, memory.of(id), { protocols, ...prefill });
+  const form = formFor(call, memory.of(id), protocols, prefill);
   if (form === null) return skipped(id, { reason: 'unsupported' });
   return { kind: 'single', upstream: id, id, call: () => remoteCall(form, upstream, picked) };
 }
@@ -153,13 +133,22 @@ export function keepsModel({ request }: ChatCall, { routing }: Config): boolean 
   return request.endpoint.keepsModel || routing.modelFallback === 'same';
 }
 
-interface EndpointFacts extends UpstreamFacts {
-  readonly protocols: Protocols;
-}
-
-/** As it is, or as a chat completion if the upstream lacks its endpoint; null if it cannot be one. */
-function formFor(call: ChatCall, known: Knowledge, facts: EndpointFacts): ChatCall | null {
-  return lacksEndpoint(call, known, facts) ? inChat(call) : call;
+/**
+ * As it is, or as a chat completion if the upstream lacks its endpoint: by the documentation, by the owner's word, or as it
+ * answered (`lacks`). Null if it cannot be one.
+ */
+function formFor(
+  call: ChatCall,
+  known: Knowledge,
+  protocols: Protocols,
+  facts: UpstreamFacts,
+): ChatCall | null {
+  const { support, upstreamPath } = call.request.endpoint;
+  if (support === 'required') return call;
+  const isByWord = support === 'translatable' && protocols !== 'auto';
+  const isKnown = protocols === 'auto' && isKnownToLack(upstreamPath, facts);
+  const lacks = isKnown || known.get('lacks', upstreamPath) !== null;
+  return (isByWord ? protocols === 'chat' : lacks) ? inChat(call) : call;
 }
 
 /**
@@ -172,22 +161,12 @@ function formForLocal(
   { ownedBy }: LocalTarget,
   { protocols, rescueToolCalls }: Config['local'],
 ): ChatCall | null {
-  const form = formFor(call, known, { protocols, address: '', ownedBy });
+  const form = formFor(call, known, protocols, { address: '', ownedBy });
   if (form !== call || protocols !== 'auto') return form;
   const tells = ownedBy === 'llamacpp';
   const mayLeak = rescueToolCalls === 'on' && call.request.needs().tools;
   const chat = tells || mayLeak ? inChat(call) : null;
   return chat !== null && (tells || mayLeakCalls(chat.request)) ? chat : call;
-}
-
-/** By the documentation, by the owner's word, or as the upstream answered (`lacks`). */
-function lacksEndpoint({ request }: ChatCall, known: Knowledge, facts: EndpointFacts): boolean {
-  const { protocols } = facts;
-  const { support, upstreamPath } = request.endpoint;
-  if (support === 'required') return false;
-  if (support === 'translatable' && protocols !== 'auto') return protocols === 'chat';
-  if (protocols === 'auto' && isKnownToLack(upstreamPath, facts)) return true;
-  return known.get('lacks', upstreamPath) !== null;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { type AdmissionMode, circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { Rejection } from '../circuits/circuits.ts';
 import { localCall, type PromptReading, type UpstreamCall } from '../upstream/call.ts';
-import { type ChoiceDeps, type LocalOption, preferred, readingAt } from './machine-choice.ts';
+import { type ChoiceDeps, type LocalOption, preferred } from './machine-choice.ts';
 import {
   forcedRank,
   type LostCall,
@@ -12,6 +12,7 @@ import {
   type UpstreamOutcome,
   wasAttempted,
 } from './outcomes.ts';
+import { readingAt } from './readings.ts';
 
 /** A call of an upstream, or of one machine of the local pool. */
 export interface SingleCall {
@@ -30,9 +31,9 @@ export function singleCall(
   isAlone = true,
   reading: PromptReading | null = null,
 ): SingleCall {
-  const { target, id, form, model, facts } = option;
+  const { target, id, known, form, model, facts } = option;
   const call = () => {
-    const { prefix, tokensPerSecond } = reading ?? readingAt(option);
+    const { prefix, tokensPerSecond } = reading ?? readingAt(known, form.chain(), model ?? '');
     return localCall(form, target, config, { model, facts, prefix, isAlone, tokensPerSecond });
   };
   return { kind: 'single', upstream: 'local', id, call };

@@ -4,7 +4,7 @@ import type { Knowledge } from '../memory/memory.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { ChatCall, PromptReading } from '../upstream/call.ts';
 import { askedNames, type LocalModel, type LocalTarget } from '../upstream/upstreams.ts';
-import { cachedPrefix, readingRate, unreadBytes } from './readings.ts';
+import { readingAt, unreadBytes } from './readings.ts';
 
 /* Which of several machines is called for a prompt. */
 
@@ -16,12 +16,6 @@ export interface LocalOption extends LocalModel {
   readonly known: Knowledge;
   /** The request as it takes it. */
   readonly form: ChatCall;
-}
-
-export function readingAt({ known, form, model }: LocalOption): PromptReading {
-  const chain = form.chain();
-  const prefix = chain === null ? null : cachedPrefix(known, chain);
-  return { prefix, tokensPerSecond: readingRate(known, model ?? '') };
 }
 
 export interface ChoiceDeps {
@@ -43,8 +37,8 @@ export function preferred(
   { circuits, random, inFlightAt }: ChoiceDeps,
 ): readonly PoolMember[] {
   const members = shuffled(admitted, random).map((option): PoolMember => {
-    const { id, known, form } = option;
-    const { prefix, tokensPerSecond } = readingAt(option);
+    const { id, known, form, model } = option;
+    const { prefix, tokensPerSecond } = readingAt(known, form.chain(), model ?? '');
     const newBytes = unreadBytes(form.request.bytes.length, prefix);
     return {
       option,

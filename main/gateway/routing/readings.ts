@@ -3,7 +3,7 @@ import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { ReadTurn } from '../memory/topics.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
-import type { UpstreamCall } from '../upstream/call.ts';
+import type { PromptReading, UpstreamCall } from '../upstream/call.ts';
 
 /*
  * What an upstream or machine has read, as far as the gateway knows from what it sent there, and how fast; and why an engine
@@ -73,10 +73,17 @@ function learnRate(known: Knowledge, model: string, tokens: number, ms: number):
   known.set('rate', model, { tokens: kept * before.tokens + tokens, ms: kept * before.ms + ms });
 }
 
-/** Null before the first reading. */
-export function readingRate(known: Knowledge, model: string): number | null {
-  const reading = known.get('rate', model);
-  return reading === null ? null : (1000 * reading.tokens) / reading.ms;
+/** What is known of an engine or machine for a prompt. */
+export function readingAt(
+  known: Knowledge,
+  chain: PromptChain | null,
+  model: string,
+): PromptReading {
+  const rate = known.get('rate', model);
+  return {
+    prefix: chain === null ? null : cachedPrefix(known, chain),
+    tokensPerSecond: rate === null ? null : (1000 * rate.tokens) / rate.ms,
+  };
 }
 
 /** A call that has ended. */

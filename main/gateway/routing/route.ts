@@ -2,7 +2,7 @@ import { servesModel } from '../upstream/upstreams.ts';
 import type { CallAnswer } from './call-upstream.ts';
 import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
 import { callOrHedge, type HedgeDeps } from './hedge.ts';
-import { fallbackReason, type UpstreamOutcome } from './outcomes.ts';
+import { fallbackReason, reasonOf, type UpstreamOutcome } from './outcomes.ts';
 import { Walk } from './walk.ts';
 
 export interface RouterDeps extends HedgeDeps, CandidateDeps {
@@ -77,10 +77,8 @@ function warmUpAfter(
   { warmup, budgets }: RouterDeps,
 ): void {
   const { call, config, remotes } = request;
-  const isSetUp = !outcomes.some(
-    (each) =>
-      each.kind === 'skipped' && (each.reason === 'not_configured' || each.reason === 'paused'),
-  );
+  const reasons = outcomes.map(reasonOf);
+  const isSetUp = !reasons.includes('not_configured') && !reasons.includes('paused');
   const upstream = remotes.find(({ id }) => id === 'ondemand');
   const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand', config);
   if (upstream === undefined || !isSetUp || !config.ondemand.warmup || !mayCost) return;

@@ -132,6 +132,28 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
   });
 }
 
+/** A hosted model that its caller has chosen by the name in the list of models. */
+export interface PickedModel {
+  readonly upstream: RemoteUpstream['id'];
+  /** As the upstream names it. */
+  readonly model: string;
+}
+
+/** Null if the name chooses no upstream; its prefix may be in any case. */
+export function pickedModel(
+  name: string | null,
+  remotes: readonly RemoteUpstream[],
+  pickLocal: () => LocalChoice,
+): PickedModel | null {
+  const lowered = name?.toLowerCase() ?? '';
+  const upstream = remotes.find(({ prefix }) => lowered.startsWith(`${prefix}/`));
+  if (name === null || upstream === undefined) return null;
+  const model = name.slice(upstream.prefix.length + 1);
+  // An engine may have a model of such a name itself.
+  if (model === '' || isOwnModel(name, remotes, pickLocal())) return null;
+  return { upstream: upstream.id, model };
+}
+
 /** Whether an upstream would be sent just the model that was asked for; null: none was. */
 export function servesModel(upstream: RemoteUpstream, requested: string | null): boolean {
   if (requested === null) return true;
