@@ -15,8 +15,8 @@ export interface RequestForms {
   readonly chatForm: ChatFormSource | null;
   /** For upstreams that speak its protocol, without what translation put into earlier answers. */
   readonly native: NativeForm;
-  /** The parts of the system prompt whose values most upstreams get as a constant. */
-  readonly volatileParts: readonly VolatilePart[];
+  /** Names of the parts of the system prompt whose values most upstreams get as a constant. */
+  readonly fixedParts: readonly string[];
 }
 
 interface ExchangeFacts {
@@ -30,15 +30,16 @@ export async function formsOf(
   facts: ExchangeFacts,
   share: Pick<BodyShare, 'takeCopy'>,
 ): Promise<RequestForms | 'no_room'> {
-  const volatileParts = fixVolatileParts(request);
-  const native = nativeForm(request, facts.items, volatileParts);
+  const parts = fixVolatileParts(request);
+  const native = nativeForm(request, facts.items, parts);
+  const fixedParts = parts.map(({ name }) => name);
   const { endpoint, bytes } = request;
-  if (endpoint.translation === undefined) return { native, volatileParts, chatForm: null };
+  if (endpoint.translation === undefined) return { native, fixedParts, chatForm: null };
   const steps = stepsToChat(request, endpoint.translation, facts);
-  if (bytes.length <= MAX_BYTES_AT_ONCE) return { native, volatileParts, chatForm: lazily(steps) };
+  if (bytes.length <= MAX_BYTES_AT_ONCE) return { native, fixedParts, chatForm: lazily(steps) };
   if (!share.takeCopy(bytes.length)) return 'no_room';
   const form = await inTurns(steps);
-  return { native, volatileParts, chatForm: () => form };
+  return { native, fixedParts, chatForm: () => form };
 }
 
 /** A request to another endpoint as a chat completion. */
@@ -114,14 +115,14 @@ function nativeForm(
   items: ItemMemory,
   parts: readonly VolatilePart[],
 ): NativeForm {
-  const { withoutOwn = (body) => body } = request.endpoint;
-  if (request.endpoint.withoutOwn === undefined && parts.length === 0) return () => request;
+  const { withoutOwn } = request.endpoint;
+  if (withoutOwn === undefined && parts.length === 0) return () => request;
   const made: Partial<Record<FormKind, ChatRequest>> = {};
   function formOf(kind: FormKind): ChatRequest {
     const isWhole = kind === 'anthropic' && parts.length > 0;
     const bytes = isWhole ? withVolatileParts(request.bytes, parts) : request.bytes;
     const own = { ...request, bytes };
-    return { ...own, ...withoutOwn(own, { items, isLocal: kind === 'local' }) };
+    return { ...own, ...withoutOwn?.(own, { items, isLocal: kind === 'local' }) };
   }
   return (kind) => (made[kind] ??= formOf(kind));
 }

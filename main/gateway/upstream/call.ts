@@ -134,7 +134,7 @@ export function localCall(
     model: model ?? '',
     window,
     prefix,
-    fixedParts: fixedPartsOf(call),
+    fixedParts: call.fixedParts,
     secrets: ownSecrets(baseAddress, [target.gatewayToken, keyIn(call.authorization)]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
@@ -200,7 +200,7 @@ export function remoteCall(
     model: model ?? '',
     window: null,
     prefix: null,
-    fixedParts: isAnthropic(upstream) ? [] : fixedPartsOf(call),
+    fixedParts: isAnthropic(upstream) ? [] : call.fixedParts,
     secrets: upstream.secrets,
     mode,
     prefill: upstream.prefill,
@@ -219,8 +219,6 @@ export function remoteCall(
 
 const isAnthropic = ({ prefill }: Pick<RemoteUpstream, 'prefill'>) =>
   prefill.address.startsWith('api.anthropic.com/');
-
-const fixedPartsOf = ({ volatileParts }: ChatCall) => volatileParts.map(({ name }) => name);
 
 /** Without its scheme. */
 const keyIn = (authorization: string | null) => authorization?.split(' ').at(-1) ?? null;
