@@ -43,7 +43,7 @@ export function judgeHealth(
   if (json === undefined) return failure('not JSON');
   if (health?.id !== expected.id || !verifyHealth(expected.key, { ...expected, ...health }))
     return { result: 'identity_mismatch', error: "not signed by this provider's key" };
-  if (LOADING.test(health.status)) return { result: 'loading', error: 'the engine is loading' };
+  if (LOADING.test(health.status)) return { result: 'not_ready', error: 'the engine is loading' };
   if (answer.status !== 200) return failure(statusWords(answer));
   if (health.status !== 'ok') return failure(`status is "${readable(health.status)}"`);
   return { ...PASSED, isUnloaded: health.model === null };
@@ -84,7 +84,7 @@ const MAX_OWNER_LENGTH = 100;
 /** Judges the engine by the last heartbeat. */
 export function judgeEngine({ status, code }: AgentRecord['engine_health']): CheckJudgement {
   if (status === 'ok') return PASSED;
-  if (LOADING.test(status)) return { result: 'loading', error: 'the engine is loading' };
+  if (LOADING.test(status)) return { result: 'not_ready', error: 'the engine is loading' };
   const answered = code === 0 ? 'no answer' : `HTTP ${code}`;
   return failure(`the engine is "${readable(status)}" (${answered})`);
 }
@@ -97,12 +97,12 @@ const BUSY_CODES: readonly unknown[] = ['paused', 'draining', 'busy'];
 /** A refusal that means "later" rather than "no"; null otherwise. */
 function notReady({ status }: AgentResponse, json: unknown): CheckJudgement | null {
   const error = errorSchema.safeParse(json).data?.error;
-  if (status === 429) return { result: 'busy', error: 'the machine is busy (HTTP 429)' };
+  if (status === 429) return { result: 'not_ready', error: 'the machine is busy (HTTP 429)' };
   if (status !== 503 || error === undefined) return null;
   if (BUSY_CODES.includes(error.code))
-    return { result: 'busy', error: `the machine is ${String(error.code)} (HTTP 503)` };
+    return { result: 'not_ready', error: `the machine is ${String(error.code)} (HTTP 503)` };
   if (!LOADING.test(error.message ?? '')) return null;
-  return { result: 'loading', error: 'the engine is loading a model (HTTP 503)' };
+  return { result: 'not_ready', error: 'the engine is loading a model (HTTP 503)' };
 }
 
 function unanswered(answer: Exclude<FetchResult, AgentResponse>): CheckJudgement {
@@ -118,7 +118,7 @@ function unanswered(answer: Exclude<FetchResult, AgentResponse>): CheckJudgement
 
 /** Says nothing about the machine, which is asked again soon. */
 export const NOT_ASKED: CheckJudgement = {
-  result: 'busy',
+  result: 'not_ready',
   error: 'this gateway had no file descriptor left to ask it',
 };
 
@@ -154,10 +154,8 @@ export type CheckResult =
   | 'identity_mismatch'
   /** The engine answers, but does not have the model that the machine reports. */
   | 'model_mismatch'
-  /** The engine reports that it is loading a model. */
-  | 'loading'
-  /** The agent is full, paused or draining, or this gateway could not ask it. */
-  | 'busy'
+  /** The engine is loading a model, the agent is full, paused or draining, or this gateway could not ask it. */
+  | 'not_ready'
   /** The test inference was not answered in time. */
   | 'timeout';
 

@@ -8,8 +8,8 @@ export type RunOutcome =
   | { readonly kind: 'untested'; readonly address: string }
   /** A mismatch: another machine has its address, or it serves something other than it reports. */
   | { readonly kind: 'failed' | 'identity_mismatch' | 'model_mismatch' }
-  /** It is not ready yet, which is neither a failure nor a success. */
-  | { readonly kind: 'loading' | 'busy' };
+  /** Neither a failure nor a success. */
+  | { readonly kind: 'not_ready' };
 
 /** The checks of which at least one entry passed. */
 export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName> {
@@ -31,10 +31,8 @@ export function verdictOf(findings: readonly Finding[], firstInference: boolean)
   if (address !== null && isSpared) return { kind: 'untested', address };
   if (address !== null && failed.length === 0) return { kind: 'verified', address };
   if (has('identity_mismatch')) return { kind: 'identity_mismatch' };
-  for (const kind of ['loading', 'busy'] as const) {
-    const isCause = has(kind) || (kind === 'loading' && firstInference && has('timeout'));
-    if (isCause && areAll(EXPLAINED)) return { kind };
-  }
+  const isNotReady = has('not_ready') || (firstInference && has('timeout'));
+  if (isNotReady && areAll(EXPLAINED)) return { kind: 'not_ready' };
   return { kind: has('model_mismatch') ? 'model_mismatch' : 'failed' };
 }
 
@@ -42,8 +40,7 @@ const SPARED: ReadonlySet<CheckResult> = new Set(['spared']);
 
 /** Results that a loading engine or a busy machine explains. */
 const EXPLAINED: ReadonlySet<CheckResult> = new Set([
-  'loading',
-  'busy',
+  'not_ready',
   'timeout',
   'missing',
   'spared',
@@ -100,8 +97,7 @@ export function settled(
     case 'untested':
       // A machine is not used before it has answered a test.
       return { ...shown, ...pendingAt(before.address === null ? null : outcome.address) };
-    case 'loading':
-    case 'busy':
+    case 'not_ready':
       return before.state === 'verified'
         ? { ...before, ...shown }
         : { ...shown, ...pendingAt(before.address) };

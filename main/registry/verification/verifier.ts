@@ -216,7 +216,7 @@ async function verifyOnce(
     ms: Math.round(clock.ticks() - startedTicks),
   });
   return {
-    deferred: outcome.kind === 'loading' || outcome.kind === 'busy',
+    deferred: outcome.kind === 'not_ready',
     hadEngine: passedNames(findings).has(CHECKS.engineHealth),
     inference: tested,
     leftOut: inference === 'if_loaded' && tested === 'none' && outcome.kind === 'verified',

@@ -79,7 +79,7 @@ test('a gateway without a descriptor learns nothing: a verified machine stays, a
   const findings = (await runChecks(order, { ...edges, lookup: exhausted })) ?? [];
   const why = entries(findings, HEALTH)[0]?.error;
   expect(why).toBe('this gateway had no file descriptor left to ask it');
-  expect(verdictOf(findings, false)).toEqual({ kind: 'busy' });
+  expect(verdictOf(findings, false)).toEqual({ kind: 'not_ready' });
 });
 
 /** One way for each check to fail, with the other checks that cannot pass then. */
@@ -209,10 +209,10 @@ test('a replayed answer is a mismatch of identity', async () => {
 const LOADING = { code: 503, message: 'Loading model', type: 'unavailable_error' };
 
 test.each([
-  ['llama.cpp is loading', 503, { error: LOADING }, 'loading'],
-  ['it is full', 503, { error: { code: 'busy', message: 'full' } }, 'busy'],
-  ['it is draining', 503, { error: { code: 'draining', message: 'x' } }, 'busy'],
-  ['it limits rates', 429, { error: { message: 'x' } }, 'busy'],
+  ['llama.cpp is loading', 503, { error: LOADING }, 'not_ready'],
+  ['it is full', 503, { error: { code: 'busy', message: 'full' } }, 'not_ready'],
+  ['it is draining', 503, { error: { code: 'draining', message: 'x' } }, 'not_ready'],
+  ['it limits rates', 429, { error: { message: 'x' } }, 'not_ready'],
   ['it is broken', 503, { error: { code: 503, message: 'out of memory' } }, 'failed'],
 ] as const)('an answer to the test inference says that %s', async (_says, status, body, kind) => {
   const provider = await startFakeProvider();

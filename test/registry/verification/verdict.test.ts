@@ -48,7 +48,7 @@ test.each([
 });
 
 const STRANGER = { [HEALTH]: 'identity_mismatch' } as const;
-const LOADS = { [ENGINE]: 'loading' } as const;
+const LOADS = { [ENGINE]: 'not_ready' } as const;
 const OTHER_MODEL = { [MODEL]: 'model_mismatch' } as const;
 const NO_GPU = { [GPU]: 'failed' } as const;
 const HANGS = { [INFERENCE]: 'timeout', [LATENCY]: 'timeout' } as const;
@@ -62,20 +62,20 @@ test.each<[says: string, kind: RunOutcome['kind'], otherwise: Otherwise, isFirst
   ['another model and no GPU', 'model_mismatch', { ...OTHER_MODEL, ...NO_GPU }],
   [
     'an engine that loads',
-    'loading',
-    { ...LOADS, [INFERENCE]: 'loading', [LATENCY]: 'missing' },
+    'not_ready',
+    { ...LOADS, [INFERENCE]: 'not_ready', [LATENCY]: 'missing' },
     LATER,
   ],
-  ['a list without the model while it loads', 'loading', { ...LOADS, ...OTHER_MODEL }, LATER],
+  ['a list without the model while it loads', 'not_ready', { ...LOADS, ...OTHER_MODEL }, LATER],
   [
     'a health that loads',
-    'loading',
-    { ...NO_ANSWER, [HEALTH]: 'loading', [MODEL]: 'missing' },
+    'not_ready',
+    { ...NO_ANSWER, [HEALTH]: 'not_ready', [MODEL]: 'missing' },
     LATER,
   ],
   ['an engine that loads without a GPU', 'failed', { ...LOADS, ...NO_GPU }],
-  ['a full machine', 'busy', { [INFERENCE]: 'busy', [LATENCY]: 'missing' }, LATER],
-  ['a first inference that hangs', 'loading', HANGS],
+  ['a full machine', 'not_ready', { [INFERENCE]: 'not_ready', [LATENCY]: 'missing' }, LATER],
+  ['a first inference that hangs', 'not_ready', HANGS],
   ['a later inference that hangs', 'failed', HANGS, LATER],
   [
     'a first inference that hangs while the engine is down',
