@@ -17,14 +17,10 @@ export const gatewaySecret = ({ gateway }: Config, dataDirectory: string) =>
 export async function openRegistryStore(
   config: Config,
   dataDirectory: string,
-  {
-    database,
-    clock,
-    log,
-  }: { readonly database: Database; readonly clock: Clock; readonly log: Log },
+  edges: { readonly database: Database; readonly clock: Clock; readonly log: Log },
 ): Promise<OpenedStore> {
   const { databaseUrl: url } = config.gateway;
-  if (url === null) return openSqliteStore(database.part('registry'), log);
+  if (url === null) return openSqliteStore(edges.database.part('registry'), edges.log);
   // Imported only here, because few gateways need it.
   const { openPostgresStore } = await import('../registry/store/postgres/postgres-store.ts');
   return openPostgresStore(
@@ -36,6 +32,6 @@ export async function openRegistryStore(
         .update('pool')
         .digest('hex'),
     },
-    { clock, log },
+    edges,
   );
 }

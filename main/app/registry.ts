@@ -98,8 +98,7 @@ export function createProviders(deps: ProvidersDeps) {
     pick(): LocalChoice {
       const now = targets(registry.targets());
       if (now.length > 0) return { kind: 'tier', targets: now };
-      const reason = REASONS[registry.servingState()];
-      return { kind: 'none', reason, causes: () => registry.causes() };
+      return { kind: 'none', reason: registry.reason(), causes: () => registry.causes() };
     },
     start() {
       registry.start();
@@ -123,9 +122,6 @@ function stillLoaded(news: readonly VerifierNews[], provider: Provider | null): 
   const hasRestarted = news.includes('rebooted') || news.includes('engineHealth');
   return hasRestarted || provider === null ? [] : loadedModels(provider);
 }
-
-/** Why no machine serves `local`. */
-const REASONS = { none: 'not_configured', paused: 'paused', expected: 'no_provider' } as const;
 
 function localTarget(target: Target): LocalTarget {
   const { id, address, gatewayToken, currentModel, ownedBy } = target;

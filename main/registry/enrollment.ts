@@ -96,7 +96,8 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
       heartbeatCount: 0,
       verification: UNVERIFIED,
     },
-    { lastHeartbeatTicks: clock.ticks(), gatewaySecret },
+    clock.ticks(),
+    gatewaySecret,
   );
   table.add(entry);
   return {

@@ -16,8 +16,7 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
   }
 
   function add({ provider, ageMs }: SharedProvider): void {
-    const lastHeartbeatTicks = clock.ticks() - ageMs;
-    const entry = entryOf(provider, { lastHeartbeatTicks, gatewaySecret });
+    const entry = entryOf(provider, clock.ticks() - ageMs, gatewaySecret);
     table.add(entry);
     entry.notedStatus = table.status(entry);
     verifier.providerChanged(entry.id, ['verified']);

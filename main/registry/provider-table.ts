@@ -35,10 +35,8 @@ export interface TableEntry {
 
 export function entryOf(
   stored: StoredProvider,
-  {
-    lastHeartbeatTicks,
-    gatewaySecret,
-  }: { readonly lastHeartbeatTicks: number; readonly gatewaySecret: string },
+  lastHeartbeatTicks: number,
+  gatewaySecret: string,
 ): TableEntry {
   return {
     id: stored.id,

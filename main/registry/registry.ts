@@ -23,7 +23,7 @@ import { createSweeper } from './sweeper.ts';
 import { type Query, readQuery, wholeNumber } from '../platform/http/query.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
-import { absenceIn, capacityOf, causesIn, proofOf, servingState } from './serving.ts';
+import { absenceIn, capacityOf, causesIn, proofOf, reasonFor } from './serving.ts';
 import type { StoredProvider, StoredState, StoredVerification } from './store/store.ts';
 import type { RecordResult, VerificationSubject, VerifierHost } from './verifier-port.ts';
 import { failureReason } from '#shared/checks.ts';
@@ -95,8 +95,8 @@ export function createRegistry(deps: RegistryDeps) {
     },
     /** The machines that routing may choose now; the same array until one of them changes. */
     targets: () => table.targets(),
-    /** Whether any machine is expected to serve; without one, `local` is not configured. */
-    servingState: () => servingState(table),
+    /** Why no machine serves `local`, if none does. */
+    reason: () => reasonFor(table),
     /** Why none of the machines is used, for the window; null if none is expected to be. */
     absence: () => absenceIn(table),
     /** What the verifications of a machine have shown; null before the first. */
@@ -120,7 +120,7 @@ function entriesIn({ state, clock, gatewaySecret }: RegistryDeps): readonly Tabl
   const ticks = clock.ticks();
   return providers.toSorted(byEnrolment).map((stored) => {
     const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);
-    return entryOf(stored, { lastHeartbeatTicks: ticks - silentMs, gatewaySecret });
+    return entryOf(stored, ticks - silentMs, gatewaySecret);
   });
 }
 

@@ -11,13 +11,11 @@ import { statusAt } from './staleness.ts';
 
 /* Whether machines are expected to serve `local`, what they offer together, and why they are not used. */
 
-/** `expected`: some machine is expected to serve; `paused`: all machines are paused by their owners. */
-export type ServingState = 'none' | 'paused' | 'expected';
-
-export function servingState(table: ProviderTable): ServingState {
+/** Why no machine serves: none is expected to, all are paused by their owners, or none is verified. */
+export function reasonFor(table: ProviderTable): 'not_configured' | 'paused' | 'no_provider' {
   const expected = [...table.all()].filter((entry) => !isNotExpected(entry));
-  if (expected.length === 0) return 'none';
-  return expected.every(({ shown }) => shown?.status === 'paused') ? 'paused' : 'expected';
+  if (expected.length === 0) return 'not_configured';
+  return expected.every(({ shown }) => shown?.status === 'paused') ? 'paused' : 'no_provider';
 }
 
 /** What the machines that routing may choose now offer together; no `load` if none of their GPUs reports it. */

@@ -72,7 +72,7 @@ test('an enrolment that could not be written has not happened, and its token can
   store.fail('the disk is full');
   const unwritten = await registry.handleEnroll(agent.enroll(token));
   expect(unwritten).toMatchObject({ status: 503, code: 'registry_unwritten' });
-  expect(registry.servingState()).toBe('none');
+  expect(registry.reason()).toBe('not_configured');
   store.fail(null);
   expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
 });

@@ -145,9 +145,9 @@ test('the agent of this process is enrolled by itself, once, and comes from 127.
   const agent = createAgent(clock);
   const own = await before.registry.adoptOwn(agent.publicKey);
   expect(own.id).toBe(agent.id);
-  expect(before.registry.servingState()).toBe('none');
+  expect(before.registry.reason()).toBe('not_configured');
   expect(await before.registry.ownHeartbeat(own.id, recordOf())).toMatchObject({ status: 200 });
-  expect(before.registry.servingState()).toBe('expected');
+  expect(before.registry.reason()).toBe('no_provider');
   expect(before.registry.get(own.id)?.last_heartbeat_ip).toBe('127.0.0.1');
   expect(before.registry.verifierHost.subject(own.id)?.isOwn).toBe(true);
   const after = startRegistry({ store: before.store, clock });
@@ -162,10 +162,10 @@ test('the agent of this process is meant to serve an engine that refuses it, and
   const beat = (engine_health: AgentRecord['engine_health']) =>
     registry.ownHeartbeat(id, { ...degraded, engine_health });
   await beat({ status: 'no engine found', code: 0 });
-  expect([registry.servingState(), registry.causes()]).toEqual(['none', '']);
+  expect([registry.reason(), registry.causes()]).toEqual(['not_configured', '']);
   await beat({ status: 'unauthorized', code: 401 });
-  const named = [registry.servingState(), registry.causes()];
-  expect(named).toEqual(['expected', 'tower has an engine that answers HTTP 401']);
+  const named = [registry.reason(), registry.causes()];
+  expect(named).toEqual(['no_provider', 'tower has an engine that answers HTTP 401']);
 });
 
 test('an unsigned heartbeat counts only for the gateway’s own machine, which cannot be removed', async () => {

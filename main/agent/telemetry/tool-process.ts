@@ -141,8 +141,7 @@ type ToolResult =
   /** `text` is what it printed before failing. */
   | { readonly kind: 'failed'; readonly detail: string; readonly text: string }
   /** The tool was killed, which may not end it; `gone` resolves once it has ended. */
-  | { readonly kind: 'hung'; readonly afterMs: number; readonly gone: Promise<unknown> }
-  | { readonly kind: 'stopped' };
+  | { readonly kind: 'hung'; readonly afterMs: number; readonly gone: Promise<unknown> };
 
 export interface ToolEdges {
   readonly startTool: StartTool;
@@ -154,6 +153,8 @@ const MAX_BYTES = 1024 * 1024;
 /** How long to wait for a killed tool. */
 const KILL_WAIT_MS = 1000;
 
+const STOPPED: ToolResult = { kind: 'failed', detail: 'it was stopped', text: '' };
+
 /** Runs a tool until it exits, exceeds its time or size limit, or `signal` aborts. */
 async function runTool(
   command: string,
@@ -161,7 +162,7 @@ async function runTool(
   { startTool, clock, timeoutMs }: ToolEdges & { readonly timeoutMs: number },
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  if (signal.aborted) return { kind: 'stopped' };
+  if (signal.aborted) return STOPPED;
   const output = new ByteBuffer();
   const { promise: flooded, resolve: onFlood } = Promise.withResolvers<ToolResult>();
   const tool = startTool(command, args, (chunk) => {
@@ -183,7 +184,7 @@ async function runTool(
     case 'aborted':
       tool.kill();
       await withTimeout(tool.ended, { clock, ms: KILL_WAIT_MS });
-      return { kind: 'stopped' };
+      return STOPPED;
   }
 }
 
@@ -260,7 +261,5 @@ function wordsOf(result: ToolResult): string {
       return result.detail;
     case 'hung':
       return `it has hung: no answer in ${result.afterMs / 1000} s`;
-    case 'stopped':
-      return 'it was stopped';
   }
 }

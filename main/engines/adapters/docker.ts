@@ -1,4 +1,4 @@
-import { LARGE_WINDOW, type ModelFacts } from '#shared/models.ts';
+import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
 import { listOf, memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
 import { idsIn, modelList } from './probe.ts';
@@ -26,12 +26,11 @@ export const dockerModelRunner: Engine = {
   },
 };
 
-/** A back end runs a model in one mode: `completion`, `embedding` or `reranking` (docker/model-runner, pkg/inference). */
+/** A back end runs a model in one mode (docker/model-runner, pkg/inference). */
+const USES = { completion: 'chat', embedding: 'embedding', reranking: 'rerank' } as const;
+
 function saidOf(backEnd: unknown): readonly (readonly [string, Partial<ModelFacts>])[] {
   const id = textOf(memberOf(backEnd, 'model_name'));
-  const mode = textOf(memberOf(backEnd, 'mode'));
-  if (id === null || mode === null) return [];
-  if (mode === 'completion') return [[id, { use: 'chat' }]];
-  if (mode === 'embedding') return [[id, { use: 'embedding' }]];
-  return mode === 'reranking' ? [[id, { use: 'rerank' }]] : [];
+  const use = memberOf(USES, textOf(memberOf(backEnd, 'mode')) ?? '') as ModelUse | undefined;
+  return id === null || use === undefined ? [] : [[id, { use }]];
 }

@@ -19,13 +19,8 @@ interface FeedDeps {
 }
 
 /** What the window shows, as it changes. */
-export function feedRoutes({
-  feed,
-  clock,
-  identify,
-  checker,
-  endAtStop,
-}: FeedDeps): readonly Route[] {
+export function feedRoutes(deps: FeedDeps): readonly Route[] {
+  const { feed, clock, identify, checker, endAtStop } = deps;
   return [
     {
       method: 'GET',
@@ -54,12 +49,8 @@ interface SessionDeps {
   readonly app: () => { readonly command: string };
 }
 
-export function sessionRoutes({
-  sessions,
-  isDemo,
-  controlLink,
-  app,
-}: SessionDeps): readonly Route[] {
+export function sessionRoutes(deps: SessionDeps): readonly Route[] {
+  const { sessions, isDemo, controlLink, app } = deps;
   return [
     route('POST', '/api/v1/sessions', 'anyone', async ({ json }) => {
       const token = await sessions.redeem(textAt(json, 'code') ?? '');
