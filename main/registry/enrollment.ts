@@ -10,7 +10,6 @@ import {
   type AgentMessage,
   checkMessage,
   invalidSignature,
-  plainIp,
   readBody,
   unwritten,
 } from './responses.ts';
@@ -43,7 +42,7 @@ export async function enroll(message: AgentMessage, open: OpenEnrollments, parts
     [
       { kind: 'enrollment_used', digest },
       providerChange(entry, 'enrolled'),
-      eventChange(entry, entry.stored.enrolledAt, ['enrolled', `from ${plainIp(message.ip)}`]),
+      eventChange(entry, entry.stored.enrolledAt, ['enrolled', `from ${message.ip}`]),
     ],
     parts,
   );

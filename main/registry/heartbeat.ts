@@ -10,7 +10,7 @@ import {
 import type { TableEntry } from './provider-table.ts';
 import { verificationView } from './listing.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
-import { type AgentMessage, checkMessage, plainIp, readBody, unwritten } from './responses.ts';
+import { type AgentMessage, checkMessage, readBody, unwritten } from './responses.ts';
 import { type StoreChange, UNVERIFIED, type WriteResult } from './store/store.ts';
 
 const UNKNOWN_PROVIDER: Refusal = {
@@ -41,7 +41,7 @@ export async function takeHeartbeat(message: AgentMessage, parts: RegistryContex
   if (sequence <= entry.stored.sequence) return sequenceReused(entry.stored.sequence);
   const body = readBody(message.body, agentRecordSchema);
   if (body.kind === 'refused') return body;
-  return applyHeartbeat(entry, { record: body.value, sequence, ip: plainIp(message.ip) }, parts);
+  return applyHeartbeat(entry, { record: body.value, sequence, ip: message.ip }, parts);
 }
 
 function sequenceReused(last: number): Refusal {

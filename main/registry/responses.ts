@@ -71,8 +71,3 @@ export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
     ? invalidRequest('The body must be a JSON object in UTF-8.')
     : invalidRequest(`${field}: ${issue?.message ?? 'invalid'}`, field);
 }
-
-/** The address without IPv6 mapping and zone. */
-export function plainIp(ip: string): string {
-  return ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*/s, '');
-}

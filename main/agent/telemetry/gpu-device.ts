@@ -109,6 +109,3 @@ export function parsePciAddress(text: string | null): string | null {
   if (parts === null) return null;
   return `${(parts[1] ?? '0000').slice(-4)}:${parts[2] ?? ''}`.toLowerCase();
 }
-
-/** The registry's limit for one machine; a tool that reports more is broken. */
-export const MAX_GPUS = 64;

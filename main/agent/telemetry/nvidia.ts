@@ -28,8 +28,6 @@ const ANSWER_MS = 300_000;
 
 /** Fields that identify a card. */
 const IDENTITY = ['index', 'uuid', 'pci.bus_id'];
-/** `mig.mode.current` came with driver 450. */
-const FIELDS = [...IDENTITY, 'mig.mode.current'];
 /** nvidia-smi's fields for values that systeminformation may have; the name is last because it may contain a comma. */
 const FIELD_OF = {
   memoryTotalMb: 'memory.total',
@@ -45,9 +43,9 @@ type Value = keyof typeof FIELD_OF;
 const VALUES = Object.keys(FIELD_OF) as readonly Value[];
 
 /**
- * Reads what systeminformation does not know of NVIDIA cards, in one call of nvidia-smi for just these fields: UUID,
- * MIG mode and faults; whether a value that it leaves out is 0 or not reported; everything if it
- * does not see the card, as in containers and WSL without a row of lspci; and live values on Windows.
+ * Reads what systeminformation does not know of NVIDIA cards, in one call of nvidia-smi for just these fields: UUID and
+ * faults; whether a value that it leaves out is 0 or not reported; everything if it does not see the card, as in
+ * containers and WSL without a row of lspci; and live values on Windows.
  */
 export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): GpuCollector {
   const { clock } = edges;
@@ -78,7 +76,7 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
     signal: AbortSignal,
     failures: readonly AgentProblem[] = [],
   ): Promise<Poll> {
-    const columns = [...FIELDS, ...missing.map((value) => FIELD_OF[value])];
+    const columns = [...IDENTITY, ...missing.map((value) => FIELD_OF[value])];
     const others = othersThan(failures, [...seen.values(), ...known]);
     const ids = failures.length === 0 ? [] : [`--id=${others.join(',')}`];
     const args = [...ids, `--query-gpu=${columns.join(',')}`, '--format=csv,noheader,nounits'];
@@ -205,12 +203,11 @@ export function parseNvidiaRow(line: string, columns: readonly string[]): GpuDev
     utilMemory: number('utilMemory'),
     temperatureC: number('temperatureC'),
     powerW: number('powerW'),
-    // Chips without memory of their own print N/A, and so do partitioned cards in a container.
-    isUnified: cell('memory.total').startsWith('[') && cell('mig.mode.current') !== 'Enabled',
-    // A working card prints `[N/A]` for single fields; a lost one prints its fault in most fields that do not identify
-    // it.
+    // Chips without memory of their own print N/A, and so do partitioned cards.
+    isUnified: cell('memory.total').startsWith('['),
+    // A working card may print it in place of its power and its load; a lost one, in most fields that do not identify it.
     fault:
-      faults.length * 2 > columns.length - IDENTITY.length
+      (faults.length - 1) * 2 > columns.length - IDENTITY.length
         ? (faults[0]?.replaceAll(/[[\]]/g, '') ?? null)
         : null,
   });

@@ -11,7 +11,6 @@ import {
   type GpuDevice,
   type GpuReading,
   isLive,
-  MAX_GPUS,
   mergedDevice,
 } from './gpu-device.ts';
 import { createIntelCollector } from './intel.ts';
@@ -222,7 +221,7 @@ export function mergedReading(library: GpuReading, own: readonly GpuReading[]): 
   const problems = [...own.flatMap((each) => each.problems), ...library.problems];
   return {
     state: state ?? 'absent',
-    devices: (serving.length > 0 ? serving : devices).slice(0, MAX_GPUS),
+    devices: serving.length > 0 ? serving : devices,
     problems: [...(state === undefined ? [noGpu(library)] : []), ...problems],
   };
 }

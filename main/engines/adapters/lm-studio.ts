@@ -13,7 +13,7 @@ export const lmStudio: Engine = {
   },
   async read(ask) {
     const list = await ask(MODELS_PATH);
-    const native = (await nativeModels(ask))?.slice(0, MAX_NATIVE) ?? null;
+    const native = await nativeModels(ask);
     const loaded =
       native === null ? null : chatFirst(native).filter((each) => each.loaded === true);
     const ids = loaded?.map(({ id }) => id) ?? null;
@@ -23,8 +23,6 @@ export const lmStudio: Engine = {
 };
 
 type NativeModel = Partial<ModelFacts> & Pick<ModelFacts, 'id' | 'use'>;
-
-const MAX_NATIVE = 512;
 
 /** The downloaded models and their loaded instances, which have names of their own; null before version 0.4. */
 async function nativeModels(ask: Ask): Promise<readonly NativeModel[] | null> {

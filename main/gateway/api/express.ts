@@ -172,7 +172,7 @@ function createHandlers({ clock, gatewayUrl }: ExpressDeps) {
         query,
         json,
         body,
-        ip: req.socket.remoteAddress ?? '',
+        ip: peerAddress(req.socket) ?? '',
         socket: req.socket,
         get gatewayUrl() {
           return gatewayUrl(req);

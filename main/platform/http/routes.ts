@@ -41,7 +41,7 @@ export interface RouteRequest {
   readonly json: unknown;
   /** The body as sent, for `agents` only: their signatures cover it. */
   readonly body: Buffer;
-  /** Remote address of the connection. */
+  /** Remote address of the connection; an IPv4 one without its form in IPv6. */
   readonly ip: string;
   readonly socket: Socket;
   /** The address at which other machines reach this gateway. */

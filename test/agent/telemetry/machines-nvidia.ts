@@ -6,7 +6,6 @@ const [uuid1, uuid2] = [1, 2].map((n) => `GPU-00000000-0000-0000-0000-0000000000
 const h100 = {
   name: 'NVIDIA H100 80GB HBM3',
   'memory.total': 81559,
-  'mig.mode.current': 'Disabled',
 };
 
 /**
@@ -103,7 +102,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
         'memory.free': 81022,
         'temperature.gpu': 42,
         'power.draw': 438,
-        'mig.mode.current': 'Enabled',
       }),
     },
     devices: [
