@@ -142,7 +142,8 @@ function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
     if (roomMs !== null && call.upstream === 'local') turn.attempt?.exclude(failure, request.epoch);
     return { ...again, waitMs, mayRetry: false };
   }
-  if (!isColdStart(failure, call, warmup)) return null;
+  // Only what is still starting has an attempt without an end.
+  if (turn.attempt?.hasEnded !== false) return null;
   warmup.seenStarting();
   const pauseMs = pollPauseMs(polls, leftMs);
   if (pauseMs === null) return null;
@@ -155,7 +156,7 @@ function inOtherForm({ reason, response }: Failure, call: UpstreamCall): Upstrea
   return REFUSAL_STATUSES.has(response?.status ?? 0) ? (call.repeated ?? null) : null;
 }
 
-/** The upstream is excluded if its failure calls for that. An attempt without an end was still starting. */
+/** The upstream is excluded if its failure calls for that. What is still starting then was too slow. */
 function givenUp(failure: Failure, { turn, request, deps }: CallPlan): CallOutcome {
   const { attempt, call } = turn;
   let last = failure;
@@ -181,15 +182,6 @@ function roomInMs(
 ): number | null {
   const isFull = reason === 'rate_limited' || (reason === 'busy' && upstream === 'local');
   return isFull && retryAfterMs !== null && retryAfterMs <= retryAfterMaxMs ? retryAfterMs : null;
-}
-
-/** Whether a failure only means that `ondemand` is still starting: it counts only when its timeout is over. */
-function isColdStart(
-  { reason }: Failure,
-  { upstream }: UpstreamCall,
-  warmup: WarmupRunner,
-): boolean {
-  return upstream === 'ondemand' && warmup.isStarting(reason);
 }
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
@@ -223,7 +215,7 @@ async function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   return { seen, pending, attempt: turn.attempt as Attempt };
 }
 
-/** What came of a call; its attempt ends here if it gave no answer. */
+/** What came of a call; its attempt ends here if it gave no answer, and is not still starting. */
 function conclude(
   { seen: came, pending, attempt }: Awaited<ReturnType<typeof send>>,
   { turn, deps }: CallPlan,
@@ -245,8 +237,9 @@ function conclude(
       const failure = classify(seen, call, deps.clock.now());
       const wasSilent = seen.kind === 'timeout' && seen.wasSilent;
       const error = shownError(failure, pending.request.body);
-      if (!isColdStart(failure, call, deps.warmup))
-        attempt.end({ kind: 'failed', failure, error, wasSilent });
+      // `ondemand` may only be starting, which counts when its timeout is over.
+      const isStarting = call.upstream === 'ondemand' && deps.warmup.isStarting(failure.reason);
+      if (!isStarting) attempt.end({ kind: 'failed', failure, error, wasSilent });
       return { kind: 'failed', turn, failure };
     }
   }
