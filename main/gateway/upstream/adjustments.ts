@@ -228,8 +228,10 @@ export function knownRefusals(known: Knowledge, model: string): ReadonlySet<Adju
   return new Set(own.map(({ value }) => value.change as Adjustment));
 }
 
+/** What is known already is not known for longer: hosts learn, too. */
 function noteRefusal(known: Knowledge, model: string, change: Adjustment, ms?: number): void {
-  known.set('refuses', `${model}\n${change}`, { model, change }, ms);
+  const key = `${model}\n${change}`;
+  if (known.get('refuses', key) === null) known.set('refuses', key, { model, change }, ms);
 }
 
 /** What is about one conversation or request rather than about its upstream. */
@@ -242,9 +244,7 @@ export function learnRefusals(
   { made, hadUsage }: { readonly made: ReadonlySet<Adjustment>; readonly hadUsage: boolean },
 ): void {
   if (hadUsage && known.get('tells', model) === null) known.set('tells', model, true);
-  const before = knownRefusals(known, model);
-  for (const each of made)
-    if (!before.has(each) && !isPassing(each)) noteRefusal(known, model, each);
+  for (const each of made) if (!isPassing(each)) noteRefusal(known, model, each);
 }
 
 /** A request that asked for its usage failed without saying why: it is not asked for for a while, unless it was once told. */
