@@ -118,7 +118,7 @@ interface Refusal {
   readonly rest?: Pick<RestPlan, 'maxRestBytes' | 'keptBytes'>;
 }
 
-interface ReadCall extends Pick<RoutedRequest, 'call' | 'config' | 'remotes' | 'epoch'> {
+interface NewCall extends Pick<RoutedRequest, 'call' | 'config' | 'remotes' | 'epoch'> {
   readonly items: ItemMemory;
 }
 
@@ -126,7 +126,7 @@ async function readCall(
   req: IncomingMessage,
   caller: AdmittedCaller,
   deps: ChatDeps,
-): Promise<ReadCall | Refusal | 'aborted'> {
+): Promise<NewCall | Refusal | 'aborted'> {
   const { endpoint, identity, place, share } = caller;
   const { headers } = req;
   if (!identity.reader) return { error: keyError(headers), rest: SHORT_REST };

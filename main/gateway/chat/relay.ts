@@ -31,12 +31,12 @@ import type { Splice } from './resume/splice.ts';
 /** How a relayed stream ended. */
 export type RelayEnd =
   | { readonly kind: 'complete' }
-  | Unfinished
+  | BadEnd
   /** The caller went away. */
   | { readonly kind: 'cancelled' };
 
 /** The response is still open, as the answer may be resumed. */
-export interface Unfinished {
+export interface BadEnd {
   /** The upstream did not finish it, or the second stream is not the answer that it should resume. */
   readonly kind: 'broken' | 'diverged';
   readonly code: UpstreamErrorCode;
@@ -289,7 +289,7 @@ class Relay implements FlowReader {
     const spliced = splice.push(this.#plan.meter.take(frames));
     if (spliced.kind === 'diverged') {
       this.#exchange.abort();
-      this.#flow.finish(unfinished('diverged', spliced.detail));
+      this.#flow.finish(badEnd('diverged', spliced.detail));
     } else this.#forward(spliced.frames, sight);
   }
 
@@ -360,16 +360,16 @@ class Relay implements FlowReader {
     const last = translator === null ? missing : translator.end();
     if (last !== null) this.#res.write(last);
     if ((translator?.ended() ?? 'complete') === 'complete') this.#flow.finish({ kind: 'complete' });
-    else this.#flow.finish(unfinished('broken', UNTRANSLATABLE));
+    else this.#flow.finish(badEnd('broken', UNTRANSLATABLE));
   }
 
   #reject(detail: string): void {
     this.#exchange.abort();
-    this.#flow.finish(unfinished('broken', detail));
+    this.#flow.finish(badEnd('broken', detail));
   }
 }
 
-export const unfinished = (kind: Unfinished['kind'], detail: string): Unfinished => ({
+export const badEnd = (kind: BadEnd['kind'], detail: string): BadEnd => ({
   kind,
   code: 'upstream_bad_response',
   detail,

@@ -32,8 +32,8 @@ import {
   relayBytes,
   type RelayEnd,
   type SentBytes,
-  type Unfinished,
-  unfinished,
+  type BadEnd,
+  badEnd,
 } from './relay.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
@@ -293,7 +293,7 @@ function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd
   const { seen, attempt } = next;
   if (seen.kind === 'stream') return relayStream({ ...next, seen }, next.splice, stream);
   if (seen.kind === 'bytes') seen.exchange.abort();
-  const end = unfinished('diverged', 'an answer without events');
+  const end = badEnd('diverged', 'an answer without events');
   record(end, attempt);
   return end;
 }
@@ -302,7 +302,7 @@ function relayRest(next: ResumedAnswer, stream: StreamContext): Promise<RelayEnd
 function breakOff(
   res: ServerResponse,
   errorEvent: (error: HttpError) => string | Buffer,
-  { code, detail, error }: Unfinished,
+  { code, detail, error }: BadEnd,
 ): void {
   const words = error === null ? '' : shownWords(error.message);
   const said = words === '' ? detail : `${detail}: ${words}`;

@@ -108,7 +108,7 @@ export function anthropicError(
   return { type: 'error', error, request_id, src: 'gateway' } as const;
 }
 
-/** Answers with an error of the gateway's own, in the shape that the caller reads; `rest`: its body may still be arriving. */
+/** Answers with an error of the gateway's own, in the caller's shape; with `rest`, the request's body may still be arriving. */
 export function sendError(
   res: ServerResponse,
   error: GatewayError,

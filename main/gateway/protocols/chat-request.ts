@@ -63,9 +63,9 @@ export function parseChatRequest(
 export async function readRequest(
   body: Buffer,
   { endpoint, contentType }: Pick<ChatRequest, 'endpoint' | 'contentType'>,
-  aliasedAs = NO_ALIASES,
+  readAlias = NO_ALIASES,
 ): Promise<ChatRequest | BadRequest> {
-  if (endpoint.body === 'multipart') return formRequest(body, endpoint, contentType, aliasedAs);
+  if (endpoint.body === 'multipart') return formRequest(body, endpoint, contentType, readAlias);
   const bytes = withoutMark(body);
   if (!isUtf8(bytes)) return NO_UTF8;
   const isLarge = bytes.length > MAX_BYTES_AT_ONCE;
@@ -75,7 +75,7 @@ export async function readRequest(
     endpoint,
     bytes,
     isLarge ? await membersInTurns(bytes) : membersOf(bytes),
-    aliasedAs,
+    readAlias,
   );
 }
 
@@ -89,7 +89,7 @@ function requestOf(
   endpoint: ApiEndpoint,
   bytes: Buffer,
   members: readonly Member[] | null,
-  aliasedAs: AliasReader,
+  readAlias: AliasReader,
 ): ChatRequest | BadRequest {
   if (members === null) return NO_OBJECT;
   const body = { bytes, members };
@@ -97,7 +97,7 @@ function requestOf(
   const problem = endpoint.checkBody(body) ?? problemOf(fields) ?? checkUnique(members);
   if (problem !== null) return problem;
   const [name] = fields;
-  const models = modelsOf(typeof name === 'string' ? name : null, aliasedAs);
+  const models = modelsOf(typeof name === 'string' ? name : null, readAlias);
   const { model } = models;
   const isAlias = model !== models.requestedModel;
   return toRequest(
@@ -190,9 +190,9 @@ export function formRequest(
   bytes: Buffer,
   endpoint: ApiEndpoint,
   contentType: string,
-  aliasedAs = NO_ALIASES,
+  readAlias = NO_ALIASES,
 ): ChatRequest {
-  const models = modelsOf(formField(bytes, 'model'), aliasedAs);
+  const models = modelsOf(formField(bytes, 'model'), readAlias);
   const { model } = models;
   const isAlias = model !== null && model !== models.requestedModel;
   return {
@@ -209,9 +209,9 @@ export function formRequest(
   };
 }
 
-const modelsOf = (name: string | null, aliasedAs: AliasReader): Models => ({
+const modelsOf = (name: string | null, readAlias: AliasReader): Models => ({
   requestedModel: name,
-  model: (name === null ? null : aliasedAs(name)) ?? name,
+  model: (name === null ? null : readAlias(name)) ?? name,
 });
 
 /** How a picture is written in chat completions, messages and responses; in a text its quotes are escaped. */

@@ -31,7 +31,7 @@ function headOf(body: Buffer, headers: OutgoingHttpHeaders): OutgoingHttpHeaders
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
-/** With a plan for it, the request's body may still be arriving. */
+/** With a plan for its rest, the request's body may still be arriving. */
 export function sendJson(
   res: ServerResponse,
   status: number,
@@ -54,7 +54,7 @@ export interface RestPlan {
   readonly clock: Clock;
   /** The connection is closed once more than this has come over the wire; left out: no limit. */
   readonly maxRestBytes?: number;
-  /** Of a body announced as no longer, Node reads the rest, and the connection is kept; null: it is closed. */
+  /** Node reads the rest of a body that was announced as no longer than this, and the connection is kept; null: it is closed. */
   readonly keptBytes?: number | null;
 }
 
