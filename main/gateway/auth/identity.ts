@@ -102,8 +102,9 @@ const MAX_WORDS = 16;
 /** What a mistyped credential could hold: a secret without its scheme, in quotes, behind another scheme, or as Basic's password. */
 function wordsOf(authorization: string | null): readonly string[] {
   const words = (authorization ?? '').split(/[\s,"':]/).filter((word) => word !== '');
-  const basic = /^basic$/i.test(words[0] ?? '') ? (words[1] ?? '') : '';
-  const decoded = Buffer.from(basic, 'base64').toString().split(':');
+  const [scheme = '', basic = ''] = words;
+  const isBasic = /^basic$/i.test(scheme);
+  const decoded = isBasic ? Buffer.from(basic, 'base64').toString().split(':') : [];
   return [...words, ...decoded].slice(0, MAX_WORDS);
 }
 

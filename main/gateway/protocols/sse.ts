@@ -138,9 +138,10 @@ export function framesOf(events: readonly Buffer[]): Frames {
  * The lines of an event, in Latin-1: of the characters that `^`, `$` and `.` take for the end of a line it has CR and LF
  * alone, which are those of the standard. A CRLF reads as two ends with an empty line between, which is ignored.
  */
-const DATA = /^data(?:: ?(.*))?$/gm;
-const NAME = /^event(?:: ?(.*))?$/gm;
-const ERROR = /^error(?:: ?(.*))?$/gm;
+const DATA = /^data(?::.*)?$/gm;
+const NAME = /^event(?::.*)?$/gm;
+const ERROR = /^error(?::.*)?$/gm;
+const FIELD_NAME = /^\w+:? ?/;
 const ANY_DATA = /^data(?::|$)/m;
 const OTHERS = /^(?!data(?::|$)).+$/gm;
 const IDS = /^id(?::.*)?(?:\r\n?|\n)/gm;
@@ -149,10 +150,9 @@ const OTHER_THAN_ASCII = /[^\0-\x7f]/;
 
 /** The values of such lines, joined with LF; null if there is none. */
 function valueOf(event: Buffer, lines: RegExp): string | null {
-  const values: string[] = [];
-  for (const [, value = ''] of event.toString('latin1').matchAll(lines)) values.push(value);
-  const joined = values.join('\n');
-  if (values.length === 0) return null;
+  const found = event.toString('latin1').match(lines);
+  if (found === null) return null;
+  const joined = found.map((line) => line.replace(FIELD_NAME, '')).join('\n');
   return OTHER_THAN_ASCII.test(joined) ? Buffer.from(joined, 'latin1').toString('utf8') : joined;
 }
 

@@ -228,14 +228,15 @@ export class Walk {
 
   /** Runs after each call that ended or was not admitted, because `local` may be lost. */
   #settle(upstream: UpstreamId): void {
+    if (upstream !== 'local') return;
     const steps = this.#steps.filter(({ candidate }) => candidate.upstream === 'local');
-    if (upstream !== 'local' || steps.some(({ state }) => state !== 'over')) return;
+    if (steps.some(({ state }) => state !== 'over')) return;
     if (this.#pool !== null) {
       const { pool, permit } = this.#pool;
       this.close(pool.result(outcomesOf(steps.filter((each) => each.pool === permit))));
     }
     if (isSettled(outcomesOf(this.#steps))) return;
-    this.#localLost(this.outcomes(null).filter((each) => each.upstream === 'local'));
+    this.#localLost(outcomesOf(steps));
   }
 
   /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */

@@ -39,7 +39,9 @@ function without(names: ReadonlySet<string>, headers: readonly string[]): string
 }
 
 /** Some proxies say it twice. */
-const typeOf = (headers: ResponseHeaders): string => [headers['content-type']].flat()[0] ?? '';
+function typeOf({ 'content-type': type }: ResponseHeaders): string {
+  return (Array.isArray(type) ? type[0] : type) ?? '';
+}
 
 /** Engines are loose with their types: what is no JSON by its type may be. */
 export const isJson = (headers: ResponseHeaders): boolean =>
