@@ -47,7 +47,7 @@ const NOTHING_BEFORE: UsageBefore = { spent: [], keyRequests: [], keyTokens: [] 
 export type UsageRecorder = ReturnType<typeof createUsageRecorder>;
 
 /** If the process is killed, at most the counts of this time are lost. */
-const WRITE_DELAY_MS = 500;
+const WRITE_DELAY_MS = 1000;
 /** What could not be written is kept until there is room for it, and tried again after this time. */
 const RETRY_DELAY_MS = 10_000;
 
