@@ -1,6 +1,6 @@
 import type { ModelFacts } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
-import { modelFacts } from '../models.ts';
+import { isForChat, modelFacts } from '../models.ts';
 import type { EngineDetail, EngineKind } from './engine-view.ts';
 import {
   type Ask,
@@ -47,18 +47,20 @@ export function detail(
   const loaded = given.loaded ?? null;
   const ids = [...new Set([...(given.models ?? idsOf(models)), ...(loaded ?? [])])];
   const entries = new Map((models ?? []).map(({ id, entry }) => [id, entry]));
+  const facts = ids.map((id) =>
+    modelFacts(id, {
+      loaded: loaded?.includes(id) ?? null,
+      context_length: listedLength(entries.get(id)),
+      ...said.get(id),
+    }),
+  );
+  const chatting = facts.find((model) => model.loaded === true && isForChat(model));
   return {
     health: healthOf(health),
     models: idsOf(models),
     loaded,
-    facts: ids.map((id) =>
-      modelFacts(id, {
-        loaded: loaded?.includes(id) ?? null,
-        context_length: listedLength(entries.get(id)),
-        ...said.get(id),
-      }),
-    ),
-    location: loaded?.[0] ?? null,
+    facts,
+    location: chatting?.id ?? loaded?.[0] ?? null,
     metrics: null,
     ...given,
   };

@@ -14,11 +14,9 @@ export const lmStudio: Engine = {
   async read(ask) {
     const list = await ask(MODELS_PATH);
     const native = await nativeModels(ask);
-    const loaded =
-      native === null ? null : chatFirst(native).filter((each) => each.loaded === true);
-    const ids = loaded?.map(({ id }) => id) ?? null;
+    const loaded = native?.filter((each) => each.loaded === true).map(({ id }) => id) ?? null;
     const said = new Map((native ?? []).map((model) => [model.id, model]));
-    return detail(list, modelList(list), { loaded: ids, said });
+    return detail(list, modelList(list), { loaded, said });
   },
 };
 
@@ -53,9 +51,4 @@ function useOf(type: unknown): ModelUse | null {
   const name = textOf(type);
   if (name === 'llm' || name === 'vlm') return 'chat';
   return name?.startsWith('embedding') === true ? 'embedding' : null;
-}
-
-function chatFirst(models: readonly NativeModel[]): readonly NativeModel[] {
-  const rank = ({ use }: NativeModel) => (use === 'embedding' ? 1 : 0);
-  return models.toSorted((a, b) => rank(a) - rank(b));
 }

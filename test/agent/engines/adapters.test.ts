@@ -144,7 +144,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     },
     expected: {
       models: ['nomic-embed', 'qwen/qwen3-4b', 'big'],
-      loaded: ['qwen/qwen3-4b', 'nomic-embed'],
+      loaded: ['nomic-embed', 'qwen/qwen3-4b'],
+      location: 'qwen/qwen3-4b',
       facts: [
         { use: 'embedding', context_length: null },
         {
