@@ -124,10 +124,10 @@ async function localTest(
 ): Promise<TestOutcome> {
   await deps.identifyLocal(null);
   const [target = before] = targetsOf(deps.pickLocal());
-  const unread = { prefix: null, isAlone: true, tokensPerSecond: null };
-  return testUpstream((call) => {
-    const model = modelAt(target, call.request);
-    return localCall(call, target, config, { ...model, ...unread });
+  const unread = { prefix: null, tokensPerSecond: null };
+  return testUpstream((form) => {
+    const local = { target, form, ...modelAt(target, form.request) };
+    return localCall(local, config, unread);
   }, deps);
 }
 

@@ -31,10 +31,10 @@ export function singleCall(
   isAlone = true,
   reading: PromptReading | null = null,
 ): SingleCall {
-  const { target, id, known, form, model, facts } = option;
+  const { id, known, form, model } = option;
   const call = () => {
-    const { prefix, tokensPerSecond } = reading ?? readingAt(known, form.chain(), model ?? '');
-    return localCall(form, target, config, { model, facts, prefix, isAlone, tokensPerSecond });
+    const read = reading ?? readingAt(known, form.chain(), model ?? '');
+    return localCall(option, config, read, isAlone);
   };
   return { kind: 'single', upstream: 'local', id, call };
 }

@@ -2,20 +2,17 @@ import { isForChat } from '../../engines/models.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
-import type { ChatCall, PromptReading } from '../upstream/call.ts';
-import { askedNames, type LocalModel, type LocalTarget } from '../upstream/upstreams.ts';
+import type { LocalForm, PromptReading } from '../upstream/call.ts';
+import { askedNames } from '../upstream/upstreams.ts';
 import { readingAt, unreadBytes } from './readings.ts';
 
 /* Which of several machines is called for a prompt. */
 
 /** An engine or machine that may serve a request, and how. */
-export interface LocalOption extends LocalModel {
-  readonly target: LocalTarget;
+export interface LocalOption extends LocalForm {
   /** The id of its circuit. */
   readonly id: string;
   readonly known: Knowledge;
-  /** The request as it takes it. */
-  readonly form: ChatCall;
 }
 
 export interface ChoiceDeps {

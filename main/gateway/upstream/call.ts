@@ -91,34 +91,35 @@ export interface PromptReading {
   readonly tokensPerSecond: number | null;
 }
 
-interface LocalFacts extends LocalModel, PromptReading {
-  /** Whether no other machine will be called. */
-  readonly isAlone: boolean;
+/** A request as an engine or machine takes it. */
+export interface LocalForm extends LocalModel {
+  readonly target: LocalTarget;
+  readonly form: ChatCall;
 }
 
 /**
  * A call to `local`, with the caller's own `Authorization` and a model that the engine has. Its timeout is for silence:
- * reading the prompt comes on top of it.
+ * reading the prompt comes on top of it. `isAlone`: no other machine will be called.
  */
 export function localCall(
-  call: ChatCall,
-  target: LocalTarget,
+  local: LocalForm,
   config: Config,
-  known: LocalFacts,
+  reading: PromptReading,
+  isAlone = true,
 ): UpstreamCall {
+  const { target, form: call, model, facts } = local;
+  const { prefix, tokensPerSecond } = reading;
   const { baseAddress } = target;
-  const { model, facts, prefix, isAlone, tokensPerSecond } = known;
   const request = call.native('local');
-  const { contentType } = request;
+  const { bytes, contentType, endpoint } = request;
   const mode = modeOf(request, true);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
   const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
   const more = target.ownedBy === 'llamacpp' ? moreFromLlama(request, mode) : {};
   const window = facts?.context_length ?? null;
-  const { bytes, endpoint } = request;
   // A recording is not read as a prompt is.
-  const ofPrompt =
-    endpoint.body === 'json' ? readingMs(bytes.length, { window, tokensPerSecond }) : 0;
+  const isRead = endpoint.body === 'json';
+  const ofPrompt = isRead ? readingMs(bytes.length, window, tokensPerSecond) : 0;
   const timeoutMs = config.local.timeoutMs + ofPrompt;
   const isLoading = facts?.loaded === false;
   return {
@@ -126,7 +127,7 @@ export function localCall(
     translator: request.translator?.(model ?? '') ?? null,
     inChat: () => {
       const other = config.local.protocols === 'auto' ? inChat(call) : null;
-      return other === null ? null : localCall(other, target, config, known);
+      return other === null ? null : localCall({ ...local, form: other }, config, reading, isAlone);
     },
     upstream: 'local',
     hasCallersKey: call.authorization !== null,
@@ -164,10 +165,7 @@ const MAX_TOKENS = 262_144;
  * How long an engine may take to read a prompt, in milliseconds. All of it, as its cache may be gone: engines unload a
  * model that rests, and do not say so.
  */
-function readingMs(
-  bytes: number,
-  { window, tokensPerSecond }: Pick<UpstreamCall, 'window'> & Pick<LocalFacts, 'tokensPerSecond'>,
-): number {
+function readingMs(bytes: number, window: number | null, tokensPerSecond: number | null): number {
   const tokens = Math.min(estimatedTokens(bytes, 0).input, window ?? MAX_TOKENS);
   const long = Math.max(0, tokens - SHORT_TOKENS);
   return (MARGIN * 1000 * long) / (tokensPerSecond ?? UNKNOWN_TOKENS_PER_SECOND);
