@@ -94,6 +94,7 @@ export function admit(publicKey: string, sequence: number, parts: RegistryContex
       lastHeartbeatIp: '',
       heartbeatCount: 0,
       verification: UNVERIFIED,
+      note: null,
     },
     clock.ticks(),
     gatewaySecret,

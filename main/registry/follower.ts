@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { factsOf, newsOf } from './change-detection.ts';
 import type { RegistryContext } from './context.ts';
-import { noteDocument, type OwnerNotes } from './owner-notes.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';
 import type { SharedProvider, StoredProvider, StoreFollower } from './store/store.ts';
 import type { VerifierNews } from './verifier-port.ts';
 
 /** Keeps the memory of a registry as a store has it that other gateways write too. */
-export function createFollower(parts: RegistryContext, notes: OwnerNotes): StoreFollower {
+export function createFollower(parts: RegistryContext): StoreFollower {
   const { table, clock, verifier, gatewaySecret } = parts;
 
   function remove(entry: TableEntry): void {
@@ -49,11 +48,9 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
   }
 
   return {
-    all({ providers, documents }) {
-      const ids = new Set(providers);
-      for (const entry of table.all()) if (!entry.isOwn && !ids.has(entry.id)) remove(entry);
-      const names = new Set(documents);
-      for (const id of notes.ids()) if (!names.has(noteDocument(id))) notes.take(id, null);
+    all(ids) {
+      const existing = new Set(ids);
+      for (const entry of table.all()) if (!entry.isOwn && !existing.has(entry.id)) remove(entry);
     },
     provider(id, stored) {
       const entry = table.get(id);
@@ -66,7 +63,6 @@ export function createFollower(parts: RegistryContext, notes: OwnerNotes): Store
       if (isGone) add(stored);
       else if (entry !== undefined) update(entry, stored);
     },
-    document: (name, json) => notes.read(name, json),
   };
 }
 

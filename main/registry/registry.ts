@@ -50,20 +50,14 @@ export function createRegistry(deps: RegistryDeps) {
   });
   const parts: RegistryContext = { ...deps, table };
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
-  const notes = createOwnerNotes(parts, deps.state);
-  const gone = (id: string) => {
-    notes.forget(id);
-    deps.verifier.removed(id);
-  };
-  const sweep = createSweeper(parts, gone);
+  const notes = createOwnerNotes(parts);
+  const sweep = createSweeper(parts);
   const listing = createListing(table, traffic);
   return {
     ...createOwnAgent(parts),
-    ...createProviderAdmin(parts, gone),
+    ...createProviderAdmin(parts),
     ...listing,
-    notes: () => notes.notes(),
-    nameOf: (id: string) => notes.nameOf(id),
-    setNote: (id: string, body: unknown) => notes.setNote(id, body),
+    ...notes,
     summary: (): ProvidersSummary => ({
       revision: table.revision(),
       ...listing.counts(),
@@ -72,8 +66,7 @@ export function createRegistry(deps: RegistryDeps) {
     /** Starts watching for silence. */
     start(): void {
       sweep.start();
-      // The gateway that removes a machine also removes its note.
-      store.shared?.follow(createFollower(parts, notes));
+      store.shared?.follow(createFollower(parts));
     },
     /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
     resumed: () => table.resumed(),
@@ -182,8 +175,8 @@ const OWN_PROVIDER: Refusal = {
 
 const historySchema = z.object({ limit: wholeNumber(1, 1000).default(100) });
 
-/** The owner's actions on providers; `gone` is called for one that was removed. */
-function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void) {
+/** The owner's actions on providers. */
+function createProviderAdmin(parts: RegistryContext) {
   const { table, store, verifier } = parts;
   return {
     async remove(id: string) {
@@ -198,7 +191,7 @@ function createProviderAdmin(parts: RegistryContext, gone: (id: string) => void)
         return unwritten(written.message);
       }
       // Unless it has been enrolled again in the meantime.
-      if (table.get(id) === undefined) gone(id);
+      if (table.get(id) === undefined) verifier.removed(id);
       return answered({ id });
     },
     /** Requests a verification; does not wait for the run. */

@@ -6,15 +6,15 @@ import type { StoreChange } from './store/store.ts';
 /** How soon silence shows in the history and the window; routing checks silence itself. */
 const SWEEP_MS = 1000;
 
-/** Nothing runs before `start`. `gone` is called for a provider that is removed because it was silent for too long. */
-export function createSweeper(parts: RegistryContext, gone: (id: string) => void) {
-  const { table, clock, log } = parts;
+/** Notes silence, and removes machines that were silent for too long. Nothing runs before `start`. */
+export function createSweeper(parts: RegistryContext) {
+  const { table, clock, log, verifier } = parts;
   let cancelTimer: (() => void) | null = null;
   let isRunning = false;
 
   function forget(id: string): StoreChange {
     table.remove(id);
-    gone(id);
+    verifier.removed(id);
     log('info', 'provider_forgotten', { id });
     return { kind: 'provider_removed', id };
   }

@@ -49,10 +49,10 @@ function requestsAgo(callsByHours: readonly (readonly [number, number])[]): read
 
 /** The registry has a name for the first, a name of its owner's for the second, and has removed the others. */
 const REGISTRY = {
-  providers: [9, 8].map((n) =>
-    shownMachine(idOf(n), { host: { hostname: `tower-${n}` } }, 'failed'),
-  ),
-  documents: { [`note:${idOf(8)}`]: JSON.stringify({ name: 'Attic', note: '' }) },
+  providers: [9, 8].map((n) => ({
+    ...shownMachine(idOf(n), { host: { hostname: `tower-${n}` } }, 'failed'),
+    note: n === 8 ? { name: 'Attic', note: '' } : null,
+  })),
 };
 
 async function start(increments = machinesInUse()) {

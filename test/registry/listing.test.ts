@@ -37,6 +37,7 @@ function kept(
     lastHeartbeatIp: '192.168.1.20',
     heartbeatCount: 1,
     verification: { ...UNVERIFIED, state, address: 'http://192.168.1.20:3001' },
+    note: null,
   };
 }
 

@@ -15,7 +15,7 @@ test('the owner’s name and note of a machine are there after a restart, until 
   expect(again.registry.notes()).toEqual({ notes: { [id]: NOTE } });
   await again.registry.remove(id);
   expect(again.registry.notes()).toEqual({ notes: {} });
-  expect(store.state().documents).not.toHaveProperty(`note:${id}`);
+  expect(startRegistry({ store }).registry.notes()).toEqual({ notes: {} });
 });
 
 test('an owner’s note that cannot be written is refused and not shown', async () => {

@@ -7,7 +7,11 @@ import { silentLog } from '../../main/platform/log.ts';
 import { createRegistry, type RegistryDeps } from '../../main/registry/registry.ts';
 import type { AgentMessage } from '../../main/registry/responses.ts';
 import { type Store, UNVERIFIED } from '../../main/registry/store/store.ts';
-import { REGISTRY_TABLES, registryOperations } from '../../main/registry/store/tables.ts';
+import {
+  NOTES_OF_PROVIDERS,
+  REGISTRY_TABLES,
+  registryOperations,
+} from '../../main/registry/store/tables.ts';
 import type { VerifierNews } from '../../main/registry/verifier-port.ts';
 import { agentRecord, gpuDevice } from '../support/agent-record.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
@@ -25,7 +29,7 @@ export type TestStore = ReturnType<typeof createTestStore>;
 /** Makes an empty database in memory whose disk can fail, or take its time. */
 export function createTestStore() {
   const db = new SqliteDatabase(':memory:');
-  db.exec(REGISTRY_TABLES);
+  db.exec(REGISTRY_TABLES + NOTES_OF_PROVIDERS);
   const { reads, writes } = registryOperations(db);
   let failure: string | null = null;
   let gate = Promise.resolve();

@@ -5,13 +5,12 @@ import {
   requestedModelQueries,
 } from '../../main/gateway/usage/requested-models.ts';
 import type { Increment } from '../../main/gateway/usage/tally.ts';
-import type { StoredProvider, StoredState } from '../../main/registry/store/store.ts';
+import type { StoredProvider } from '../../main/registry/store/store.ts';
 import { openFileHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
 
 interface Kept {
   readonly providers?: readonly StoredProvider[];
-  readonly documents?: StoredState['documents'];
   readonly rows?: readonly RequestRow[];
   /** Texts that are no requests, among them. */
   readonly others?: readonly string[];
@@ -21,12 +20,11 @@ interface Kept {
 
 /** A data directory in which an earlier run has kept this. */
 export function directoryWith(kept: Kept, directory = temporaryDirectory()): string {
-  const { providers = [], documents = {}, rows = [], increments = [] } = kept;
+  const { providers = [], rows = [], increments = [] } = kept;
   const { db, registry, usage } = openFileHere(directory);
-  registry.writes.apply([
-    ...providers.map((provider) => ({ kind: 'provider', part: 'enrolled', provider }) as const),
-    ...Object.entries(documents).map(([name, json]) => ({ kind: 'document', name, json }) as const),
-  ]);
+  registry.writes.apply(
+    providers.map((provider) => ({ kind: 'provider', part: 'enrolled', provider }) as const),
+  );
   usage.writes.add({ nowMs: Date.now(), increments, rows: rows.map(storedRow) });
   const requested = requestedModelQueries(db);
   for (const each of kept.requested ?? []) requested.add(each);

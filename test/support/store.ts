@@ -50,6 +50,7 @@ export function storedProvider(changed: Partial<StoredProvider> = {}): StoredPro
       failedRuns: 1,
       address: 'http://192.168.1.20:3001',
     },
+    note: null,
     ...changed,
   };
 }
@@ -59,13 +60,6 @@ export const put = (changed: Partial<StoredProvider> = {}): StoreChange => ({
   kind: 'provider',
   part: 'enrolled',
   provider: storedProvider(changed),
-});
-
-/** The change that keeps a document. */
-export const document = (name: string, json: string): StoreChange => ({
-  kind: 'document',
-  name,
-  json,
 });
 
 /** Opens the store of a data directory as the program does, in a thread; it is closed with the test. */

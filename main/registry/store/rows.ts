@@ -9,7 +9,7 @@ import {
 /* Rows of tables: a column for each field, some of them JSON. A file is untrusted input. */
 
 const FIELDS = Object.keys(storedProviderSchema.unwrap().shape) as (keyof StoredProvider)[];
-const JSON_FIELDS: readonly (keyof StoredProvider)[] = ['record', 'verification'];
+const JSON_FIELDS: readonly (keyof StoredProvider)[] = ['record', 'verification', 'note'];
 
 /** The column `enrolled_at` of the field `enrolledAt`. */
 const columnOf = (field: string) =>

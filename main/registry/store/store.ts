@@ -58,6 +58,8 @@ export const storedProviderSchema = z
     /** As last sent; null before the first heartbeat. */
     record: agentRecordSchema.nullable().catch(null),
     verification: verificationSchema.catch(UNVERIFIED),
+    /** The owner's name and note for it; no agent sends them. */
+    note: z.object({ name: z.string(), note: z.string() }).readonly().nullable().catch(null),
   })
   .readonly();
 
@@ -85,7 +87,7 @@ export type StoredEvent = z.infer<typeof storedEventSchema>;
  * `changed`: a heartbeat after which the machine must be verified again. `own`: anything of the machine that the gateway
  * runs on, which no other gateway writes.
  */
-export type ProviderPart = 'enrolled' | 'heartbeat' | 'changed' | 'verification' | 'own';
+export type ProviderPart = 'enrolled' | 'heartbeat' | 'changed' | 'verification' | 'note' | 'own';
 
 /** Newest events kept for each provider. */
 export const EVENTS_KEPT = 50;
@@ -99,14 +101,11 @@ export type StoreChange =
   | { readonly kind: 'enrollment'; readonly enrollment: StoredEnrollment; readonly nowMs: number }
   /** This write uses the token; if another gateway was faster, the whole write is refused. */
   | { readonly kind: 'enrollment_used'; readonly digest: string }
-  | { readonly kind: 'event'; readonly event: StoredEvent }
-  /** A small JSON document, such as the owner's note of a machine; null removes it. */
-  | { readonly kind: 'document'; readonly name: string; readonly json: string | null };
+  | { readonly kind: 'event'; readonly event: StoredEvent };
 
 export interface StoredState {
   readonly providers: readonly StoredProvider[];
   readonly enrollments: readonly StoredEnrollment[];
-  readonly documents: Readonly<Record<string, string>>;
 }
 
 /** Persistence of the registry: this gateway's own database, or a PostgreSQL that several gateways share. */
@@ -134,16 +133,10 @@ export interface SharedStore {
 }
 
 export interface StoreFollower {
-  /** What exists: all else was removed. */
-  all(names: StoredNames): void;
+  /** The ids of all that exist: all else was removed. */
+  all(ids: readonly string[]): void;
   /** `stored` is null if it was removed. */
   provider(id: string, stored: SharedProvider | null): void;
-  document(name: string, json: string | null): void;
-}
-
-export interface StoredNames {
-  readonly providers: readonly string[];
-  readonly documents: readonly string[];
 }
 
 export interface SharedProvider {
@@ -179,7 +172,7 @@ export function refusingStore(message: string): OpenedStore {
       events: () => Promise.resolve([]),
       close: () => Promise.resolve(),
     },
-    state: { providers: [], enrollments: [], documents: {} },
+    state: { providers: [], enrollments: [] },
     notice: message,
   };
 }

@@ -44,6 +44,12 @@ export const REGISTRY_TABLES = `
      json TEXT NOT NULL
    ) STRICT;`;
 
+/** Notes were documents, of which there were no others. */
+export const NOTES_OF_PROVIDERS = `
+   ALTER TABLE providers ADD COLUMN note TEXT;
+   UPDATE providers SET note = (SELECT json FROM documents WHERE name = 'note:' || providers.id);
+   DROP TABLE documents;`;
+
 export type RegistryOperations = ReturnType<typeof registryOperations>;
 
 export function registryOperations(db: Database) {
@@ -52,7 +58,6 @@ export function registryOperations(db: Database) {
   const enrollments = db.prepare<[], StoredEnrollment>(
     'SELECT digest, expires_at AS expiresAt FROM enrollments',
   );
-  const documents = db.prepare<[], [string, string]>('SELECT name, json FROM documents').raw();
   const events = db.prepare(
     'SELECT provider_id AS providerId, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
   );
@@ -62,11 +67,7 @@ export function registryOperations(db: Database) {
       load(): { readonly state: StoredState; readonly unread: number } {
         const rows = providers.all();
         const read = rows.flatMap((row) => providerOf(row) ?? []);
-        const state = {
-          providers: read,
-          enrollments: enrollments.all(),
-          documents: Object.fromEntries(documents.all()),
-        };
+        const state = { providers: read, enrollments: enrollments.all() };
         return { state, unread: rows.length - read.length };
       },
       /** Newest first. */
@@ -105,10 +106,6 @@ function createApply(db: Database): (change: StoreChange) => void {
     `DELETE FROM events WHERE provider_id = :id AND id <=
        (SELECT id FROM events WHERE provider_id = :id ORDER BY id DESC LIMIT 1 OFFSET ${EVENTS_KEPT})`,
   );
-  const putDocument = db.prepare(
-    'INSERT INTO documents VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
-  );
-  const dropDocument = db.prepare('DELETE FROM documents WHERE name = ?');
 
   return (change) => {
     switch (change.kind) {
@@ -128,10 +125,6 @@ function createApply(db: Database): (change: StoreChange) => void {
       case 'event':
         putEvent.run(change.event);
         dropOldEvents.run({ id: change.event.providerId });
-        return;
-      case 'document':
-        if (change.json === null) dropDocument.run(change.name);
-        else putDocument.run(change.name, change.json);
     }
   };
 }

@@ -10,7 +10,7 @@ import {
   verify,
 } from '../../support/pooled.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
-import { document } from '../../support/store.ts';
+import { put } from '../../support/store.ts';
 import { createAgent, type TestAgent } from '../world.ts';
 
 const postgres = usePostgres();
@@ -68,7 +68,7 @@ describe.runIf(POSTGRES_SKIPPED === null)('a pool without its database', () => {
     const { a, b, agent } = await scene();
     postgres.pause();
     try {
-      const writes = Array.from({ length: 3000 }, (_, n) => a.store.write([document('n', `${n}`)]));
+      const writes = Array.from({ length: 3000 }, (_, n) => a.store.write([put({ sequence: n })]));
       const kinds = (await Promise.all(writes)).map(({ kind }) => kind);
       expect(new Set(kinds)).toEqual(new Set(['unwritten']));
       await expect.poll(() => problemsOf(a, b)).toEqual([true, true]);

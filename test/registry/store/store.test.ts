@@ -1,5 +1,9 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Log } from '../../../main/platform/log.ts';
+import { SCHEMA } from '../../../main/app/database-thread.ts';
+import { DATABASE_FILE } from '../../../main/app/database.ts';
+import { openFile } from '../../../main/platform/database/file.ts';
+import { type Log, silentLog } from '../../../main/platform/log.ts';
 import { openDatabaseHere, openFileHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { openTestStore, put, storedProvider } from '../../support/store.ts';
@@ -38,3 +42,15 @@ test.each([`'{"chip":'`, `'[]'`, `json_set(record, '$.gpu.devices[0].util_gpu', 
     ]);
   },
 );
+
+test('the note of an earlier version stays with its machine', async () => {
+  const directory = temporaryDirectory();
+  const opened = openFile(join(directory, DATABASE_FILE), SCHEMA.migrations.slice(0, 2), 0);
+  if (opened.kind === 'unusable') throw new Error(opened.message);
+  opened.db
+    .exec(`INSERT INTO providers VALUES ('prv_a', 'key', 'salt', 1, 1, NULL, '', 0, NULL, '{}');
+    INSERT INTO documents VALUES ('note:prv_a', '{"name":"Attic","note":""}'), ('note:prv_b', '{}')`);
+  opened.db.close();
+  const { state } = await openTestStore(directory, silentLog, openDatabaseHere);
+  expect(state.providers.map(({ note }) => note)).toEqual([{ name: 'Attic', note: '' }]);
+});

@@ -1,8 +1,7 @@
 import type { ClientBase } from 'pg';
 
-/** On these the database announces what has changed. */
+/** On this the database announces what has changed. */
 export const PROVIDERS_CHANNEL = 'inglenook_providers';
-export const DOCUMENTS_CHANNEL = 'inglenook_documents';
 
 /**
  * The steps from an empty database to this version's schema, forward only. A released step is never changed; new ones
@@ -63,11 +62,23 @@ export const MIGRATIONS: readonly string[] = [
      FOR EACH ROW EXECUTE FUNCTION inglenook.announce_provider();
    CREATE FUNCTION inglenook.announce_document() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
-     PERFORM pg_notify('${DOCUMENTS_CHANNEL}', coalesce(NEW.name, OLD.name));
+     PERFORM pg_notify('inglenook_documents', coalesce(NEW.name, OLD.name));
      RETURN NULL;
    END $$;
    CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON inglenook.documents
      FOR EACH ROW EXECUTE FUNCTION inglenook.announce_document();`,
+  // Notes were documents, of which there were no others.
+  `ALTER TABLE inglenook.providers ADD COLUMN note text;
+   UPDATE inglenook.providers SET note = (SELECT json FROM inglenook.documents WHERE name = 'note:' || providers.id);
+   DROP TABLE inglenook.documents;
+   DROP FUNCTION inglenook.announce_document;
+   CREATE FUNCTION inglenook.announce_note() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     PERFORM pg_notify('${PROVIDERS_CHANNEL}', NEW.id);
+     RETURN NULL;
+   END $$;
+   CREATE TRIGGER announce_note AFTER UPDATE OF note ON inglenook.providers
+     FOR EACH ROW EXECUTE FUNCTION inglenook.announce_note();`,
 ];
 
 /** Any number that no other program uses. */

@@ -146,26 +146,17 @@ export async function openPostgresStore(
 /** What is read before the registry exists. */
 function createCollection() {
   const providers = new Map<string, StoredProvider>();
-  const documents = new Map<string, string>();
   const follower: StoreFollower = {
     all() {},
     provider(id, stored) {
       if (stored === null) providers.delete(id);
       else providers.set(id, stored.provider);
     },
-    document(name, json) {
-      if (json === null) documents.delete(name);
-      else documents.set(name, json);
-    },
   };
   return {
     follower,
     /** Tokens stay in the database, which decides who takes one. */
-    state: () => ({
-      providers: [...providers.values()],
-      enrollments: [],
-      documents: Object.fromEntries(documents),
-    }),
+    state: () => ({ providers: [...providers.values()], enrollments: [] }),
   };
 }
 

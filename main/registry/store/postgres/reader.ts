@@ -3,8 +3,8 @@ import { createRounds } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { StoreFollower } from '../store.ts';
 import { explainDatabase } from './connection.ts';
-import { DOCUMENTS_CHANNEL, migrate, PROVIDERS_CHANNEL } from './migrations.ts';
-import { readDocuments, readNames, readProviders } from './statements.ts';
+import { migrate, PROVIDERS_CHANNEL } from './migrations.ts';
+import { readIds, readProviders } from './statements.ts';
 
 interface ReaderDeps {
   readonly connection: ClientConfig;
@@ -36,7 +36,7 @@ export function createReader(deps: ReaderDeps) {
   let follower: StoreFollower | null = null;
   let client: Client | null = null;
   let problem: string | null = `The pool's database ${shown} has not answered yet.`;
-  let due = { providers: new Set<string>(), documents: new Set<string>() };
+  let due = new Set<string>();
   let allDueTicks = -Infinity;
   let nextRead = Promise.withResolvers<void>();
   const rounds = createRounds(round, { clock, minGapMs: BATCH_MS });
@@ -65,12 +65,12 @@ export function createReader(deps: ReaderDeps) {
     const made = new Client(deps.connection);
     // Without a listener it would end the process. The next query fails with it.
     made.on('error', () => rounds.runNow());
-    made.on('notification', ({ channel, payload = '' }) => onAnnounced(channel, payload));
+    made.on('notification', ({ payload = '' }) => onAnnounced(payload));
     try {
       await made.connect();
       const unusable = await migrate(made, deps);
       if (unusable === null) {
-        await made.query(`LISTEN ${PROVIDERS_CHANNEL}; LISTEN ${DOCUMENTS_CHANNEL}`);
+        await made.query(`LISTEN ${PROVIDERS_CHANNEL}`);
         allDueTicks = -Infinity;
         return made;
       }
@@ -84,34 +84,33 @@ export function createReader(deps: ReaderDeps) {
     }
   }
 
-  function onAnnounced(channel: string, payload: string): void {
-    const [name = '', writer] = channel === PROVIDERS_CHANNEL ? payload.split(' ') : [payload];
+  function onAnnounced(payload: string): void {
+    const [id = '', writer] = payload.split(' ');
     if (writer === run) return;
-    (channel === PROVIDERS_CHANNEL ? due.providers : due.documents).add(name);
+    due.add(id);
     rounds.runNow();
   }
 
   async function readDue(database: Client): Promise<void> {
     if (follower === null) return;
     if (clock.ticks() >= allDueTicks) await noteAll(database, follower);
-    const { providers, documents } = due;
-    due = { providers: new Set(), documents: new Set() };
-    const pieces = [...piecesOf([...providers])];
-    for (const ids of pieces) {
-      const found = await readProviders(database, home, ids);
-      for (const id of ids) follower.provider(id, found.get(id) ?? null);
-    }
+    const ids = [...due];
+    due = new Set();
     // Something is asked in any case, to see whether the database answers.
-    if (documents.size === 0 && pieces.length > 0) return;
-    const found = await readDocuments(database, [...documents]);
-    for (const name of documents) follower.document(name, found.get(name) ?? null);
+    let at = 0;
+    do {
+      const piece = ids.slice(at, at + ROWS_AT_ONCE);
+      const found = await readProviders(database, home, piece);
+      for (const id of piece) follower.provider(id, found.get(id) ?? null);
+      at += ROWS_AT_ONCE;
+    } while (at < ids.length);
   }
 
   async function noteAll(database: Client, told: StoreFollower): Promise<void> {
     allDueTicks = clock.ticks() + ALL_MS;
-    const names = await readNames(database, home);
-    told.all(names);
-    due = { providers: new Set(names.providers), documents: new Set(names.documents) };
+    const ids = await readIds(database, home);
+    told.all(ids);
+    due = new Set(ids);
   }
 
   function disconnect(): void {
@@ -138,14 +137,10 @@ export function createReader(deps: ReaderDeps) {
     /** Reads a provider now; resolves once that was tried. */
     async refresh(id: string): Promise<void> {
       if (problem !== null) return;
-      due.providers.add(id);
+      due.add(id);
       rounds.runNow();
       await nextRead.promise;
     },
     stop: () => rounds.stop(),
   };
-}
-
-function* piecesOf(ids: readonly string[]): Generator<readonly string[]> {
-  for (let at = 0; at < ids.length; at += ROWS_AT_ONCE) yield ids.slice(at, at + ROWS_AT_ONCE);
 }

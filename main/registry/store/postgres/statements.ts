@@ -6,7 +6,6 @@ import {
   type SharedProvider,
   type StoreChange,
   type StoredEvent,
-  type StoredNames,
   type StoreRefusal,
 } from '../store.ts';
 
@@ -55,6 +54,9 @@ const PROVIDER: Readonly<Record<ProviderPart, Omit<Statement, 'values'>>> = {
     text: `UPDATE inglenook.providers p SET verification = r.verification, verifier = NULL FROM ${GIVEN} r
     WHERE p.id = r.id AND p.verifier = $2 AND p.verifier_until > clock_timestamp() AND NOT p.has_changed`,
     refusal: 'outdated',
+  },
+  note: {
+    text: `UPDATE inglenook.providers p SET note = r.note FROM ${GIVEN} r WHERE p.id = r.id`,
   },
   enrolled: {
     text: `INSERT INTO inglenook.providers AS p SELECT * FROM ${GIVEN}
@@ -117,14 +119,6 @@ export function statementsOf(change: StoreChange, writer: WritingGateway): reado
         { text: DROP_OLD_EVENTS, values: [providerId] },
       ];
     }
-    case 'document': {
-      const { name, json } = change;
-      if (json === null)
-        return [{ text: 'DELETE FROM inglenook.documents WHERE name = $1', values: [name] }];
-      const text = `INSERT INTO inglenook.documents VALUES ($1, $2)
-        ON CONFLICT (name) DO UPDATE SET json = excluded.json`;
-      return [{ text, values: [name, json] }];
-    }
   }
 }
 
@@ -154,7 +148,7 @@ const SEEN = '(home IS NULL OR home = $1)';
 
 const PROVIDERS = `
 SELECT id, public_key, token_salt, enrolled_at::float8, sequence::float8, last_heartbeat_at::float8, last_heartbeat_ip,
-  heartbeat_count::float8, record, verification,
+  heartbeat_count::float8, record, verification, note,
   greatest(0, extract(epoch FROM clock_timestamp() - heard_at)::float8 * 1000) AS age_ms
 FROM inglenook.providers WHERE ${SEEN} AND id = ANY($2)`;
 
@@ -173,24 +167,12 @@ export async function readProviders(
   return found;
 }
 
-export async function readDocuments(
-  database: Queryable,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await database.query<{ readonly name: string; readonly json: string }>(
-    'SELECT name, json FROM inglenook.documents WHERE name = ANY($1)',
-    [names],
-  );
-  return new Map(rows.map(({ name, json }) => [name, json]));
-}
-
-export async function readNames(database: Queryable, home: string): Promise<StoredNames> {
-  const { rows } = await database.query<StoredNames>(
-    `SELECT ARRAY(SELECT id FROM inglenook.providers WHERE ${SEEN}) AS providers,
-       ARRAY(SELECT name FROM inglenook.documents) AS documents`,
+export async function readIds(database: Queryable, home: string): Promise<readonly string[]> {
+  const { rows } = await database.query<{ readonly id: string }>(
+    `SELECT id FROM inglenook.providers WHERE ${SEEN}`,
     [home],
   );
-  return rows[0] ?? { providers: [], documents: [] };
+  return rows.map(({ id }) => id);
 }
 
 export async function readEvents(
