@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { addHop } from '../../main/gateway/api/server.ts';
-import { formField } from '../../main/gateway/protocols/chat-request.ts';
+import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
+import { formRequest } from '../../main/gateway/protocols/chat-request.ts';
 import { LeakGate } from '../../main/gateway/protocols/rescue/rescue.ts';
 import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
 import { retryAfterMs } from '../../main/gateway/upstream/failure.ts';
@@ -100,7 +101,7 @@ const leaks = (text: string) => {
 };
 const LINE = '\r\ncontent-disposition: form-data; name="model"';
 /** As much as is searched: of less, the square is no harm yet. */
-const inForm = (text: string) => formField(Buffer.from(text.repeat(4)), 'model');
+const inForm = (text: string) => formRequest(Buffer.from(text.repeat(4)), CHAT_COMPLETIONS, '');
 
 test.each<[name: string, search: (text: string) => unknown, texts: readonly string[]]>([
   ['the gateways passed through', headers('x-gateway-hops'), [' ', '\t', ',', ' ,']],

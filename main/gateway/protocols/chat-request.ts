@@ -192,13 +192,16 @@ export function formRequest(
   contentType: string,
   readAlias = NO_ALIASES,
 ): ChatRequest {
-  const models = modelsOf(formField(bytes, 'model'), readAlias);
+  const { start = 0, end = 0 } = modelIn(bytes) ?? {};
+  const models = modelsOf(bytes.toString('utf8', start, end) || null, readAlias);
   const { model } = models;
   const isAlias = model !== null && model !== models.requestedModel;
   return {
     endpoint,
     contentType,
-    bytes: isAlias ? withFormField(bytes, 'model', model) : bytes,
+    bytes: isAlias
+      ? Buffer.concat([bytes.subarray(0, start), Buffer.from(model), bytes.subarray(end)])
+      : bytes,
     members: [],
     ...models,
     stream: false,
@@ -262,32 +265,18 @@ const MAX_VALUE_BYTES = 200;
 /** The headers of one part after its disposition; without a limit, the search would pass over the rest from each part. */
 const MAX_PART_HEADERS = 8;
 
-/** The value of a short field in a form (RFC 7578); null if it is not found near either end. */
-export function formField(bytes: Buffer, name: string): string | null {
-  const found = valueOf(bytes, name);
-  return found === null ? null : bytes.toString('utf8', found.start, found.end);
-}
+const MODEL_FIELD = new RegExp(
+  `\\r\\ncontent-disposition: *form-data; *name="?model"?[ \\t]*\\r\\n(?:[^\\r\\n]+\\r\\n){0,${MAX_PART_HEADERS}}\\r\\n([^\\r\\n]{1,${MAX_VALUE_BYTES}})\\r\\n--`,
+  'di',
+);
 
-/** The form with another value of a field, which it has. */
-function withFormField(bytes: Buffer, name: string, value: string): Buffer {
-  const found = valueOf(bytes, name);
-  if (found === null) return bytes;
-  const [before, behind] = [bytes.subarray(0, found.start), bytes.subarray(found.end)];
-  return Buffer.concat([before, Buffer.from(value), behind]);
-}
+/** Where a form (RFC 7578) names its model; null if it does not near either end. */
+const modelIn = (bytes: Buffer): Span | null =>
+  modelFrom(bytes, 0) ?? modelFrom(bytes, Math.max(0, bytes.length - SEARCHED_BYTES));
 
-function valueOf(bytes: Buffer, name: string): Span | null {
-  const tail = Math.max(0, bytes.length - SEARCHED_BYTES);
-  return valueIn(bytes, 0, name) ?? valueIn(bytes, tail, name);
-}
-
-function valueIn(bytes: Buffer, from: number, name: string): Span | null {
-  const field = new RegExp(
-    `\\r\\ncontent-disposition: *form-data; *name="?${name}"?[ \\t]*\\r\\n(?:[^\\r\\n]+\\r\\n){0,${MAX_PART_HEADERS}}\\r\\n([^\\r\\n]{1,${MAX_VALUE_BYTES}})\\r\\n--`,
-    'di',
-  );
+function modelFrom(bytes: Buffer, from: number): Span | null {
   // One character for each byte, so that positions are those of the bytes.
-  const found = field.exec(bytes.toString('latin1', from, from + SEARCHED_BYTES));
+  const found = MODEL_FIELD.exec(bytes.toString('latin1', from, from + SEARCHED_BYTES));
   const [start, end] = found?.indices?.[1] ?? [];
   return start === undefined || end === undefined ? null : { start: from + start, end: from + end };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { formField } from '../../../main/gateway/protocols/chat-request.ts';
+import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
+import { formRequest } from '../../../main/gateway/protocols/chat-request.ts';
 
 const part = (head: string, body: string) => `--b\r\n${head}\r\n\r\n${body}\r\n`;
 const MODEL = 'Content-Disposition: form-data; name="model"';
@@ -25,6 +26,6 @@ test.each<[string, Buffer, string | null]>([
 ])(
   'the model in a form is read only from a field that ends, before or after the files: one %s',
   (_where, bytes, value) => {
-    expect(formField(bytes, 'model')).toBe(value);
+    expect(formRequest(bytes, CHAT_COMPLETIONS, '').model).toBe(value);
   },
 );
