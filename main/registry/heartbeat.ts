@@ -98,7 +98,7 @@ export async function applyHeartbeat(
   const written = await writeHeartbeat(entry, isMaterial, events, parts);
   // Another gateway has newer data of the machine.
   if (written.kind === 'refused')
-    return written.reason === 'sequence' ? sequenceReused(written.last) : UNKNOWN_PROVIDER;
+    return written.last === null ? UNKNOWN_PROVIDER : sequenceReused(written.last);
   const news = hasReturned ? [...changed, 'returned' as const] : changed;
   if (news.length > 0) verifier.providerChanged(entry.id, news);
   if (written.kind === 'unwritten') return unwritten(written.message);

@@ -145,14 +145,14 @@ export interface SharedProvider {
   readonly ageMs: number;
 }
 
-/** `refused`: it conflicts with what another gateway has written. */
 export type WriteResult = WriteOutcome | StoreRefusal;
 
-export type StoreRefusal =
-  /** The heartbeat's sequence is not above the last one. */
-  | { readonly kind: 'refused'; readonly reason: 'sequence'; readonly last: number }
-  /** The provider was removed, or has changed since the run; the enrolment token was used. */
-  | { readonly kind: 'refused'; readonly reason: 'removed' | 'outdated' | 'token' };
+/** The write conflicts with what another gateway has written. */
+export interface StoreRefusal {
+  readonly kind: 'refused';
+  /** The last sequence, where that of a heartbeat is not above it. */
+  readonly last: number | null;
+}
 
 export interface OpenedStore {
   readonly store: Store;

@@ -28,8 +28,8 @@ export interface Queryable {
 export interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** Why the write is refused if this changes no row; left out if that is no conflict. */
-  readonly refusal?: StoreRefusal['reason'];
+  /** The write is refused if this changes no row; for a `sequence`, the last one is named. */
+  readonly mustChange?: 'row' | 'sequence';
 }
 
 const GIVEN = 'json_populate_record(NULL::inglenook.providers, $1::json)';
@@ -45,15 +45,15 @@ const HEARTBEAT = (more: string) =>
 const RESET = 'verification = excluded.verification, has_changed = true';
 
 const PROVIDER: Readonly<Record<ProviderPart, Omit<Statement, 'values'>>> = {
-  heartbeat: { text: HEARTBEAT(''), refusal: 'sequence' },
+  heartbeat: { text: HEARTBEAT(''), mustChange: 'sequence' },
   changed: {
     text: HEARTBEAT(', verification = r.verification, has_changed = true'),
-    refusal: 'sequence',
+    mustChange: 'sequence',
   },
   verification: {
     text: `UPDATE inglenook.providers p SET verification = r.verification, verifier = NULL FROM ${GIVEN} r
     WHERE p.id = r.id AND p.verifier = $2 AND p.verifier_until > clock_timestamp() AND NOT p.has_changed`,
-    refusal: 'outdated',
+    mustChange: 'row',
   },
   note: {
     text: `UPDATE inglenook.providers p SET note = r.note FROM ${GIVEN} r WHERE p.id = r.id`,
@@ -108,7 +108,7 @@ export function statementsOf(change: StoreChange, writer: WritingGateway): reado
     }
     case 'enrollment_used': {
       const text = `DELETE FROM inglenook.enrollments WHERE digest = $1 AND ${IS_OPEN}`;
-      return [{ text, values: [change.digest], refusal: 'token' }];
+      return [{ text, values: [change.digest], mustChange: 'row' }];
     }
     case 'event': {
       const { providerId, at, kind, text } = change.event;
@@ -127,18 +127,15 @@ export async function runAll(
   database: Queryable,
   statements: readonly Statement[],
 ): Promise<StoreRefusal | null> {
-  for (const { text, values, refusal } of statements) {
+  for (const { text, values, mustChange } of statements) {
     const { rowCount } = await database.query(text, values);
-    if (rowCount !== 0 || refusal === undefined) continue;
-    if (refusal !== 'sequence') return { kind: 'refused', reason: refusal };
+    if (rowCount !== 0 || mustChange === undefined) continue;
+    if (mustChange === 'row') return { kind: 'refused', last: null };
     const { rows } = await database.query<{ readonly last: number }>(
       "SELECT sequence::float8 AS last FROM inglenook.providers WHERE id = $1::json->>'id'",
       [values[0]],
     );
-    const [known] = rows;
-    return known === undefined
-      ? { kind: 'refused', reason: 'removed' }
-      : { kind: 'refused', reason: 'sequence', last: known.last };
+    return { kind: 'refused', last: rows[0]?.last ?? null };
   }
   return null;
 }
