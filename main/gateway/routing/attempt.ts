@@ -138,20 +138,20 @@ export class Attempt {
     const { own, pool } = this.#permits;
     const endedAt = dualTimeOf(clock);
     const ms = endedAt.ticks - this.#sentAt;
-    const isRecalled = this.#isRecalled(end);
-    const latencyMs = end.kind === 'served' && this.#own !== null ? ms : null;
     const call = this.target;
+    const { result, ...words } = judge(end, { ms, slowMs: this.#slowMs(ms), mode: call.mode });
+    const latencyMs = end.kind === 'served' && this.#own !== null ? ms : null;
+    this.#own?.record(own, result, endedAt);
+    // After a failure another machine of the pool may be called.
+    if (pool !== null && end.kind !== 'failed' && end.kind !== 'outrun')
+      circuits.record(pool, result, endedAt);
+    const isRecalled = this.#isRecalled(end);
     // The prompt of an outrun call was read, and is paid for, although nothing of the answer came.
     const isPaid = end.kind === 'outrun' && !isRecalled;
     const lost = isPaid ? estimatedTokens(call.request.bytes.length, 0) : null;
     const tokens = this.#tokens ?? lost;
     const turn = { id: own.id, call, tokens, ttftMs: this.#ttftMs, readAt: endedAt.ticks };
     const reading = learnReading(memory, this.#known, turn);
-    const { result, ...words } = judge(end, { ms, slowMs: this.#slowMs(ms), mode: call.mode });
-    this.#own?.record(own, result, endedAt);
-    // After a failure another machine of the pool may be called.
-    if (pool !== null && end.kind !== 'failed' && end.kind !== 'outrun')
-      circuits.record(pool, result, endedAt);
     this.observer.ended({
       ...words,
       isRecalled,
