@@ -54,8 +54,9 @@ const NOTES = `Most commands talk to the gateway that runs with the data directo
 
 - \`start\`, \`logs\`, \`service\`, \`uninstall\` and \`help\` need no running gateway. \`join\` and \`leave\` work with one or without.
 - \`service install\` refuses while a gateway runs that isn't the service.
-- Answers go to standard output, errors and progress to standard error. With \`--json\`, which all commands but \`start\` and \`help\` take,
-  an answer is JSON and nothing else. Colours are off if \`NO_COLOR\` is set or the output is not a terminal.
+- Answers go to standard output. Errors, progress and advice go to standard error, so \`key=$(inglenook keys add anna)\` works.
+  With \`--json\`, which all commands but \`start\` and \`help\` take, an answer is JSON and nothing else. Colours are off if \`NO_COLOR\` is
+  set or the output is not a terminal.
 `;
 
 /** Of what a command prints, one line of each kind; `keys`: of its list. */

@@ -37,6 +37,7 @@ export async function runLine(args: readonly string[], env: NodeJS.ProcessEnv): 
 function report(outcome: CommandOutcome, asJson: boolean): void {
   if (outcome.kind === 'answer') {
     print(asJson ? JSON.stringify(outcome.data, null, 2) : outcome.text);
+    if (!asJson && outcome.note !== null) printError(outcome.note);
   }
   if (outcome.kind === 'failed') printError(outcome.message);
 }

@@ -25,7 +25,10 @@ export type CommandOutcome =
       readonly kind: 'answer';
       /** Printed by `--json`. */
       readonly data: unknown;
+      /** Printed on standard output, where scripts read it. */
       readonly text: string;
+      /** Advice about the text, printed on standard error. */
+      readonly note: string | null;
       readonly exitCode: ExitCode;
     }
   | { readonly kind: 'failed'; readonly message: string; readonly exitCode: ExitCode }
@@ -35,9 +38,9 @@ export type CommandOutcome =
 export function answer(
   data: unknown,
   text: string,
-  exitCode: ExitCode = EXIT.done,
+  { note = null, exitCode = EXIT.done }: { note?: string | null; exitCode?: ExitCode } = {},
 ): CommandOutcome {
-  return { kind: 'answer', data, text, exitCode };
+  return { kind: 'answer', data, text, note, exitCode };
 }
 
 export function failed(

@@ -48,7 +48,7 @@ export async function doctor({ dataDirectory }: Input): Promise<CommandOutcome> 
     verification,
     problems: [...(fixedEngine === null ? engineProblems(view) : []), ...view.problems],
   };
-  return answer(diagnosis, textOf(diagnosis), diagnosis.ok ? EXIT.done : EXIT.failed);
+  return answer(diagnosis, textOf(diagnosis), { exitCode: diagnosis.ok ? EXIT.done : EXIT.failed });
 }
 
 async function fixedEngineOf(dataDirectory: string): Promise<FixedEngine | null> {

@@ -33,7 +33,9 @@ export async function keys({ dataDirectory, words, options }: Input): Promise<Co
     case 'add': {
       const call = { method: 'POST', path: 'keys', json: { name, limits } } as const;
       return askThen(dataDirectory, call, (added: AddedKey) =>
-        answer(added, `${added.key}\nThis is shown once. Every app needs a key from now on.`),
+        answer(added, added.key, {
+          note: 'This is shown once. Every app needs a key from now on.',
+        }),
       );
     }
     case 'limit': {

@@ -16,10 +16,9 @@ export async function machines({ dataDirectory, words }: Input): Promise<Command
     case 'add': {
       const call = { method: 'POST', path: 'providers/enrollments' } as const;
       return askThen(dataDirectory, call, (added: { readonly join: string }) =>
-        answer(
-          added,
-          `${added.join}\nRun this on the other machine within an hour; it works once.`,
-        ),
+        answer(added, added.join, {
+          note: 'Run this on the other machine within an hour; it works once.',
+        }),
       );
     }
     case 'verify':

@@ -75,7 +75,9 @@ export async function free({ dataDirectory, options }: Input): Promise<CommandOu
   const call = { method: 'POST', path: 'agent/free', json, timeoutMs: TIMEOUT_MS } as const;
   return askThen(dataDirectory, call, ({ owner, memory }: AgentView) => {
     const text = freedText({ owner, memory }, new Date());
-    return answer({ owner, memory }, text, memory.problem === null ? EXIT.done : EXIT.failed);
+    return answer({ owner, memory }, text, {
+      exitCode: memory.problem === null ? EXIT.done : EXIT.failed,
+    });
   });
 }
 

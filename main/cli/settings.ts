@@ -42,7 +42,7 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
   }
   const view = chosen(asked.body, path);
   const isLater = Object.values(view).some((each) => Object.values(each).some((of) => of.restart));
-  return answer(view, isLater ? `${textOf(view)}\n${AT_RESTART}` : textOf(view));
+  return answer(view, textOf(view), { note: isLater ? AT_RESTART : null });
 }
 
 /** The settings that have this name in another section, or in other letters. */

@@ -18,7 +18,9 @@ export async function status({ dataDirectory }: Input): Promise<CommandOutcome> 
   const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
   const { status: report, judgement, outcomes } = body;
   const data = { url, baseUrl: `${url}/v1`, status: report, judgement, outcomes, agent };
-  return answer(data, statusText(data, paint), isServing(judgement) ? EXIT.done : EXIT.failed);
+  return answer(data, statusText(data, paint), {
+    exitCode: isServing(judgement) ? EXIT.done : EXIT.failed,
+  });
 }
 
 function isServing({ verdict }: Judgement): boolean {
@@ -85,7 +87,9 @@ function styleOf({ kind }: Condition): StatusLine['style'] {
 }
 
 function troubleText({ circuit }: UpstreamReport, trouble: string, condition: Condition): string {
-  const isFailing = ['cooling', 'probe', 'failing'].includes(condition.kind);
+  // After slow answers, the last error is an older one.
+  const isFailing =
+    condition.kind === 'failing' || ('cause' in condition && condition.cause === 'failures');
   const why = isFailing && circuit.lastError !== null ? ` (${circuit.lastError})` : '';
   const wait =
     condition.kind === 'skipped' || condition.kind === 'cooling'

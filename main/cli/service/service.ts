@@ -126,13 +126,11 @@ async function status({ file, isActive, log }: Service): Promise<CommandOutcome>
   const isInstalled = existsSync(file);
   const isRunning = isInstalled && (await runAll([isActive])) === null;
   const data = { file, isInstalled, isRunning };
-  if (!isInstalled) return answer(data, 'The service is not installed.', EXIT.failed);
+  if (!isInstalled) return answer(data, 'The service is not installed.', { exitCode: EXIT.failed });
   if (isRunning) return answer(data, `The service is running (${file}). Its log: ${log}`);
-  return answer(
-    data,
-    `The service is installed (${file}) but not running: see ${log}`,
-    EXIT.failed,
-  );
+  return answer(data, `The service is installed (${file}) but not running: see ${log}`, {
+    exitCode: EXIT.failed,
+  });
 }
 
 /** What the first command that failed says; null if all succeeded. */
