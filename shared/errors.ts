@@ -22,21 +22,18 @@ export type ServerErrorCode =
   | 'request_timeout'
   | 'internal_error';
 
-/** Error codes of the registry; agents act on most of them (docs/contributing/agent-protocol.md). */
-export type RegistryErrorCode =
-  | 'invalid_token'
-  | 'invalid_signature'
-  | 'clock_skew'
-  | 'unknown_provider'
-  | 'sequence_reused'
-  | 'provider_not_found'
-  | 'own_provider'
-  | 'too_many_enrollments'
-  | 'registry_unwritten';
+/** Error codes that only agents get, which act on them (docs/contributing/agent-protocol.md). */
+type AgentMessageErrorCode =
+  'invalid_signature' | 'clock_skew' | 'unknown_provider' | 'sequence_reused';
 
 /** Error codes of the routes about machines. */
 export type ProviderErrorCode =
-  | RegistryErrorCode
+  | AgentMessageErrorCode
+  | 'invalid_token'
+  | 'provider_not_found'
+  | 'own_provider'
+  | 'too_many_enrollments'
+  | 'registry_unwritten'
   | 'agent_off'
   | 'join_failed'
   | 'freed'
