@@ -61,7 +61,7 @@ const PREDICATES: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, str
   zero_spend: 'was skipped because “Never spend money” is on',
   budget: 'had spent its budget',
   paused: 'was held back by the owner',
-  model_mismatch: 'is set to another model',
+  model_mismatch: 'does not serve the model',
   unreachable: 'was unreachable',
   timeout: 'timed out',
   busy: 'was busy',

@@ -93,7 +93,7 @@ describe.each([EMBEDDINGS, RERANK])('$path', ({ path, body, served }) => {
     await expect.poll(async () => (await ask('other')).status).toBe(404);
     const answer = await ask('other');
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'model_not_found' } });
-    expect(answer.text).toContain('local is set to another model.');
+    expect(answer.text).toContain('local does not serve the model.');
     expect((await ask('mine')).status).toBe(200);
     expect(local.calls.at(-1)?.json['model']).toBe('mine');
   });

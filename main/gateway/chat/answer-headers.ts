@@ -60,5 +60,6 @@ export function answeredBy(headers: OutgoingHttpHeaders): Buffer {
     upstream: String(upstream),
     provider: provider === undefined ? null : String(provider),
   };
-  return Buffer.from(`: answered by ${sourceName(by)} (${String(reason)})\n\n`);
+  const why = reason === 'none' ? '' : ` (${String(reason)})`;
+  return Buffer.from(`: answered by ${sourceName(by)}${why}\n\n`);
 }
