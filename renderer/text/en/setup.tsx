@@ -7,7 +7,7 @@ export const setup = {
     name: 'Name',
     priceInput: 'Input price',
     priceOutput: 'Output price',
-    priceExamples: { input: '0.15', output: '0.60' },
+    priceExamples: { input: 'e.g. 0.15', output: 'e.g. 0.60' },
     key: 'API key',
     onAnother: (engine: string) => `${engine} on another machine`,
     other: 'Another OpenAI-compatible API',
