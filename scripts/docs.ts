@@ -54,8 +54,8 @@ request, except where "Restart." follows.
 
 A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
-If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. A section of \`settings.json\` with
-such a value is set aside, with a warning, and the others stay in force.
+If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. Such a value
+in \`settings.json\` is set aside, with a warning, and all else stays in force. If it is that of \`routing.forceZero\`, no money is spent.
 
 \`inglenook set\` needs a running gateway. Without one, use variables or edit \`settings.json\`:
 

@@ -2,7 +2,7 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isObject } from '../platform/json.ts';
 import { asideName, readTextFile, replaceFiles } from '../platform/files.ts';
-import { ENTRIES, type SettingChange } from './schema.ts';
+import { ENTRIES, type Entry, type SettingChange } from './schema.ts';
 import type { SecretBox } from '../platform/secrets.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -28,8 +28,8 @@ export function readSettings(directory: string, box: SecretBox | null = null): S
 }
 
 /**
- * Moves each section that holds a value that is not allowed, and each file that is no JSON object, to
- * `<name>.bad-<time>`, so that the app starts, all else stays in force and nothing is lost. Returns a sentence for each.
+ * Moves each value that is not allowed, and each file that is no JSON object, to `<name>.bad-<time>`, so that the app
+ * starts, all else stays in force and nothing is lost. Returns a sentence for each.
  */
 export function setBadAside(directory: string, nowMs: number): readonly string[] {
   return Object.values(FILES).flatMap((name) => {
@@ -125,20 +125,33 @@ interface SortedFile {
   readonly problems: readonly { readonly what: string; readonly why: string }[];
 }
 
-/** The sections of a file that can be used, and those that cannot. */
+/** The values in a file that can be used, and those that cannot. */
 function sorted(path: string): SortedFile {
   const name = basename(path);
   const read = readJson(path);
   if (typeof read === 'string')
     return { good: {}, bad: null, problems: [{ what: name, why: read }] };
-  const good: Record<string, Readonly<Record<string, unknown>>> = {};
+  const good: Record<string, Sections> = {};
   const bad: Record<string, unknown> = {};
   const problems: SortedFile['problems'][number][] = [];
   for (const [section, keys] of Object.entries(read)) {
-    const why = isObject(keys) ? problemIn(section, keys) : 'it is not an object of settings';
-    if (isObject(keys) && why === null) good[section] = keys;
-    else bad[section] = keys;
-    if (why !== null) problems.push({ what: `The section "${section}" of ${name}`, why });
+    if (!isObject(keys)) {
+      bad[section] = keys;
+      const what = `The section "${section}" of ${name}`;
+      problems.push({ what, why: 'it is not an object of settings' });
+      continue;
+    }
+    const unusable = ENTRIES.filter((entry) => entry.section === section && isBad(entry, keys));
+    const badKeys = Object.fromEntries(unusable.map(({ key }) => [key, keys[key]]));
+    good[section] = Object.fromEntries(Object.entries(keys).filter(([key]) => !(key in badKeys)));
+    if (unusable.length > 0) bad[section] = badKeys;
+    // A misspelt word must not let money be spent.
+    if ('forceZero' in badKeys) good[section] = { ...good[section], forceZero: true };
+    for (const {
+      path: setting,
+      setting: { kind },
+    } of unusable)
+      problems.push({ what: `${setting} in ${name}`, why: `it must be ${kind.allowed}` });
   }
   return { good, bad, problems };
 }
@@ -156,13 +169,10 @@ function readJson(file: string): Sections | string {
   }
 }
 
-function problemIn(section: string, keys: Sections): string | null {
-  const bad = ENTRIES.filter((entry) => entry.section === section).find(({ key, setting }) => {
-    const value = keys[key];
-    if (setting.secret && isSealed(value)) return false;
-    return value !== undefined && value !== null && !setting.kind.schema.safeParse(value).success;
-  });
-  return bad === undefined ? null : `${bad.path} must be ${bad.setting.kind.allowed}`;
+function isBad({ key, setting }: Entry, keys: Sections): boolean {
+  const value = keys[key] ?? null;
+  if (value === null || (setting.secret && isSealed(value))) return false;
+  return !setting.kind.schema.safeParse(value).success;
 }
 
 /** The values of `b` come over those of `a`, of which a section that is none has no values to keep. */

@@ -57,28 +57,42 @@ test.each<[name: string, text: string, says: RegExp]>([
   },
 );
 
-test.each<[name: string, text: string, says: RegExp]>([
-  ['no section', '{"circuit":5}', /not an object/],
-  ['out of range', '{"circuit":{"failThreshold":0}}', /circuit\.failThreshold must be .* 1 to/],
-  ['a number as text', '{"circuit":{"failThreshold":"7"}}', /circuit\.failThreshold must be/],
-  ['no word of the list', '{"routing":{"hedge":"some"}}', /routing\.hedge must be one of own/],
-  ['a flag as text', '{"agent":{"enabled":"true"}}', /agent\.enabled must be true or false/],
-])(
-  'a section with a value that is %s is set aside alone, and the other sections stay in force',
-  (_title, text, says) => {
-    const bad = JSON.parse(text) as object;
-    const good = { gateway: { port: 1234 }, newer: { a: 1 } };
-    const directory = directoryWith(JSON.stringify({ ...good, ...bad }));
-    const { tree, warnings } = read(directory);
-    expect(tree).toEqual(good);
-    expect(warnings).toEqual([expect.stringMatching(says)]);
-    expect(warnings[0]).toContain(
-      `"${Object.keys(bad)[0]}" of settings.json was set aside as ${ASIDE}`,
-    );
-    expect(JSON.parse(readFileSync(join(directory, ASIDE), 'utf8'))).toEqual(bad);
-    expect(read(directory)).toEqual({ tree: good, warnings: [] });
-  },
-);
+test.each<[name: string, bad: Record<string, object>, says: RegExp]>([
+  ['out of range', { circuit: { failThreshold: 0 } }, /^circuit\.failThreshold in .* 1 to/],
+  ['a number as text', { circuit: { failThreshold: '7' } }, /^circuit\.failThreshold in /],
+  ['no word of the list', { routing: { hedge: 'some' } }, /^routing\.hedge in .* one of own/],
+  ['a flag as text', { agent: { enabled: 'true' } }, /^agent\.enabled in .* true or false/],
+])('a value that is %s is set aside alone, and all others stay in force', (_title, bad, says) => {
+  const good: Record<string, object> = {
+    circuit: { cooldownMs: 7 },
+    routing: { forceZero: true },
+    agent: { notOnBattery: true },
+    newer: { a: 1 },
+  };
+  const both = Object.entries(good).map(([name, keys]) => [name, { ...keys, ...bad[name] }]);
+  const directory = directoryWith(JSON.stringify(Object.fromEntries(both)));
+  const { tree, warnings } = read(directory);
+  expect(tree).toEqual(good);
+  expect(warnings).toEqual([expect.stringMatching(says)]);
+  expect(warnings[0]).toContain(` in settings.json was set aside as ${ASIDE}`);
+  expect(JSON.parse(readFileSync(join(directory, ASIDE), 'utf8'))).toEqual(bad);
+  expect(read(directory)).toEqual({ tree: good, warnings: [] });
+});
+
+test('nothing is spent where a bad value of a settings file says whether money may be', () => {
+  const bad = { circuit: 5, routing: { forceZero: 'yes' } };
+  const directory = directoryWith(
+    JSON.stringify({ circuit: 5, routing: { forceZero: 'yes', hedge: 'off' } }),
+  );
+  expect(read(directory)).toEqual({
+    tree: { routing: { forceZero: true, hedge: 'off' } },
+    warnings: [
+      expect.stringMatching(/^The section "circuit" of settings\.json .* not an object/),
+      expect.stringMatching(/^routing\.forceZero in settings\.json/),
+    ],
+  });
+  expect(JSON.parse(readFileSync(join(directory, ASIDE), 'utf8'))).toEqual(bad);
+});
 
 test('the warning about a bad settings file does not quote it', () => {
   const secret = 'hunter2-hunter2-hunter2';

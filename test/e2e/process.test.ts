@@ -105,7 +105,7 @@ test('a start with a bad settings file, an unknown variable and an open director
   expect(stderr.trimEnd().split('\n')).toEqual([
     ...(process.platform === 'win32' ? [] : [open]),
     expect.stringMatching(
-      /^Warning: The section "circuit" of settings\.json was set aside as settings\.json\.bad-/,
+      /^Warning: circuit\.failThreshold in settings\.json was set aside as settings\.json\.bad-/,
     ),
     expect.stringMatching(/^Warning: INGLENOOK_FAIL_TRESHOLD is not a setting/),
   ]);
