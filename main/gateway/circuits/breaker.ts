@@ -289,7 +289,10 @@ export function firstContent(
     const releaseMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
     return { ...breaker, health, state: { ...state, release: later(now, releaseMs) } };
   }
-  return { ...breaker, health, state: slowed(state, health, { now, limits }) };
+  const next = slowed(state, health, { now, limits });
+  // Reports take failures in a row for the cause of an opening, and this one is slow content.
+  const row = next.kind === 'open' ? { consecutiveFails: 0 } : {};
+  return { ...breaker, health: { ...health, ...row }, state: next };
 }
 
 type ClosedState = Extract<BreakerState, { readonly kind: 'closed' }>;
