@@ -7,8 +7,8 @@ import { type BodyBudget, type BodyShare, readPlainBody } from '../../platform/h
 import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
-import { forcesZero, type GatewayError, sendError } from '../http/errors.ts';
-import type { RoutedRequest } from '../routing/candidates.ts';
+import { type GatewayError, sendError } from '../http/errors.ts';
+import { isZeroSpend, type RoutedRequest } from '../routing/candidates.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
@@ -157,7 +157,7 @@ async function readCall(
     request,
     headers,
     authorization: identity.authorization,
-    zeroSpend: config.routing.forceZero || forcesZero(headers),
+    zeroSpend: isZeroSpend(config, headers['x-gateway-force-zero']),
     ...forms,
     chain: () => (mayReuse ? (chain ??= chainOf(request, headers)) : null),
   };

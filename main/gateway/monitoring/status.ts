@@ -12,12 +12,12 @@ import type {
 import { type Config, ENTRIES, variableOf } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
 import { isoTime } from '../../platform/dates.ts';
-import { forcesZero } from '../http/errors.ts';
 import { roundedMean, waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import type { Circuit } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
 import { exclusionsIn } from '../circuits/exclusions.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
+import { isZeroSpend } from '../routing/candidates.ts';
 import { type EngineAt, windowReports } from '../routing/larger-windows.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
@@ -56,9 +56,7 @@ interface StatusParts {
 
 export function statusReport(parts: StatusParts): StatusReport {
   const { config, totals, warmup, local, pool, summary, circuitAt, now } = parts;
-  const { forceZeroHeader } = parts;
-  const { forceZero } = config.routing;
-  const zero = forceZero || forcesZero({ 'x-gateway-force-zero': forceZeroHeader });
+  const zero = isZeroSpend(config, parts.forceZeroHeader);
   const upstreamCircuits = mapUpstreams((id) => circuitReport(circuitAt(id).breaker, now));
   const providerCircuits = byId(parts.providerIds, (id) =>
     providerCircuitReport(circuitAt(id).breaker, now),
@@ -68,9 +66,9 @@ export function statusReport(parts: StatusParts): StatusReport {
   return {
     ok: UPSTREAM_IDS.some((id) => canServe(id, parts, zero)),
     timestamp: isoTime(now.wallMs),
-    forceZero,
+    forceZero: config.routing.forceZero,
     zero,
-    gateway_forceZero_header: forceZeroHeader,
+    gateway_forceZero_header: parts.forceZeroHeader,
     local: {
       verified_count: summary.verified,
       // A machine being verified has no verdict yet.
