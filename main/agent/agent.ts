@@ -75,7 +75,11 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
   );
   const counters = createCounters(dataDirectory, { clock, log });
   const availability = createAvailability({
-    ...deps,
+    dataDirectory,
+    telemetry,
+    hostActivity: deps.hostActivity,
+    clock,
+    log,
     settings: () => config().agent,
     inFlight: () => inference.inFlight(),
     lastEndedTicks: () => inference.lastEndedTicks(),
@@ -110,9 +114,10 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
       energy: energyRecord(meter.view()),
     });
   const meter = createEnergyMeter();
-  const power = createPowerWatch({ ...deps, meter });
+  const power = createPowerWatch({ telemetry, meter, clock });
   const inference = createInference({
-    ...deps,
+    http,
+    clock,
     counters,
     energyBegan(model) {
       const ended = meter.began(model ?? engines.engine()?.currentModel ?? '', clock.ticks());
@@ -141,7 +146,10 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
     isStuck: () => engines.isStuck(),
   });
   const memory = createMemoryKeeper({
-    ...deps,
+    dataDirectory,
+    http,
+    clock,
+    log,
     engines,
     goal: () => availability.memoryGoal(),
     idleUnloadMs: () => minutes(config().agent.idleUnloadMin),
@@ -151,7 +159,9 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
     changed,
   });
   const registration = createRegistration({
-    ...deps,
+    http,
+    clock,
+    random: deps.random,
     identity,
     record,
     untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
@@ -240,11 +250,11 @@ export type Agent = ReturnType<typeof createAgent>;
 
 /** Nothing runs before `start`. */
 export function createAgent(deps: AgentDeps) {
-  const { telemetry } = deps;
+  const { clock, telemetry, log } = deps;
   let isLeaving = false;
   const parts = createComponents(deps, () => isLeaving, changed);
   const { availability, engines, inference, registration, memory, server } = parts;
-  const changeMonitor = createChangeMonitor({ ...deps, ...parts });
+  const changeMonitor = createChangeMonitor({ clock, telemetry, log, ...parts });
 
   function changed(): void {
     memory.look();
@@ -295,7 +305,7 @@ export function createAgent(deps: AgentDeps) {
      */
     async free(forMin: number | null) {
       const wasFreed = availability.freed() !== null;
-      const untilMs = forMin === null ? null : deps.clock.now() + forMin * 60_000;
+      const untilMs = forMin === null ? null : clock.now() + forMin * 60_000;
       await availability.setFreed({ untilMs });
       await (wasFreed ? memory.freeNow() : memory.settled());
       telemetry.look();

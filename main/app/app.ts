@@ -7,7 +7,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { AppInfo, LiveEvent } from '#shared/live.ts';
 import type { ChangeResult } from '#shared/settings.ts';
-import { type Agent, type AgentDeps, createAgent } from '../agent/agent.ts';
+import { type Agent, createAgent } from '../agent/agent.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
@@ -113,20 +113,24 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     changed,
     events: () => gateway.machineEvents,
   });
-  const machine = createThisMachine({
-    ...common,
-    warnings: loaded.setAside.map((happened) => ({ happened, remedy: CORRECT })),
-    ownRegistry: providers.own,
-    otherPorts: () => gateway.ports(),
-    cuts: () => gateway.cuts(),
-    directInFlight: () =>
-      engine.current() === null ? 0 : gateway.traffic('local').concurrentRequests,
-    isFixed: (path) => loaded.sources.get(path) === 'env',
-    hostActivity: edges.hostActivity ?? UNKNOWN_HOST_ACTIVITY,
-    startHelper: edges.startHelper,
-    changed,
-    saveHost: (host) => config.patch({ agent: { host } }),
-  });
+  const { env, platform } = process;
+  const { startHelper, hostActivity = UNKNOWN_HOST_ACTIVITY } = edges;
+  const createOwnAgent = () =>
+    createAgent({
+      ...common,
+      version: VERSION,
+      warnings: loaded.setAside.map((happened) => ({ happened, remedy: CORRECT })),
+      ownRegistry: providers.own,
+      otherPorts: () => gateway.ports(),
+      cuts: () => gateway.cuts(),
+      directInFlight: () =>
+        engine.current() === null ? 0 : gateway.traffic('local').concurrentRequests,
+      isFixed: (path) => loaded.sources.get(path) === 'env',
+      hostActivity,
+      telemetry: createTelemetry({ clock, env, platform, startHelper }),
+      changed,
+    });
+  const machine = createThisMachine(createOwnAgent, config);
   const gateway: Gateway = createGateway({
     ...common,
     keys,
@@ -194,42 +198,28 @@ const clientEdges = ({ clock, log }: HostEdges) => ({
   onUnasked: (origin: string) => log('warn', 'unasked_bytes', { origin }),
 });
 
-type OwnDeps = 'version' | 'telemetry' | 'enginePorts';
-
-interface ThisMachineDeps extends Omit<AgentDeps, OwnDeps> {
-  readonly startHelper: StartTool | undefined;
-  /** Saves the setting `agent.host`. */
-  readonly saveHost: (host: string) => PatchResult;
-}
-
 /** The agent of this machine, null while its owner has switched it off. */
 type ThisMachine = ReturnType<typeof createThisMachine>;
 
 /** Nothing runs before `start`. */
-function createThisMachine(deps: ThisMachineDeps) {
-  const { config, clock } = deps;
-  if (!config().agent.enabled) return { agent: null, routes: agentRoutes(null) };
-  const { env, platform } = process;
-  const agent: Agent = createAgent({
-    ...deps,
-    version: VERSION,
-    telemetry: createTelemetry({ clock, env, platform, startHelper: deps.startHelper }),
-  });
-  const owners = { ...agent, join: (line: JoinLine) => joinReachably(agent, deps, line) };
+function createThisMachine(create: () => Agent, config: LiveConfig) {
+  if (!config.current().agent.enabled) return { agent: null, routes: agentRoutes(null) };
+  const agent = create();
+  const owners = { ...agent, join: (line: JoinLine) => joinReachably(agent, config, line) };
   return { agent, routes: agentRoutes(owners) };
 }
 
 /** Joins, then makes the agent listen where that gateway can reach this machine. */
 async function joinReachably(
   agent: Agent,
-  { config, saveHost }: ThisMachineDeps,
+  config: LiveConfig,
   line: JoinLine,
 ): ReturnType<Agent['join']> {
   const joined = await agent.join(line);
-  if (joined.kind === 'failed' || !isLoopbackHost(config().agent.host)) return joined;
+  if (joined.kind === 'failed' || !isLoopbackHost(config.current().agent.host)) return joined;
   const reached = await reach(joined.url);
   if (reached.kind === 'failed' || isLoopbackHost(reached.localAddress)) return joined;
-  const saved = saveHost(reached.localAddress);
+  const saved = config.patch({ agent: { host: reached.localAddress } });
   if (saved.kind === 'patched') return joined;
   const problem = `The agent could not be set to listen on ${reached.localAddress}: ${saved.message}`;
   const warning = joined.warning === null ? problem : `${joined.warning} ${problem}`;

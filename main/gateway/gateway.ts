@@ -121,24 +121,26 @@ export function createGateway(deps: GatewayDeps) {
   const { logs, counters, refusedKey, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
   const catalogue = createModelCatalogue({ memory, http, clock, config });
-  const checks = {
-    memory,
-    http,
-    clock,
-    config,
-    pickLocal,
-    isOn: () => config().routing.healthChecks,
-    inFlightAt: counters.inFlightAt,
-  };
+  const { inFlightAt } = counters;
+  const isOn = () => config().routing.healthChecks;
   const checker = createChecker({
-    ...checks,
+    memory,
+    clock,
     circuits,
-    checkHealth: createHealthCheck({ ...checks, circuits, remotes }),
+    isOn,
+    checkHealth: createHealthCheck({ http, clock, config, circuits, pickLocal, remotes }),
+    inFlightAt,
     isPooled: () => pickLocal().kind === 'tier',
     onChange: feed.changed,
   });
   const checkAfterMs = () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);
-  const watchHung = createHungWatch({ ...checks, checkAfterMs, check: checker.check });
+  const watchHung = createHungWatch({
+    clock,
+    isOn,
+    checkAfterMs,
+    check: checker.check,
+    inFlightAt,
+  });
   const access = accessOf(deps, lifecycle);
   const { identify, controlLink } = access;
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.

@@ -95,7 +95,7 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
-  const { clock, memory, config, http, log, pickLocal, machines } = deps;
+  const { clock, memory, config, http, log, random, opened, pickLocal, machines } = deps;
   const counters = createCounters();
   const moves = createMoves(clock);
   const keyRefusals = createKeyRefusals(clock, () => feed.changed());
@@ -104,7 +104,7 @@ export function createMonitor(deps: MonitorDeps) {
     state.changed();
     feed.changed();
   }
-  const circuits = createCircuits({ ...deps, changed });
+  const circuits = createCircuits({ memory, clock, random, config, changed, opened });
   function sightings() {
     const choice = pickLocal();
     const pool =
