@@ -328,8 +328,6 @@ export function createAgent(deps: AgentDeps) {
       engines
         .reachable()
         .some(({ address }) => isSamePlace(address.origin, origin, parts.hostNames())),
-    /** The machine has woken from sleep. */
-    resumed: () => changeMonitor.resumed(),
     join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),
     /** Applies changed settings: rules, address, engine and registry. */

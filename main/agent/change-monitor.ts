@@ -45,8 +45,12 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     power.look();
     const before = network;
     network = networkNow();
-    if (hasSlept) resumed();
-    else if (network !== before) registration.now();
+    // After sleep, everything known may be wrong.
+    if (hasSlept) {
+      engines.look();
+      telemetry.look();
+    }
+    if (hasSlept || network !== before) registration.now();
     look();
   }
 
@@ -73,12 +77,6 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     registration.changed();
   }
 
-  function resumed(): void {
-    engines.look();
-    telemetry.look();
-    registration.now();
-  }
-
   return {
     start() {
       driftMs = clock.now() - clock.ticks();
@@ -89,8 +87,6 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     },
     /** Compares the record with the one last reported, and requests a heartbeat if the difference matters. */
     look,
-    /** The machine has woken from sleep: everything known may be wrong. */
-    resumed,
     stop() {
       cancelTimer();
       availability.stop();

@@ -29,7 +29,6 @@ import type { Clock } from '../platform/clock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { isLoopbackHost } from '../platform/http/addresses.ts';
-import type { HttpClient } from '../platform/http/types.ts';
 import { type Log, logFile } from '../platform/log.ts';
 import { createStateFile } from '../platform/files.ts';
 import { DATABASE_FILE, type openDatabase } from './database.ts';
@@ -187,7 +186,12 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     /** Tells the window that something outside the gateway has changed. */
     changed,
     /** The machine has woken from sleep. */
-    resumed: () => wakeUp(http, [gateway, providers, machine.agent]),
+    resumed() {
+      // Connections from before are stale.
+      http.dropIdle();
+      gateway.resumed();
+      providers.resumed();
+    },
   };
 }
 
@@ -261,12 +265,6 @@ const isOnThisMachine = (baseUrl: string) => isLoopbackHost(new URL(baseUrl).hos
 function gpuMemory(gpus: readonly GpuFigures[]): number | null {
   const totalMb = gpus.reduce((sum, { memory_total_mb: mb }) => sum + (mb ?? 0), 0);
   return totalMb === 0 ? null : totalMb * 1024 * 1024;
-}
-
-/** Drops old findings and connections, which may be stale after sleep. */
-function wakeUp(http: HttpClient, parts: readonly ({ resumed(): void } | null)[]): void {
-  http.dropIdle();
-  for (const part of parts) part?.resumed();
 }
 
 function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {
