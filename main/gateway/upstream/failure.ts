@@ -109,7 +109,7 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
     case 'bad':
       return unanswered('bad_response', seen.detail);
     case 'status':
-      return classifyStatus(seen, called, nowMs);
+      return classifyStatus(seen, seen.error, called, nowMs);
     case 'error_answer':
       return classifyErrorAnswer(seen, called, nowMs);
   }
@@ -300,8 +300,13 @@ const MAX_WAIT_MS = 600_000;
 
 const STARTING = ': it is starting up, which can take minutes; try again then';
 
-function classifyStatus(seen: ErrorResponse, called: CallFacts, nowMs: number): Failure {
-  const { status, headers, body, error } = seen;
+function classifyStatus(
+  seen: ErrorResponse,
+  error: UpstreamError,
+  called: CallFacts,
+  nowMs: number,
+): Failure {
+  const { status, headers, body } = seen;
   const facts: ErrorFacts = {
     called,
     status,
@@ -382,7 +387,7 @@ function classifyErrorAnswer(seen: ErrorAnswer, called: CallFacts, nowMs: number
       ? (told ?? (isBusy ? 503 : null))
       : (error.status ?? STATUS_OF[meaning] ?? 400);
   if (status === null) return unanswered('bad_response', 'an error behind a 200', error.message);
-  const failure = classifyStatus(writtenError(seen, status, null), called, nowMs);
+  const failure = classifyStatus(writtenError(seen, status, null), error, called, nowMs);
   return { ...failure, detail: `${failure.detail} behind a 200` };
 }
 
