@@ -82,13 +82,17 @@ function trackConnections(server: Server, clock: Clock): Connections {
  * and then: one for each connection costs 3 % of a stream (`npm run bench`).
  */
 function closeStalled(server: Server, connections: Connections, stalledMs: number): void {
-  const timer = setInterval(() => {
+  function rearm(): void {
     for (const [socket, requests] of connections) {
       const limitMs = socket.writableLength > 0 ? stalledMs : 0;
       if (requests.size > 0 && (socket.timeout ?? 0) !== limitMs) socket.setTimeout(limitMs);
     }
-  }, stalledMs / 4).unref();
-  server.on('close', () => clearInterval(timer));
+  }
+  // A server that cannot listen is never closed.
+  server.on('listening', () => {
+    const timer = setInterval(rearm, stalledMs / 4).unref();
+    server.on('close', () => clearInterval(timer));
+  });
 }
 
 /** Answers a request that is not HTTP, or whose head did not come in time, and closes the connection at once. */
