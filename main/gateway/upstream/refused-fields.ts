@@ -18,7 +18,7 @@ export type RefusedField = `without ${string}`;
 
 /** How hosts and engines say that they do not take a field, or not of this type; a value that is too large is another matter. */
 const REFUSED =
-  /unsupported|n[o']t (support|match|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|additional propert|no field|forbidden|deprecated|string too long|of type string|be a valid|invalid beta|(invalid|not a valid) (parameter|argument|field)|cannot both|only .{1,20} is allowed/i;
+  /unsupported|n[o']t (a |yet )?(support|match|recogni|implemented|permitted|allowed|available)|unknown|unrecognized|unexpected|additional propert|no field|forbidden|deprecated|string too long|of type string|be a valid|(invalid|not a valid) (parameter|argument|field|(anthropic.)?beta)|cannot both|only (.{1,20} is )?allowed/i;
 /** … that they do not take its value: then another value may be taken. */
 const OF_VALUE =
   /supported (string )?values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
@@ -48,7 +48,7 @@ const SUBJECTS: readonly (readonly [words: RegExp, fields: readonly string[]])[]
   // name that it knows, and the model may be another (anthropics/claude-code#2245, #29531, #89633).
   [/\bthinking\b/i, ['thinking', 'reasoning_effort', 'reasoning']],
   // Bedrock; Vertex names them (anthropics/claude-code#49370, #82549).
-  [/\bbeta\b/i, ['anthropic-beta']],
+  [/\bbetas?\b/i, ['anthropic-beta']],
 ];
 
 /** A name, or a path as hosts write them: `reasoningEffort`, `input[0].status`, `body.messages.1.refusal`, `#/messages/1`. */
@@ -102,7 +102,7 @@ function namesIn(sentence: string): readonly string[] {
 function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
   const after = input.slice(index + name.length);
   const around = `${input.slice(Math.max(0, index - 16), index)}<>${after.slice(0, 6)}`;
-  return /[_.[/]|[a-z][A-Z]/.test(name) || SET_OFF.test(around);
+  return /[_.[/]|[a-z][A-Z]|-\d/.test(name) || SET_OFF.test(around);
 }
 
 /**

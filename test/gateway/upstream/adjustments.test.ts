@@ -267,7 +267,9 @@ test.each([
     'Unexpected value(s) `context-1m`, `effort` for the `anthropic-beta` header.',
     ['anthropic-beta', 'claude-code'],
   ],
+  ['a proxy names one', 'Unsupported betas: context-1m.', ['anthropic-beta', 'claude-code,effort']],
   ['Bedrock does not', 'invalid beta flag', []],
+  ['Anthropic has a name', 'The long context beta is not yet available for this account.', []],
 ])('betas that a host does not know are left out: %s', (_who, says, left) => {
   const headers = ['anthropic-beta', 'claude-code,context-1m, effort', 'accept', '*/*'];
   const made = askedBy(says, MESSAGES, { sent: {}, headers });

@@ -95,6 +95,9 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'json: cannot unmarshal object into Go struct field .tool_choice of type string',
     ],
     'without stream_options': ['stream_options is no field of this model'],
+    'without parallel_tool_calls': [
+      "'parallel_tool_calls' is only allowed when 'tools' are specified.",
+    ],
     other_effort: [
       // Rewrites. github.com/openai/codex/issues/36441
       'Function tools with reasoning_effort are not supported for gpt-5.6.',
