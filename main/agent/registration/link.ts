@@ -174,11 +174,12 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
     return true;
   }
 
-  /** Sends a message once more if it could be corrected, but only once. */
+  /** Sends a message again if it could be corrected: a clock that was set far back needs both the time and the number. */
   async function sendTo<T extends Outcome>(origin: string, message: Message<T>) {
     const read = async () => readAnswer(await sendOnce(origin, message), message.schema);
-    const first = await read();
-    return isCorrected(first) ? read() : first;
+    let outcome = await read();
+    for (let tries = 0; tries < 2 && isCorrected(outcome); tries += 1) outcome = await read();
+    return outcome;
   }
 
   /** Asks one gateway after another until an answer is final. */

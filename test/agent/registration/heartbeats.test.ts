@@ -139,13 +139,15 @@ test('a registry that does not know the machine is asked once a minute, and the 
   await until(() => registry.beats.length === 2);
 });
 
-test('a machine adopts the time of a registry whose clock differs, and reports the difference', async () => {
+test('a machine whose clock was set far back adopts the time and the number of the registry, and reports the difference', async () => {
   const now = Date.UTC(2027, 0, 1);
   const registry = await scriptedRegistry((told, res) => {
-    const created = Number(/created=(\d+)/.exec(String(told.headers['signature-input']))?.[1]);
+    const { headers } = told;
+    const created = Number(/created=(\d+)/.exec(String(headers['signature-input']))?.[1]);
     const isOff = Math.abs(created - now / 1000) > 120;
-    const date = new Date(now).toUTCString();
-    (isOff ? refuse(401, 'clock_skew', { date }) : accept)(told, res);
+    if (isOff) refuse(401, 'clock_skew', { date: new Date(now).toUTCString() })(told, res);
+    else if (Number(headers['x-gateway-sequence']) > now) accept(told, res);
+    else refuse(403, 'sequence_reused', { 'x-gateway-sequence': `${now}` })(told, res);
   });
   const { agent } = await startAgent({ registryUrl: registry.url, enrollToken: TOKEN });
   await until(() => agent.view().registry.state === 'connected');
