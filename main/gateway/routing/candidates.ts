@@ -58,14 +58,19 @@ export type Candidate =
   | SingleCall
   | { readonly kind: 'pool'; readonly upstream: 'local'; readonly pool: LocalPool };
 
-/** In routing order. */
-export function candidatesFor(request: RequestFacts, deps: CandidateDeps): readonly Candidate[] {
+export type Candidates = ReturnType<typeof candidatesFor>;
+
+/** The upstreams in routing order; each is looked at when it is needed, as most requests call the first alone. */
+export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
   const { call, remotes } = request;
   const picked = pickedModel(call.request.model, remotes, deps.pickLocal);
-  return orderFor(request, picked, deps.pickLocal).map((id) => {
+  const known: Partial<Record<UpstreamId, Candidate>> = {};
+  const find = (id: UpstreamId) => {
     if (id === 'local') return localCandidate(request, deps);
     return remoteCandidate(id, picked?.upstream === id ? picked.model : null, request, deps);
-  });
+  };
+  const order = orderFor(request, picked, deps.pickLocal);
+  return { order, of: (id: UpstreamId) => (known[id] ??= find(id)) };
 }
 
 /** By the setting or `X-Gateway-Force-Zero`. Node joins a header that was sent twice, so one `1` in it is enough. */
@@ -187,7 +192,8 @@ export function orderFor(
 ): readonly UpstreamId[] {
   const { model } = call.request;
   let has = (id: UpstreamId) => id === picked?.upstream;
-  if (picked === null && model !== null && isChosen(model, config, remotes)) {
+  if (picked === null) {
+    if (model === null || !isChosen(model, config, remotes)) return UPSTREAM_IDS;
     const local = pickLocal();
     has = (id) =>
       id === 'local'

@@ -21,17 +21,21 @@ const MAX_OWN_BYTES = 8 * 1024;
  * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
  * cost money, because `local` was slow; where `local` comes after a hosted one, it may always help.
  */
-function mayHedge(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
+function mayHedgeTo(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
   if (hedge === 'off') return false;
   const isOwn = from.upstream === 'local' || to === 'local';
   if (isOwn && from.request.bytes.length > MAX_OWN_BYTES) return false;
   return hedge === 'all' || from.upstream !== 'local' || to === 'local';
 }
 
+/** Whether a second call may come beside one. What comes as a whole shows no first token to be late. */
+function mayHedge(hedge: Hedge, slow: UpstreamCall, walk: Walk): boolean {
+  return slow.mode !== 'whole' && walk.hasAhead((to) => mayHedgeTo(hedge, slow, to));
+}
+
 /** Whether a short wait that it asks for is waited out: for `local` if no other machine is left, before money is spent. */
-function mayWait(hedge: Hedge, upstream: UpstreamId, ahead: readonly UpstreamId[]): boolean {
-  if (upstream !== 'local') return true;
-  return !ahead.includes('local') && (hedge !== 'all' || ahead.length === 0);
+function mayWait(hedge: Hedge, upstream: UpstreamId, walk: Walk): boolean {
+  return upstream !== 'local' || !walk.hasAhead((id) => hedge === 'all' || id === 'local');
 }
 
 interface Contender {
@@ -50,8 +54,22 @@ export function callOrHedge(
   request: RoutedRequest,
   deps: HedgeDeps,
 ): Promise<CallOutcome> {
+  const { hedge } = request.config.routing;
+  if (mayHedge(hedge, first.call, walk)) return race(first, walk, request, deps);
+  const waitsForRoom = mayWait(hedge, first.call.upstream, walk);
+  return callUpstream(first, request, deps, { waitsForRoom });
+}
+
+function race(
+  first: Turn,
+  walk: Walk,
+  request: RoutedRequest,
+  deps: HedgeDeps,
+): Promise<CallOutcome> {
   const { clock, budget } = deps;
-  const { config, signal } = request;
+  const { signal } = request;
+  const { hedge } = request.config.routing;
+  const { ttftThresholdMs } = request.config.circuit;
   const { promise, resolve } = Promise.withResolvers<CallOutcome>();
   /** The running calls: at most two, and none once the result is out. */
   let running: readonly Contender[] = [];
@@ -59,12 +77,11 @@ export function callOrHedge(
 
   function start(turn: Turn): void {
     const contender = { turn, cancellation: new Cancellation() };
-    const ahead = walk.ahead();
     running = [...running, contender];
-    armTimer(ahead);
+    armTimer();
     if (signal.aborted) contender.cancellation.abort();
     const options = {
-      waitsForRoom: mayWait(config.routing.hedge, turn.call.upstream, ahead),
+      waitsForRoom: mayWait(hedge, turn.call.upstream, walk),
       signal: contender.cancellation,
       onContent() {
         if (running.includes(contender)) keepOnly(contender);
@@ -73,19 +90,19 @@ export function callOrHedge(
     void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
   }
 
-  /** Runs only while there is one call: two are the limit. What comes as a whole shows no first token to be late. */
-  function armTimer(ahead: readonly UpstreamId[]): void {
+  /** Runs only while there is one call: two are the limit. */
+  function armTimer(): void {
     cancelTimer();
     const [only, second] = running;
-    if (only === undefined || second !== undefined || only.turn.call.mode === 'whole') return;
-    if (!ahead.some((to) => mayHedge(config.routing.hedge, only.turn.call, to))) return;
-    const dueMs = only.turn.at + config.circuit.ttftThresholdMs - clock.ticks();
+    if (only === undefined || second !== undefined) return;
+    if (!mayHedge(hedge, only.turn.call, walk)) return;
+    const dueMs = only.turn.at + ttftThresholdMs - clock.ticks();
     cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(only.turn.call));
   }
 
   function startHedge(slow: UpstreamCall): void {
     if (!budget.allows()) return;
-    const turn = walk.next((call) => mayHedge(config.routing.hedge, slow, call.upstream), 'hedge');
+    const turn = walk.next((call) => mayHedgeTo(hedge, slow, call.upstream), 'hedge');
     if (turn === null) return;
     budget.spend();
     start(turn);
@@ -105,7 +122,7 @@ export function callOrHedge(
       running = running.filter((each) => each !== contender);
       if (running.length > 0) {
         walk.failed(contender.turn, outcome.failure);
-        armTimer(walk.ahead());
+        armTimer();
         return;
       }
     }

@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { type AdmissionMode, circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
-import type { Rejection } from '../circuits/circuits.ts';
+import type { CircuitPermit, Rejection } from '../circuits/circuits.ts';
 import { localCall, type PromptReading, type UpstreamCall } from '../upstream/call.ts';
 import { type ChoiceDeps, type LocalOption, preferred } from './machine-choice.ts';
 import {
@@ -20,6 +20,8 @@ export interface SingleCall {
   readonly upstream: UpstreamId;
   /** The id of its circuit. */
   readonly id: string;
+  /** The permit of the local pool, for a machine of one that was entered. */
+  readonly pool?: CircuitPermit;
   /** Made when it is needed: most requests call one upstream of their walk. */
   readonly call: () => UpstreamCall;
 }

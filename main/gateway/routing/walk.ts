@@ -7,11 +7,13 @@ import type { Attempt, Permits } from './attempt.ts';
 import {
   type Candidate,
   type CandidateDeps,
+  type Candidates,
   candidatesFor,
   type RoutedRequest,
 } from './candidates.ts';
-import type { LocalPool } from './local-pool.ts';
+import type { LocalPool, SingleCall } from './local-pool.ts';
 import {
+  type FailedCall,
   forcibleSoonestFirst,
   hasRefusal,
   isSettled,
@@ -39,18 +41,15 @@ export interface Turn {
   attempt: Attempt | null;
 }
 
+type Place = UpstreamId | Candidate;
+
+/** One whose turn has come. */
 interface Step {
-  readonly candidate: Candidate;
-  /** Its place in routing order; the machines of the local pool share theirs. */
-  readonly place: number;
-  /** The permit of the local pool, for a machine of it. */
-  readonly pool: CircuitPermit | null;
-  /** `over`: it was passed over or entered, its call has failed, or its answer has broken off. */
-  readonly state: 'ahead' | 'running' | 'over';
-  /** Null if it was passed over, and while it is ahead. */
+  readonly upstream: UpstreamId;
+  /** Null if it was passed over. */
   readonly turn: Turn | null;
-  /** Null before its end, and if it answered. */
-  readonly outcome: UpstreamOutcome | null;
+  /** `open`: its call is running, or has answered; `broken`: its answer has broken off. */
+  outcome: UpstreamOutcome | 'open' | 'broken';
 }
 
 /**
@@ -62,8 +61,12 @@ export class Walk {
   readonly #deps: CandidateDeps;
   /** Called each time that the last possible call to `local` has failed, or was not admitted. */
   readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
-  /** The steps ahead in routing order, and the others in the order in which their turn came. */
-  #steps: readonly Step[];
+  readonly #candidates: Candidates;
+  /** Those whose turn has not come, in routing order: upstreams, and machines in place of the local pool. */
+  #ahead: readonly (UpstreamId | SingleCall)[];
+  /** In routing order; those of one upstream in the order in which their turn came. */
+  readonly #steps: Step[] = [];
+  readonly #failures: FailedCall[] = [];
   /** The local pool that was entered, while its circuit waits for the result. */
   #pool: { readonly pool: LocalPool; readonly permit: CircuitPermit } | null = null;
 
@@ -75,9 +78,8 @@ export class Walk {
     this.#request = request;
     this.#deps = deps;
     this.#localLost = localLost;
-    this.#steps = candidatesFor(request, deps).map((candidate, place) => {
-      return { candidate, place, pool: null, state: 'ahead', turn: null, outcome: null };
-    });
+    this.#candidates = candidatesFor(request, deps);
+    this.#ahead = this.#candidates.order;
   }
 
   /**
@@ -85,7 +87,7 @@ export class Walk {
    * circuit is not closed is passed over without losing its turn.
    */
   next(mayCall: CallFilter = ANY, mode: 'in_turn' | 'hedge' = 'in_turn'): Turn | null {
-    return this.#first(this.#ahead(), mode, mayCall);
+    return isSettled(this.#failures) ? null : this.#first(this.#ahead, mode, mayCall);
   }
 
   /**
@@ -99,20 +101,25 @@ export class Walk {
     return turn;
   }
 
-  /** Upstreams whose turn may still come. */
-  ahead(): readonly UpstreamId[] {
-    const callable = this.#ahead().filter(({ candidate }) => candidate.kind !== 'skipped');
-    return callable.map(({ candidate }) => candidate.upstream);
+  /** Whether one of these upstreams may still be called in its turn. */
+  hasAhead(which: (id: UpstreamId) => boolean): boolean {
+    const isAmong = (place: UpstreamId | SingleCall) =>
+      typeof place === 'string'
+        ? which(place) && this.#candidates.of(place).kind !== 'skipped'
+        : which(place.upstream);
+    return !isSettled(this.#failures) && this.#ahead.some(isAmong);
   }
 
   /** Whether any call is left, in routing order or forced. */
   hasFallback(): boolean {
-    return this.ahead().length > 0 || this.#forcible().length > 0;
+    return this.hasAhead(() => true) || this.#forcible().length > 0;
   }
 
   failed(turn: Turn, failure: Failure): void {
     const { upstream, provider } = turn.call;
-    this.#end(turn, { kind: 'failed', upstream, provider, failure });
+    const outcome = { kind: 'failed', upstream, provider, failure } as const;
+    this.#failures.push(outcome);
+    this.#end(turn, outcome);
     this.#settle(upstream);
   }
 
@@ -131,7 +138,7 @@ export class Walk {
 
   /** The call's answer broke off after its first content. */
   broken(turn: Turn): void {
-    this.#end(turn, null);
+    this.#end(turn, 'broken');
     this.#settle(turn.call.upstream);
   }
 
@@ -144,116 +151,105 @@ export class Walk {
 
   /** The outcomes, in routing order, before the call that answers; with null, of all whose turn came. */
   outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
-    // Most requests call the first upstream alone.
-    if (outcomesOf(this.#steps).length === 0) return [];
-    const called = this.#steps.flatMap(({ turn }) => turn?.call.upstream ?? []);
-    // A call stands in place of an exclusion.
-    const shown = this.#steps
-      .filter(({ turn, candidate }) => turn !== null || !called.includes(candidate.upstream))
-      .toSorted((a, b) => a.place - b.place);
     // What is forced comes last, whatever its place.
     const isLast = answering === null || answering.mode === 'forced';
-    const end = isLast ? shown.length : shown.findIndex(({ turn }) => turn === answering);
-    return outcomesOf(shown.slice(0, end));
+    const end = isLast ? undefined : this.#steps.findIndex(({ turn }) => turn === answering);
+    // A call stands in place of an exclusion.
+    const isCalled = (upstream: UpstreamId) =>
+      this.#steps.some((each) => each.upstream === upstream && each.turn !== null);
+    const shown = this.#steps.slice(0, end);
+    return outcomesOf(shown.filter(({ turn, upstream }) => turn !== null || !isCalled(upstream)));
   }
 
-  #ahead(): readonly Step[] {
-    return isSettled(outcomesOf(this.#steps))
-      ? []
-      : this.#steps.filter(({ state }) => state === 'ahead');
-  }
-
-  #first(steps: readonly Step[], mode: AdmissionMode, mayCall: CallFilter): Turn | null {
-    for (const step of steps) {
-      const turn = this.#enter(step, mode, mayCall);
+  #first(places: Iterable<Place>, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
+    for (const place of places) {
+      const turn = this.#enter(place, mode, mayCall);
       if (turn !== null) return turn;
     }
     return null;
   }
 
   /** Asks a candidate's circuits for a call; null if they admit none, or if it keeps its turn. */
-  #enter(step: Step, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
-    const { candidate, pool } = step;
-    if (candidate.kind === 'skipped') return this.#passOver(step, candidate);
-    if (candidate.kind === 'pool') return this.#enterPool(candidate.pool, step, mode, mayCall);
+  #enter(place: Place, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
+    const candidate = typeof place === 'string' ? this.#candidates.of(place) : place;
+    if (candidate.kind === 'skipped') return this.#passOver(place, candidate, mode);
+    if (candidate.kind === 'pool') return this.#enterPool(candidate.pool, place, mode, mayCall);
     const call = candidate.call();
     if (!mayCall(call)) return null;
-    const { id, upstream } = candidate;
+    const { id, upstream, pool = null } = candidate;
     const { circuits } = this.#deps;
     const excluded = mode === 'forced' ? circuits.exclusionOf(id, call.model) : null;
     const admission = circuits.admit(id, call, this.#request.epoch, mode);
     if (admission.kind === 'excluded')
-      return mode === 'hedge' ? null : this.#passOver(step, skipped(upstream, admission));
+      return mode === 'hedge' ? null : this.#passOver(place, skipped(upstream, admission), mode);
     const { permit: own, at } = admission;
     const waitMs = excluded?.reason === 'rate_limited' ? excluded.waitMs : null;
     const turn: Turn = { call, mode, at, permits: { own, pool }, waitMs, attempt: null };
-    this.#leave(step, { ...step, state: 'running', turn, outcome: null });
+    this.#leave(place, { upstream, turn, outcome: 'open' });
     return turn;
   }
 
-  #enterPool(pool: LocalPool, step: Step, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
+  #enterPool(pool: LocalPool, place: Place, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
     if (mode === 'hedge') return null;
     const machines = pool.machines(mode);
-    if (machines.length === 0) return this.#passOver(step, pool.exclusion());
+    if (machines.length === 0) return this.#passOver(place, pool.exclusion(), mode);
     const request = { model: '', timeoutMs: this.#request.config.local.timeoutMs };
     const admission = this.#deps.circuits.admit('local', request, this.#request.epoch, mode);
-    if (admission.kind === 'excluded') return this.#passOver(step, skipped('local', admission));
+    if (admission.kind === 'excluded')
+      return this.#passOver(place, skipped('local', admission), mode);
     const { permit } = admission;
     this.#pool = { pool, permit };
-    const steps = machines.map((candidate): Step => ({ ...step, candidate, pool: permit }));
-    const entered = { ...step, state: 'over' } as const;
-    this.#steps = this.#steps.flatMap((each) => (each === step ? [entered, ...steps] : each));
-    const turn = this.#first(steps, mode, mayCall);
+    const places = machines.map((machine) => ({ ...machine, pool: permit }));
+    this.#ahead = this.#ahead.flatMap((each) => (each === place ? places : each));
+    const turn = this.#first(places, mode, mayCall);
     if (turn === null) this.close();
     return turn;
   }
 
   /** What is forced was passed over before. */
-  #passOver(step: Step, outcome: Skip): null {
-    if (step.state !== 'ahead') return null;
-    this.#leave(step, { ...step, state: 'over', outcome });
+  #passOver(place: Place, outcome: Skip, mode: AdmissionMode): null {
+    if (mode === 'forced') return null;
+    this.#leave(place, { upstream: outcome.upstream, turn: null, outcome });
     this.#settle(outcome.upstream);
     return null;
   }
 
-  #leave(step: Step, next: Step): void {
-    this.#steps = [...this.#steps.filter((each) => each !== step), next];
+  #leave(place: Place, step: Step): void {
+    this.#ahead = this.#ahead.filter((each) => each !== place);
+    const { order } = this.#candidates;
+    const rank = order.indexOf(step.upstream);
+    const last = this.#steps.findLastIndex(({ upstream }) => order.indexOf(upstream) <= rank);
+    this.#steps.splice(last + 1, 0, step);
   }
 
-  #end(turn: Turn, outcome: LostCall | null): void {
-    this.#steps = this.#steps.map((step) =>
-      step.turn === turn ? { ...step, state: 'over', outcome } : step,
-    );
+  #end(turn: Turn, outcome: LostCall | 'broken'): void {
+    for (const step of this.#steps) if (step.turn === turn) step.outcome = outcome;
   }
 
   /** Runs after each call that ended or was not admitted, because `local` may be lost. */
   #settle(upstream: UpstreamId): void {
     if (upstream !== 'local') return;
-    const steps = this.#steps.filter(({ candidate }) => candidate.upstream === 'local');
-    if (steps.some(({ state }) => state !== 'over')) return;
+    const isAhead = this.#ahead.some((each) => each === 'local' || typeof each === 'object');
+    const steps = this.#steps.filter((each) => each.upstream === 'local');
+    if (isAhead || steps.some(({ outcome }) => outcome === 'open')) return;
     if (this.#pool !== null) {
       const { pool, permit } = this.#pool;
-      this.close(pool.result(outcomesOf(steps.filter((each) => each.pool === permit))));
+      const ofPool = steps.filter(({ turn }) => turn?.permits.pool === permit);
+      this.close(pool.result(outcomesOf(ofPool)));
     }
-    if (isSettled(outcomesOf(this.#steps))) return;
-    this.#localLost(outcomesOf(steps));
+    if (!isSettled(this.#failures)) this.#localLost(outcomesOf(steps));
   }
 
   /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
-  #forcible(): readonly Step[] {
+  #forcible(): readonly Candidate[] {
     const turns = this.#steps.flatMap(({ turn }) => turn ?? []);
-    const isForced = turns.some(({ mode }) => mode === 'forced');
-    if (isForced || hasRefusal(outcomesOf(this.#steps))) return [];
+    if (hasRefusal(this.#failures) || turns.some(({ mode }) => mode === 'forced')) return [];
     const called = turns.flatMap(({ call }) => call.provider ?? []);
-    const left = this.#steps
-      .filter(({ pool, turn }) => pool === null && turn === null)
-      .map((step) => ({ ...step, candidate: withoutMachines(step.candidate, called) }));
-    const exclusions = left.flatMap(({ candidate }) =>
-      candidate.kind === 'pool' && called.length > 0 ? candidate.pool.exclusion() : [],
-    );
+    const local = withoutMachines(this.#candidates.of('local'), called);
+    const exclusions = local.kind === 'pool' && called.length > 0 ? [local.pool.exclusion()] : [];
     const { retryAfterMaxMs } = this.#request.config.routing;
-    return forcibleSoonestFirst([...this.outcomes(null), ...exclusions], retryAfterMaxMs).flatMap(
-      (skip) => left.filter(({ candidate }) => candidate.upstream === skip.upstream),
+    return forcibleSoonestFirst([...this.outcomes(null), ...exclusions], retryAfterMaxMs).map(
+      ({ upstream }) => (upstream === 'local' ? local : this.#candidates.of(upstream)),
     );
   }
 }
@@ -261,5 +257,5 @@ export class Walk {
 const withoutMachines = (candidate: Candidate, called: readonly string[]): Candidate =>
   candidate.kind === 'pool' ? { ...candidate, pool: candidate.pool.without(called) } : candidate;
 
-const outcomesOf = (steps: readonly Step[]) =>
-  steps.map(({ outcome }) => outcome).filter((outcome) => outcome !== null);
+const outcomesOf = (steps: readonly Step[]): readonly UpstreamOutcome[] =>
+  steps.map(({ outcome }) => outcome).filter((outcome) => typeof outcome === 'object');
