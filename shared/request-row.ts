@@ -44,8 +44,8 @@ const attemptRowSchema = z
     /** The circuit of the upstream or machine when the call was made, and after its result. */
     circuitBefore: circuit,
     circuitAfter: circuit.nullable(),
-    /** Parts of the prompt that change with every request and were replaced by a constant; absent if there were none. */
-    fixedParts: z.array(z.string()).readonly().exactOptional(),
+    /** The hash in its prompt, which changes with every request, was sent as a constant; absent if not. */
+    isHashFixed: z.literal(true).exactOptional(),
     /** Tool calls that the model wrote into its text, and the gateway made; absent if there were none. */
     repairedCalls: count.exactOptional(),
     /** What an own engine that reports its cache has read of a conversation; absent if nothing is to be explained. */

@@ -173,7 +173,7 @@ test('the tokens of a call include those found in a cache', () => {
   const whole = { tokens: found, endMs: 2600 };
   const usage = usageText(attempt({ ...whole, provider: 'prv_aaaa1111', machine: 'tower' }));
   expect(usage).toBe('41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache');
-  expect(usageText(attempt({ ...whole, fixedParts: ['cch'], repairedCalls: 2 }))).toBe(
+  expect(usageText(attempt({ ...whole, isHashFixed: true, repairedCalls: 2 }))).toBe(
     '41,900 tokens in, 51 out · 41,200 of 41,900 tokens from its cache · cch in its prompt held constant · 2 tool calls repaired',
   );
 });

@@ -9,6 +9,6 @@ export const chatCall = (request: ChatRequest): ChatCall => ({
   zeroSpend: false,
   chatForm: null,
   native: () => request,
-  fixedParts: [],
+  isHashFixed: false,
   chain: () => null,
 });

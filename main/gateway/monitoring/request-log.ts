@@ -177,7 +177,7 @@ class OpenAttempt implements AttemptObserver {
       model: target.model === '' ? null : target.model.slice(0, MAX_MODEL_LENGTH),
       circuitBefore: start.circuit,
       circuitAfter: null,
-      ...(target.fixedParts.length > 0 && { fixedParts: target.fixedParts }),
+      ...(target.isHashFixed && { isHashFixed: true }),
       tokens: null,
       cutAtTokens: null,
     };

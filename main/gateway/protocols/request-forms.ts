@@ -15,8 +15,8 @@ export interface RequestForms {
   readonly chatForm: ChatFormSource | null;
   /** For upstreams that speak its protocol, without what translation put into earlier answers. */
   readonly native: NativeForm;
-  /** Names of the parts of the system prompt whose values most upstreams get as a constant. */
-  readonly fixedParts: readonly string[];
+  /** The system prompt has a hash that most upstreams get as a constant. */
+  readonly isHashFixed: boolean;
 }
 
 interface ExchangeFacts {
@@ -30,16 +30,16 @@ export async function formsOf(
   facts: ExchangeFacts,
   share: Pick<BodyShare, 'takeCopy'>,
 ): Promise<RequestForms | 'no_room'> {
-  const parts = fixVolatileParts(request);
-  const native = nativeForm(request, facts.items, parts);
-  const fixedParts = parts.map(({ name }) => name);
+  const hash = fixHash(request);
+  const native = nativeForm(request, facts.items, hash);
+  const isHashFixed = hash !== null;
   const { endpoint, bytes } = request;
-  if (endpoint.translation === undefined) return { native, fixedParts, chatForm: null };
+  if (endpoint.translation === undefined) return { native, isHashFixed, chatForm: null };
   const steps = stepsToChat(request, endpoint.translation, facts);
-  if (bytes.length <= MAX_BYTES_AT_ONCE) return { native, fixedParts, chatForm: lazily(steps) };
+  if (bytes.length <= MAX_BYTES_AT_ONCE) return { native, isHashFixed, chatForm: lazily(steps) };
   if (!share.takeCopy(bytes.length)) return 'no_room';
   const form = await inTurns(steps);
-  return { native, fixedParts, chatForm: () => form };
+  return { native, isHashFixed, chatForm: () => form };
 }
 
 /** A request to another endpoint as a chat completion. */
@@ -104,23 +104,19 @@ function withoutPrompt(body: unknown): unknown {
   return isObject(body) ? { ...body, input: undefined, messages: undefined } : body;
 }
 
-/** `anthropic`: Anthropic's own, which gets the volatile parts. */
+/** `anthropic`: Anthropic's own, which gets the hash. */
 type FormKind = 'local' | 'remote' | 'anthropic';
 
 type NativeForm = (kind: FormKind) => ChatRequest;
 
 /** Makes each when it is first asked for. */
-function nativeForm(
-  request: ChatRequest,
-  items: ItemMemory,
-  parts: readonly VolatilePart[],
-): NativeForm {
+function nativeForm(request: ChatRequest, items: ItemMemory, hash: PromptHash | null): NativeForm {
   const { withoutOwn } = request.endpoint;
-  if (withoutOwn === undefined && parts.length === 0) return () => request;
+  if (withoutOwn === undefined && hash === null) return () => request;
   const made: Partial<Record<FormKind, ChatRequest>> = {};
   function formOf(kind: FormKind): ChatRequest {
-    const isWhole = kind === 'anthropic' && parts.length > 0;
-    const bytes = isWhole ? withVolatileParts(request.bytes, parts) : request.bytes;
+    const isWhole = kind === 'anthropic' && hash !== null;
+    const bytes = isWhole ? withHash(request.bytes, hash) : request.bytes;
     const own = { ...request, bytes };
     return { ...own, ...withoutOwn?.(own, { items, isLocal: kind === 'local' }) };
   }
@@ -128,18 +124,17 @@ function nativeForm(
 }
 
 /**
- * A part of a system prompt that differs in every request and says nothing to a model: an engine's cache ends where it
- * stands. Its value is replaced by a constant of the same length for every upstream but the one that wants it.
+ * A hash in the system prompt that differs in every request and says nothing to a model: an engine's cache ends where it
+ * stands. A constant of the same length replaces it for every upstream but Anthropic, which alone reads it.
  */
-export interface VolatilePart {
-  readonly name: string;
+interface PromptHash {
   readonly start: number;
   readonly value: string;
 }
 
 /**
  * Claude Code's from 2.1.36 on, in the first block of its system prompt (anthropics/claude-code#24168, #68900); it costs
- * 50 s a turn in place of 4 (waybarrios/vllm-mlx#277). Anthropic alone reads it.
+ * 50 s a turn in place of 4 (waybarrios/vllm-mlx#277).
  */
 const CCH = /"x-anthropic-billing-header:[^"\\]{0,400}?\bcch=([^;,\s"\\]+)/d;
 
@@ -149,27 +144,27 @@ const SEARCHED_BYTES = 1024;
 const SYSTEM_ROLE = /"role"\s*:\s*"system"/;
 
 /**
- * Replaces the volatile parts of the first system block, or of the first message if that is the system's, in place: the
- * body is the gateway's own, and a copy of it may take megabytes.
+ * Replaces the hash in the first system block, or in the first message if that is the system's, in place: the body is the
+ * gateway's own, and a copy of it may take megabytes. Null if there is none.
  */
-export function fixVolatileParts(body: JsonBody): readonly VolatilePart[] {
+export function fixHash(body: JsonBody): PromptHash | null {
   const { bytes } = body;
   const system = memberAt(body, 'system');
   const holder = system ?? memberAt(body, 'messages');
-  if (holder === undefined) return [];
+  if (holder === undefined) return null;
   const { start, ends, end } = holder;
   const length = Math.min((ends[0] ?? end) - start, SEARCHED_BYTES);
   const text = bytes.toString('latin1', start, start + length);
   const [from, to] = CCH.exec(text)?.indices?.[1] ?? [];
-  if (from === undefined || !(system !== undefined || SYSTEM_ROLE.test(text))) return [];
+  if (from === undefined || !(system !== undefined || SYSTEM_ROLE.test(text))) return null;
   const value = text.slice(from, to);
   bytes.fill(CONSTANT, start + from, start + from + value.length, 'latin1');
-  return [{ name: 'cch', start: start + from, value }];
+  return { start: start + from, value };
 }
 
 /** A copy of the body as it came. */
-export function withVolatileParts(bytes: Buffer, parts: readonly VolatilePart[]): Buffer {
+export function withHash(bytes: Buffer, { start, value }: PromptHash): Buffer {
   const copy = Buffer.from(bytes);
-  for (const { start, value } of parts) copy.write(value, start, 'latin1');
+  copy.write(value, start, 'latin1');
   return copy;
 }

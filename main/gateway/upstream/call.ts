@@ -57,8 +57,8 @@ export interface UpstreamCall {
   /** The context window of that model in tokens, as its engine says; null while unknown, and of hosted upstreams. */
   readonly window: number | null;
   readonly prefix: CachedPrefix | null;
-  /** Names of the volatile parts of the prompt that this upstream is not sent. */
-  readonly fixedParts: readonly string[];
+  /** The hash in its prompt is sent to this upstream as a constant. */
+  readonly isHashFixed: boolean;
   /** Creates the request, with these changes. Call it only once the request is certain to be sent. */
   readonly write: (made: ReadonlySet<Adjustment>) => HttpRequest;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
@@ -135,7 +135,7 @@ export function localCall(
     model: model ?? '',
     window,
     prefix,
-    fixedParts: call.fixedParts,
+    isHashFixed: call.isHashFixed,
     secrets: ownSecrets(baseAddress, [target.gatewayToken, keyIn(call.authorization)]),
     mode,
     prefill: { setting: config.local.prefill, address: '', ownedBy: target.ownedBy },
@@ -198,7 +198,7 @@ export function remoteCall(
     model: model ?? '',
     window: null,
     prefix: null,
-    fixedParts: isAnthropic(upstream) ? [] : call.fixedParts,
+    isHashFixed: call.isHashFixed && !isAnthropic(upstream),
     secrets: upstream.secrets,
     mode,
     prefill: upstream.prefill,

@@ -44,7 +44,7 @@ export async function testUpstream(
     zeroSpend: false,
     chatForm: null,
     native: () => REQUEST,
-    fixedParts: [],
+    isHashFixed: false,
     chain: () => null,
   });
   const startedAt = clock.ticks();

@@ -128,7 +128,7 @@ export function tokensPerSecond(attempt: AttemptRow): number | null {
  * counted.
  */
 export function usageText(attempt: AttemptRow): string | null {
-  const { tokens, reading, fixedParts = [], repairedCalls = 0 } = attempt;
+  const { tokens, reading, isHashFixed, repairedCalls = 0 } = attempt;
   if (tokens === null) return null;
   const perSecond = tokensPerSecond(attempt);
   const parts = [
@@ -138,7 +138,7 @@ export function usageText(attempt: AttemptRow): string | null {
       ? ''
       : `${formatCount(tokens.cached)} of ${counted(tokens.input, TOKENS)} from its cache`,
     reading === undefined ? '' : t.usage.reading(reading),
-    fixedParts.length === 0 ? '' : `${fixedParts.join(', ')} in its prompt held constant`,
+    isHashFixed === true ? 'cch in its prompt held constant' : '',
     repairedCalls === 0 ? '' : `${counted(repairedCalls, TOOL_CALLS)} repaired`,
   ];
   return parts.filter(Boolean).join(' · ');
