@@ -114,11 +114,12 @@ export const withAlternatingTurns: BodyChange = (body) => {
   const strict = withStrictTurns(body);
   let held: Json | null = null;
   let isChanged = false;
+  const isResponses = memberAt(body, 'messages') === undefined;
   // Items of a response that have no role stand between the turns, too.
   const alternating = edited(['"'], (turn, _at, isLast) => {
     const { role } = turn;
     const before: Json | null = held;
-    const both: Json | null = before === null ? null : asOne(before, turn);
+    const both: Json | null = before === null ? null : asOne(before, turn, isResponses);
     const isUnanswered = before?.['role'] === 'tool' && role !== 'tool' && role !== 'assistant';
     isChanged ||= both !== null || isUnanswered;
     held = both ?? turn;
@@ -129,18 +130,18 @@ export const withAlternatingTurns: BodyChange = (body) => {
 };
 
 /** Null for turns of different speakers, and for those that call a tool or tell what it said. */
-function asOne(one: Json, other: Json): Json | null {
+function asOne(one: Json, other: Json, isResponses: boolean): Json | null {
   const { role, content } = other;
   const isCall = [one, other].some((turn) => 'tool_calls' in turn);
   if (role !== one['role'] || (role !== 'user' && role !== 'assistant') || isCall) return null;
   const [before, behind] = [one['content'], content];
   if (typeof before === 'string' && typeof behind === 'string')
     return { ...one, ...other, content: `${before}\n\n${behind}` };
-  return { ...one, ...other, content: [...partsOf(before), ...partsOf(behind)] };
+  const ofItem = role === 'user' ? 'input_text' : 'output_text';
+  const type = isResponses ? ofItem : 'text';
+  const parts = (text: unknown) => (typeof text === 'string' ? [{ type, text }] : listOf(text));
+  return { ...one, ...other, content: [...parts(before), ...parts(behind)] };
 }
-
-const partsOf = (content: unknown): readonly unknown[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content);
 
 /** Of which all hosts take ids of calls. */
 const PLAIN_ID = /^[A-Za-z0-9]{9}$/;

@@ -35,6 +35,8 @@ import {
   withParam,
 } from '../../support/refused.ts';
 
+const output = { type: 'output_text', text: 'b' };
+
 /** What is changed. */
 const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ['without text.verbosity', { text: { verbosity: 'low' } }, {}],
@@ -148,6 +150,11 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     'alternating_turns',
     messages(user('a'), { role: 'user', content: [text] }, said(text)),
     messages({ role: 'user', content: [text, text] }, said(text)),
+  ],
+  [
+    'alternating_turns',
+    input(user('a'), { role: 'user', content: [] }, said(output), { ...said(), content: 'b' }),
+    input({ role: 'user', content: [{ type: 'input_text', text: 'a' }] }, said(output, output)),
   ],
   ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
   [
