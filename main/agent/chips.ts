@@ -141,7 +141,16 @@ export const CHIPS: readonly Chip[] = ROWS.map(
   },
 );
 
-type Hints = Pick<GpuDevice, 'name' | 'memoryTotalMb' | 'gpuCores'>;
+/** The series of a card without a row (NVIDIA, "CUDA GPU Compute Capability"); an RTX 2050 is no Turing. */
+const NVIDIA_SERIES: readonly (readonly [RegExp, string])[] = [
+  [/blackwell|^rtx 50[5-9]0|^g?b\d/, 'Blackwell'],
+  [/\bada\b|^rtx 40[5-9]0|^l\d/, 'Ada Lovelace'],
+  [/^g?h\d/, 'Hopper'],
+  [/^rtx 30[5-9]0|^(rtx )?a\d/, 'Ampere'],
+  [/^rtx 20[6-8]0|^gtx 16/, 'Turing'],
+];
+
+type Hints = Pick<GpuDevice, 'vendor' | 'name' | 'memoryTotalMb' | 'gpuCores'>;
 
 /** Null means unknown; nothing is guessed. */
 interface ChipFacts {
@@ -152,12 +161,17 @@ interface ChipFacts {
 }
 
 export function chipFacts(card: Hints): ChipFacts {
-  const { name, gpuCores } = card;
-  const named = name === null ? [] : (BY_NAME.get(normalised(name)) ?? []);
+  const { gpuCores } = card;
+  const name = normalised(card.name ?? '');
+  const named = BY_NAME.get(name) ?? [];
   const fitting = named.filter((chip) => named.length === 1 || fits(chip, card));
   const chips = fitting.length > 0 ? fitting : named;
+  const series = card.vendor === 'nvidia' ? NVIDIA_SERIES : [];
   return {
-    family: agreed(chips.map(({ family }) => family)),
+    family:
+      agreed(chips.map(({ family }) => family)) ??
+      series.find(([pattern]) => pattern.test(name))?.[1] ??
+      null,
     tier: agreed(chips.map(({ tier }) => tier)),
     gpuCores: gpuCores ?? agreed(chips.map((chip) => chip.gpuCores)),
     bandwidthGbs: agreed(chips.map(({ bandwidthGbs }) => bandwidthGbs)),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chipFacts, CHIPS } from '../../main/agent/chips.ts';
 
-const hints = { memoryTotalMb: null, gpuCores: null };
+const hints = { vendor: 'nvidia', memoryTotalMb: null, gpuCores: null } as const;
 
 test.each(CHIPS.map((chip) => [chip.name, chip] as const))(
   '%s has figures that a chip can have',
@@ -17,12 +17,16 @@ test.each([
   ['GeForce RTX 4090', 'Ada Lovelace', 1008],
   ['NVIDIA GeForce RTX 4090 Laptop GPU', 'Ada Lovelace', 576],
   ['NVIDIA H100 80GB HBM3', 'Hopper', 3350],
-  ['NVIDIA A100-SXM4-40GB', 'Ampere', 1555],
+  ['NVIDIA GeForce RTX 2060', 'Turing', null],
+  ['NVIDIA GeForce RTX 3050 Laptop GPU', 'Ampere', null],
+  ['NVIDIA RTX A2000 12GB', 'Ampere', null],
+  ['NVIDIA RTX 5000 Ada Generation', 'Ada Lovelace', null],
+  ['NVIDIA H20', 'Hopper', null],
+  ['NVIDIA RTX PRO 4000 Blackwell', 'Blackwell', null],
   ['Tesla T4', 'Turing', 300],
   ['AMD Radeon(TM) RX 7900 XTX', 'RDNA 3', 960],
   ['AMD Instinct MI300X OAM', 'CDNA 3', 5300],
   ['Intel(R) Arc(TM) B580 Graphics', 'Battlemage', 456],
-  ['Apple M2 Ultra', 'M2', 800],
 ])('%s is found under the name that its driver gives', (name, family, bandwidthGbs) => {
   expect(chipFacts({ ...hints, name })).toMatchObject({ family, bandwidthGbs });
 });
