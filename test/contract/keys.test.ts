@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { KeyList } from '#shared/keys.ts';
 import { readKeyFile } from '../../main/config/key-file.ts';
 import { loadConfig } from '../../main/config/load.ts';
-import type { Log } from '../../main/platform/log.ts';
+import { createKeptLog } from '../support/log.ts';
 import { HELLO } from '../support/client.ts';
 import { createManualClock } from '../support/clock.ts';
 import { readFeed } from '../support/feed.ts';
@@ -19,8 +19,7 @@ const KEYS = '/api/v1/keys';
 
 /** A gateway over one upstream, its owner, and the lines of its log. */
 async function started(settings: Record<string, string> = {}) {
-  const lines: string[] = [];
-  const log: Log = (...line) => void lines.push(JSON.stringify(line));
+  const { log, lines } = createKeptLog();
   const clock = createManualClock();
   const { gateway, local } = await startBefore({ local: answers('hi') }, settings, clock, log);
   const { url, call, post, read } = gateway;
@@ -87,7 +86,7 @@ test('a request’s record, its log line and the metrics name its key, and never
   const names = ['laptop', 'key 2', 'laptop', null];
   const { requests } = world.host.snapshot();
   expect(requests.map(({ key }) => key)).toEqual(names.toReversed());
-  const logged = world.lines.filter((line) => line.includes('"request"'));
+  const logged = world.lines.filter((line) => line.startsWith('request '));
   expect(logged.map((line) => /"key":"([^"]+)"/.exec(line)?.[1] ?? null)).toEqual(names);
   const metrics = await send(`${world.url}/metrics`, { headers: world.control });
   const { series } = readExposition(metrics.text).get('inglenook_key_requests_total') ?? {};

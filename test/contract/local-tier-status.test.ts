@@ -6,32 +6,21 @@ import { turns } from '../support/report.ts';
 import {
   enrolled,
   type Machine,
-  machineAt,
   type MachineGiven,
   MODEL,
   startMachine,
+  startMachineAs,
   startTier,
   storedMachine,
   type Tier,
 } from '../support/tier.ts';
-import {
-  answers,
-  chunk,
-  DONE,
-  error,
-  hang,
-  ROLE,
-  startUpstream,
-  STOP,
-} from '../support/upstream.ts';
+import { answers, chunk, DONE, error, hang, ROLE, STOP } from '../support/upstream.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
 import { directoryWith } from '../support/data-directory.ts';
 import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { controlOf } from '../support/control.ts';
-
-const machineThat = async (given: MachineGiven) => machineAt(await startUpstream(), given);
 
 /** Lets a machine stream an answer: its first content after `ttftMs`, its end `restMs` later. */
 async function serve(tier: Tier, machine: Machine, ttftMs: number, restMs: number): Promise<void> {
@@ -52,8 +41,8 @@ test('the status report before the first request knows the machines and nothing 
   const pending = { state: 'pending', address: null } as const;
   const failed = { state: 'failed', address: null } as const;
   const unverified = [
-    await machineThat({ verification: pending, record: { status: 'paused' } }),
-    await machineThat({ verification: failed, record: { status: 'paused' } }),
+    await startMachineAs({ verification: pending, record: { status: 'paused' } }),
+    await startMachineAs({ verification: failed, record: { status: 'paused' } }),
   ];
   const tier = await startTier([machine, ...unverified]);
   const report = await tier.status();
@@ -170,7 +159,7 @@ test.each<[says: string, given: readonly MachineGiven[], health: string]>([
   ['the verified one is paused', [{ record: { status: 'paused' } }], 'degraded'],
   ['the verified one has lost its engine', [{ record: { status: 'degraded' } }], 'degraded'],
 ])('the status report calls local unable if %s', async (_says, given, health) => {
-  const tier = await startTier(await Promise.all(given.map(machineThat)));
+  const tier = await startTier(await Promise.all(given.map((each) => startMachineAs(each))));
   const report = await tier.status();
   expect(report).toMatchObject({ ok: false, local: { health } });
   expect(report.local.provider === null).toBe(given.length === 0);

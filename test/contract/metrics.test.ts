@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { UPSTREAM_IDS } from '#shared/ids.ts';
 import { VERSION } from '../../main/platform/process.ts';
 import { systemClock } from '../../main/platform/clock.ts';
-import type { Log } from '../../main/platform/log.ts';
+import { createKeptLog } from '../support/log.ts';
 import { SAID } from '../support/chat-answers.ts';
 import { chat, chatStream, HELLO, startChat } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
@@ -287,8 +287,7 @@ test('no key, address or label of an upstream is in the metrics', async () => {
 });
 
 test('the metrics count requests by the name of their endpoint, which their rows and log lines carry', async () => {
-  const lines: string[] = [];
-  const log: Log = (_level, event, fields) => void lines.push(JSON.stringify({ event, ...fields }));
+  const { log, lines } = createKeptLog();
   const { url, gateway } = await startBefore({ local: saysInChat(SAID) }, {}, systemClock, log);
   const messages = [{ role: 'user', content: 'hi' }];
   await postJson(`${url}/v1/messages`, { model: 'm', max_tokens: 9, messages });
@@ -298,7 +297,7 @@ test('the metrics count requests by the name of their endpoint, which their rows
   const names = ['messages', 'responses', 'chat/completions', 'chat/completions'];
   const { requests } = gateway.host.snapshot();
   expect(requests.map(({ endpoint }) => endpoint)).toEqual(names.toReversed());
-  const logged = lines.filter((line) => line.includes('"event":"request"'));
+  const logged = lines.filter((line) => line.startsWith('request '));
   expect(logged.map((line) => /"endpoint":"([^"]+)"/.exec(line)?.[1])).toEqual(names);
   const { metrics } = await scrape(url);
   const { series } = metrics.get('inglenook_endpoint_requests_total') ?? {};

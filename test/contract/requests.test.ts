@@ -5,8 +5,8 @@ import { chat, HELLO } from '../support/client.ts';
 import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { expectError, send } from '../support/http.ts';
 import { directoryWith } from '../support/data-directory.ts';
-import { machineAt, startTier } from '../support/tier.ts';
-import { answers, completion, error, json, startUpstream } from '../support/upstream.ts';
+import { startMachineAs, startTier } from '../support/tier.ts';
+import { answers, completion, error, json } from '../support/upstream.ts';
 import { usageOf } from '../support/usage.ts';
 import { startBefore } from '../support/scene.ts';
 import { recordOf } from '../registry/world.ts';
@@ -74,7 +74,7 @@ test.each([
 
 test('a machine goes by its present name in the list, and once removed by the one it had for the request', async () => {
   const record = { host: { ...recordOf().host, hostname: 'tower' } };
-  const machine = machineAt(await startUpstream(answers('hi')), { record });
+  const machine = await startMachineAs({ record }, answers('hi'));
   const { url, call } = await startTier([machine]);
   await chat(url, HELLO);
   const first = await pageAt(url, '');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
-import type { Log } from '../../main/platform/log.ts';
+import { createKeptLog } from '../support/log.ts';
 import { chat, chatStream, HELLO } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
 import { bearer, postJson, send } from '../support/http.ts';
@@ -16,13 +16,6 @@ const BASIC = Buffer.from(`us${WORD}er:${WORD}`).toString('base64');
 
 function withSecrets(url: string): string {
   return url.replace('http://', `http://us${WORD}er:${WORD}@`) + `/base?key=${WORD}`;
-}
-
-/** Keeps what would be written to the log file. */
-function createKeptLog(): { readonly log: Log; readonly lines: string[] } {
-  const lines: string[] = [];
-  const log: Log = (...line) => void lines.push(JSON.stringify(line));
-  return { log, lines };
 }
 
 function remote(name: string, url: string): Record<string, string> {

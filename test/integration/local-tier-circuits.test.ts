@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { chat, expectServed, HELLO, startChat } from '../support/client.ts';
 import {
   type Machine,
-  machineAt,
   type MachineGiven,
   startMachine,
+  startMachineAs,
   startTier,
   type Tier,
 } from '../support/tier.ts';
@@ -121,10 +121,6 @@ test('a caller that leaves a probe frees the probes of the machine and of the lo
   expect(await startChat(tier.url).answer).toMatchObject({ status: 200, reason: 'none' });
 });
 
-/** A machine that is enrolled and that nobody may be sent to. */
-const machineThat = async (given: MachineGiven) =>
-  machineAt(await startUpstream(answers('never asked')), given);
-
 const pending = { verification: { state: 'pending', address: null } } as const;
 const paused = { record: { status: 'paused' } } as const;
 
@@ -148,7 +144,7 @@ test.each<[says: string, given: readonly MachineGiven[]]>([
   'a local pool whose machines %s has no provider, and ondemand is warmed up',
   async (_says, given) => {
     const { settings, ondemand } = await startOthers();
-    const machines = await Promise.all(given.map(machineThat));
+    const machines = await Promise.all(given.map((each) => startMachineAs(each)));
     const tier = await startTier(machines, settings);
     expectServed(await chat(tier.url), 'hosted_a', 'local=no_provider');
     expect((await ondemand.get(1)).path).toBe('/health');
@@ -175,7 +171,7 @@ test.each<[says: string, given: MachineGiven, cause: string]>([
 ])(
   'the 503 of a local pool whose only machine %s names the machine and that cause',
   async (_says, given, cause) => {
-    const machine = await machineThat(given);
+    const machine = await startMachineAs(given);
     const { text } = await chat((await startTier([machine])).url);
     const { error: told } = JSON.parse(text) as { error: { message: string } };
     expect(told.message).toContain(` local had no machine available (${machine.id} ${cause}). `);
@@ -183,7 +179,7 @@ test.each<[says: string, given: MachineGiven, cause: string]>([
 );
 
 test('an error of the gateway has the names that machines have in the dashboard, of three at most', async () => {
-  const waiting = await Promise.all(Array.from({ length: 5 }, () => machineThat(pending)));
+  const waiting = await Promise.all(Array.from({ length: 5 }, () => startMachineAs(pending)));
   const errorOf = async (machines: readonly Machine[]) => {
     const tier = await startTier(machines);
     await tier.call('PUT', `providers/${machines[0]?.id}/note`, { name: 'Attic', note: '' });
@@ -208,7 +204,10 @@ test('a local pool whose machines are silent has no provider after 45 s, and not
 
 test('a local pool whose machines are all paused by their owners is paused, and keeps no paid upstream warm', async () => {
   const { settings, ondemand } = await startOthers();
-  const tier = await startTier([await machineThat(paused), await machineThat(paused)], settings);
+  const tier = await startTier(
+    [await startMachineAs(paused), await startMachineAs(paused)],
+    settings,
+  );
   expectServed(await chat(tier.url), 'hosted_a', 'local=paused');
   expect([await warmedAt(tier), ondemand.gets.length]).toEqual([null, 0]);
 });

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { chat, expectServed, HELLO } from '../support/client.ts';
 import {
-  machineAt,
   MODEL,
   startMachine,
+  startMachineAs,
   startTier,
   type Machine,
   type Tier,
 } from '../support/tier.ts';
-import { answers, error, startUpstream, type Script } from '../support/upstream.ts';
+import { answers, error, type Script } from '../support/upstream.ts';
 import { startTierScene } from '../support/scene.ts';
 
 /** The agent does not know the gateway's token. */
@@ -129,10 +129,10 @@ test('a local pool of busy machines gives a 503 with a time to come back if no o
 });
 
 const offering = async (...models: string[]) => {
-  const upstream = await startUpstream();
-  upstream.script = answers('hi');
   const record = { current_model: models[0] ?? null, models: models.toSorted() };
-  return machineAt(upstream, { record });
+  const machine = await startMachineAs({ record });
+  machine.script = answers('hi');
+  return machine;
 };
 
 test.each([
@@ -161,9 +161,7 @@ test('a missing model excludes requests for that model at that machine, and no o
 
 test('a model that one machine offers is asked for there, whatever the others could stand in with', async () => {
   const others = [await startMachine(answers('other')), await startMachine(answers('other'))];
-  const its = machineAt(await startUpstream(answers('its')), {
-    record: { models: ['rare', MODEL] },
-  });
+  const its = await startMachineAs({ record: { models: ['rare', MODEL] } }, answers('its'));
   const tier = await startTier([...others, its]);
   for (let n = 0; n < 4; n += 1) {
     const answer = await chat(tier.url, { ...HELLO, model: 'rare' });

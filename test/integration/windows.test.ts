@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream, expectServed } from '../support/client.ts';
-import type { Log } from '../../main/platform/log.ts';
+import { createKeptLog } from '../support/log.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { answers, chunk, completion, DONE, json, lists, sse, STOP } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
@@ -19,8 +19,7 @@ const long = (count: number) => ({
 });
 
 async function started(settings: Readonly<Record<string, string>> = {}) {
-  const logged: { event: string; fields: unknown }[] = [];
-  const log: Log = (_level, event, fields) => void logged.push({ event, fields });
+  const { log, lines } = createKeptLog();
   const { gateway, local } = await startBefore(
     { local: { script: cutting, get: lists('qwen3:4b') }, a: answers('a') },
     { HOSTED_A_MODEL: 'mini', ...settings },
@@ -30,11 +29,11 @@ async function started(settings: Readonly<Record<string, string>> = {}) {
   const model = async () => (await fetch(`${gateway.url}/v1/models/qwen3:4b`)).status;
   await expect.poll(model).toBe(200);
   const rows = () => gateway.host.snapshot().requests;
-  return { ...gateway, local, logged, rows };
+  return { ...gateway, local, lines, rows };
 }
 
 test('an engine that cuts prompts is found out within two requests, and gets no third that it would cut', async () => {
-  const { url, local, logged, rows } = await started();
+  const { url, local, lines, rows } = await started();
   expectServed(await chat(url, long(9000)), 'local');
   expect(rows()[0]?.attempts[0]).toMatchObject({ reason: null, cutAtTokens: 4096 });
   expectServed(await chat(url, long(11_000)), 'hosted_a', 'local=truncated');
@@ -43,7 +42,7 @@ test('an engine that cuts prompts is found out within two requests, and gets no 
   expect(local.calls).toHaveLength(2);
   const model = await fetch(`${url}/v1/models/qwen3:4b`);
   expect(await model.json()).toMatchObject({ context_length: 4096 });
-  expect(logged.filter(({ event }) => event === 'prompt_cut')).toHaveLength(2);
+  expect(lines.filter((line) => line.startsWith('prompt_cut '))).toHaveLength(2);
 });
 
 test('an engine that cuts prompts is found out in streams as well, and the rest of the stream is sent', async () => {

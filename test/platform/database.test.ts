@@ -13,10 +13,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connectDatabase } from '../../main/platform/database/client.ts';
 import { openFile } from '../../main/platform/database/file.ts';
 import { createRunner, type Request } from '../../main/platform/database/thread.ts';
-import type { Log } from '../../main/platform/log.ts';
 import { createManualClock } from '../support/clock.ts';
 import { openingHere } from '../support/database.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
+import { createKeptLog } from '../support/log.ts';
 
 const notesIn = (db: Database) => ({
   reads: {
@@ -41,16 +41,9 @@ const SCHEMA = { migrations: MIGRATIONS, parts: { notes: notesIn } };
 
 const newPath = () => join(temporaryDirectory(), 'a.db');
 
-function logged() {
-  const lines: string[] = [];
-  const log: Log = (_level, event, fields) =>
-    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
-  return { log, lines };
-}
-
 /** Opens a database as the program does, in the thread of the test; it is closed with the test. */
 async function open(path: string) {
-  const { log, lines } = logged();
+  const { log, lines } = createKeptLog();
   const database = await openingHere(SCHEMA)(path, { log, clock: createManualClock() });
   onTestFinished(() => database.close());
   return { ...database, notes: database.part<Notes>('notes'), lines };
@@ -276,7 +269,7 @@ test.each([
 ])(
   'a database thread that %s has every waiting call answered, and every later one',
   async (_, end) => {
-    const { log, lines } = logged();
+    const { log, lines } = createKeptLog();
     const thread = new Worker(
       `const { parentPort } = require('node:worker_threads');
     parentPort.postMessage({ kind: 'open', warning: null });

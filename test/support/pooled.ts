@@ -1,11 +1,12 @@
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
-import { type Log, silentLog } from '../../main/platform/log.ts';
+import { silentLog } from '../../main/platform/log.ts';
 import { createRegistry } from '../../main/registry/registry.ts';
 import type { DatabaseTimes } from '../../main/registry/store/postgres/connection.ts';
 import { openPostgresStore } from '../../main/registry/store/postgres/postgres-store.ts';
 import { UNVERIFIED } from '../../main/registry/store/store.ts';
 import type { VerifierNews, VerifierPort } from '../../main/registry/verifier-port.ts';
+import { createKeptLog } from './log.ts';
 import { NO_TRAFFIC, recordOf, type TestAgent } from '../registry/world.ts';
 
 /** For tests that take the database away: nobody has to wait for it as long as a gateway does. */
@@ -25,9 +26,7 @@ export async function openingShared(
   home = 'gw_a',
   { secretDigest = 'digest', times = PATIENT }: OpeningOptions = {},
 ) {
-  const lines: string[] = [];
-  const log: Log = (_level, event, fields) =>
-    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  const { log, lines } = createKeptLog();
   const shown = url.replace(/\/\/.*@/, '//…@');
   const options = { url, shown, home, secretDigest, times };
   const opened = await openPostgresStore(options, { clock: systemClock, log });

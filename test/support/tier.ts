@@ -32,7 +32,15 @@ let machines = 0;
 
 /** Starts a verified machine; several scripts answer the first calls in turn, the last one all others. */
 export async function startMachine(...scripts: readonly Script[]): Promise<Machine> {
-  return machineAt(await startUpstream(...scripts));
+  return startMachineAs({}, ...scripts);
+}
+
+/** The same in another state. */
+export async function startMachineAs(
+  given: MachineGiven,
+  ...scripts: readonly Script[]
+): Promise<Machine> {
+  return machineAt(await startUpstream(...scripts), given);
 }
 
 /** The machine behind an upstream. */
@@ -58,9 +66,8 @@ export async function startReporting(script: Script, clock: ManualClock) {
 }
 
 /** A verified machine whose engine gives itself away by this name. */
-export async function startEngine(ownedBy: string, script: Script): Promise<Machine> {
-  return machineAt(await startUpstream(script), { verification: { ownedBy } });
-}
+export const startEngine = (ownedBy: string, script: Script): Promise<Machine> =>
+  startMachineAs({ verification: { ownedBy } }, script);
 
 /** What the registry keeps of a verified machine that only its address leads to. */
 export function storedMachine(

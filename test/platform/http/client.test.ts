@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
@@ -40,9 +41,6 @@ function send(origin: string, request: Partial<HttpRequest> = {}) {
   /** `head` resolves once it is there, `end` with the failure, or with null at a good end. */
   return Object.assign(said, { exchange, head, end });
 }
-
-/** The connection is kept by the next turn of the event loop. */
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** One request to its end, with what went wrong; its connection is kept. */
 async function sendFirst(origin: string): Promise<TransportFailure | null> {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type { HttpClient, TransportFailure } from '../../../main/platform/http/types.ts';
@@ -52,8 +53,6 @@ async function startForeign(
   /** Resolves once the first connection is closed. */
   return { ...server, closed: closed.promise };
 }
-
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Asks one after the other, as callers do who do not know of each other. */
 async function askOneByOne(origin: string, paths: readonly string[]): Promise<Outcome[]> {

@@ -3,9 +3,10 @@ import { expect, test } from 'vitest';
 import { SCHEMA } from '../../../main/app/database-thread.ts';
 import { DATABASE_FILE } from '../../../main/app/database.ts';
 import { openFile } from '../../../main/platform/database/file.ts';
-import { type Log, silentLog } from '../../../main/platform/log.ts';
+import { silentLog } from '../../../main/platform/log.ts';
 import { openDatabaseHere, openFileHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
+import { createKeptLog } from '../../support/log.ts';
 import { openTestStore, put, storedProvider } from '../../support/store.ts';
 
 /** Opens a store with two machines, of which another hand has changed the second. */
@@ -15,9 +16,7 @@ async function openTampered(set: string) {
   registry.writes.apply([put({ id: 'prv_a' }), put({ id: 'prv_b' })]);
   db.exec(`UPDATE providers SET ${set} WHERE id = 'prv_b'`);
   db.close();
-  const lines: string[] = [];
-  const log: Log = (_level, event, fields) =>
-    void lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  const { log, lines } = createKeptLog();
   const { state, notice } = await openTestStore(directory, log, openDatabaseHere);
   expect(notice).toBeNull();
   return { providers: state.providers, lines };

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../main/platform/log.ts';
 import { type StoredVerification, UNVERIFIED } from '../../../main/registry/store/store.ts';
@@ -89,9 +90,6 @@ function startWorld(providers: readonly FakeProvider[]) {
 }
 
 const posts = ({ calls }: FakeProvider) => calls.filter(({ method }) => method === 'POST').length;
-
-/** Resolves once everything that is ready to go on has gone on. */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Several that never answer, and a registry that has begun to verify the first four. */
 async function startSilent(count: number) {
