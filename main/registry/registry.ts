@@ -107,9 +107,9 @@ function joinAddresses(own: string, all: readonly string[]): readonly string[] {
 }
 
 function entriesIn({ state, clock, gatewaySecret }: RegistryDeps): readonly TableEntry[] {
-  const { providers } = state;
-  // The registry was alive then; its own agent reports every 15 s.
-  const aliveAt = providers.reduce((at, each) => Math.max(at, each.lastHeartbeatAt ?? 0), 0);
+  const { providers, lastEventAt } = state;
+  // The registry was alive then: it also notes when the last machine to report falls silent.
+  const aliveAt = Math.max(lastEventAt, ...providers.map((each) => each.lastHeartbeatAt ?? 0));
   const ticks = clock.ticks();
   return providers.toSorted(byEnrolment).map((stored) => {
     const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);

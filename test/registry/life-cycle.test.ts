@@ -148,6 +148,15 @@ test.each([1000, HOUR_MS, 40 * DAY_MS])(
   },
 );
 
+test('a restart does not bring back a machine that had fallen silent, though no other reported', async () => {
+  const before = await withMachine();
+  before.clock.advance(2 * HOUR_MS);
+  await written();
+  const after = await restart(before, HOUR_MS);
+  expect(after.registry.get(before.agent.id)?.status).toBe('offline');
+  expect(after.registry.targets()).toEqual([]);
+});
+
 test('a start with a clock that was far ahead makes no later start forget a machine', async () => {
   const before = await withMachine();
   const ahead = await restart(before, 365 * DAY_MS);

@@ -106,6 +106,8 @@ export type StoreChange =
 export interface StoredState {
   readonly providers: readonly StoredProvider[];
   readonly enrollments: readonly StoredEnrollment[];
+  /** Of all providers; 0 if there is none. */
+  readonly lastEventAt: number;
 }
 
 /** Persistence of the registry: this gateway's own database, or a PostgreSQL that several gateways share. */
@@ -172,7 +174,7 @@ export function refusingStore(message: string): OpenedStore {
       events: () => Promise.resolve([]),
       close: () => Promise.resolve(),
     },
-    state: { providers: [], enrollments: [] },
+    state: { providers: [], enrollments: [], lastEventAt: 0 },
     notice: message,
   };
 }

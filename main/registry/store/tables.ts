@@ -58,6 +58,7 @@ export function registryOperations(db: Database) {
   const enrollments = db.prepare<[], StoredEnrollment>(
     'SELECT digest, expires_at AS expiresAt FROM enrollments',
   );
+  const lastEventAt = db.prepare<[], number>('SELECT coalesce(max(at), 0) FROM events').pluck();
   const events = db.prepare(
     'SELECT provider_id AS providerId, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
   );
@@ -67,7 +68,11 @@ export function registryOperations(db: Database) {
       load(): { readonly state: StoredState; readonly unread: number } {
         const rows = providers.all();
         const read = rows.flatMap((row) => providerOf(row) ?? []);
-        const state = { providers: read, enrollments: enrollments.all() };
+        const state = {
+          providers: read,
+          enrollments: enrollments.all(),
+          lastEventAt: lastEventAt.get() ?? 0,
+        };
         return { state, unread: rows.length - read.length };
       },
       /** Newest first. */

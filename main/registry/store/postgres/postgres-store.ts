@@ -22,6 +22,7 @@ import { createReader } from './reader.ts';
 import {
   endLease,
   readEvents,
+  readLastEventAt,
   runAll,
   type Statement,
   statementsOf,
@@ -140,7 +141,13 @@ export async function openPostgresStore(
       },
     },
   };
-  return { store, state: collected.state(), notice: reader.problem() };
+  const lastEventAt = await attempt(
+    () => readLastEventAt(pool),
+    () => 0,
+  );
+  // Tokens stay in the database, which decides who takes one.
+  const state = { providers: collected.providers(), enrollments: [], lastEventAt };
+  return { store, state, notice: reader.problem() };
 }
 
 /** What is read before the registry exists. */
@@ -155,8 +162,7 @@ function createCollection() {
   };
   return {
     follower,
-    /** Tokens stay in the database, which decides who takes one. */
-    state: () => ({ providers: [...providers.values()], enrollments: [] }),
+    providers: () => [...providers.values()],
   };
 }
 

@@ -185,6 +185,13 @@ export async function readEvents(
   return eventsIn(rows);
 }
 
+export async function readLastEventAt(database: Queryable): Promise<number> {
+  const { rows } = await database.query<{ readonly at: number | null }>(
+    'SELECT max(at)::float8 AS at FROM inglenook.events',
+  );
+  return rows[0]?.at ?? 0;
+}
+
 /** Whether the machine may be verified by `run` alone for `ms`. */
 export async function takeLease(
   database: Queryable,
