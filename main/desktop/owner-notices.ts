@@ -1,4 +1,6 @@
 import type * as Electron from 'electron';
+import { troubleIn } from '#shared/condition.ts';
+import { clause } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import { visible } from '#shared/visible.ts';
@@ -30,22 +32,20 @@ export function noticesOf(facts: TrayFacts): readonly Notice[] {
   return [...upstreams, ...outage(facts), ...unverified(facts)];
 }
 
-/** Exclusions that end only when the owner does something. */
-const REFUSALS: Readonly<Record<string, readonly [what: string, body: string]>> = {
-  credentials: ['rejects your key', 'Requests skip it until it has another key.'],
-  quota: [
-    'is out of quota',
-    'Requests skip it until its account is topped up or its quota renews.',
-  ],
+/** For exclusions that end only when the owner does something. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  credentials: 'Requests skip it until it has another key.',
+  quota: 'Requests skip it until its account is topped up or its quota renews.',
 };
 
 function refusals(upstream: UpstreamReport, { judgement }: TrayFacts): readonly Notice[] {
   const condition = judgement.conditions[upstream.id];
   if (condition.kind !== 'skipped' && condition.kind !== 'down') return [];
-  const [what, body] = REFUSALS[condition.reason] ?? [];
-  if (what === undefined || body === undefined) return [];
+  const [body, what] = [REFUSALS[condition.reason], troubleIn(condition)];
+  if (body === undefined || what === null) return [];
   const cause = `${condition.reason} ${upstream.id}`;
-  return [{ cause, title: `${displayName(upstream)} ${what}`, body, button: settingsOf(upstream) }];
+  const title = clause(displayName(upstream), what);
+  return [{ cause, title, body, button: settingsOf(upstream) }];
 }
 
 /** Leaves out budgets of 0: there the owner wants to spend nothing. */

@@ -2,6 +2,7 @@ import type { AgentView } from '#shared/agent.ts';
 import { type Condition, verdictText } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveSnapshot } from '#shared/live.ts';
+import { clause, inSentence } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 
 /** The owner's mode of this machine; null while the agent is switched off. */
@@ -59,7 +60,10 @@ function nameIn({ status }: TrayFacts, wanted: UpstreamId): string {
 function howItServes(by: UpstreamId, text: string, facts: TrayFacts): readonly [TrayShape, string] {
   const { conditions } = facts.judgement;
   const refused = facts.status.upstreams.find(({ id }) => isRefusal(conditions[id]));
-  if (refused !== undefined) return ['broken', `${text}; ${displayName(refused)} rejects your key`];
+  if (refused !== undefined) {
+    const refusal = clause(displayName(refused), 'rejects your key');
+    return ['broken', `${text}; ${inSentence(refusal)}`];
+  }
   const halted = haltedBy(facts);
   const isPaid = by !== 'local';
   if (halted === null) return [isPaid ? 'fallback' : 'closed', text];

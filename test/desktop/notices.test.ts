@@ -6,7 +6,11 @@ import { startDesktop } from './harness.ts';
 const titles = (scene: Scene) => noticesOf(factsOf(scene)).map(({ title }) => title);
 
 test.each<[string, Scene, string[]]>([
-  ['of a refused key', { skipped: { hosted_a: 'credentials' } }, ['Groq rejects your key']],
+  [
+    'of a refused key',
+    { labels: { local: 'Your GPUs' }, skipped: { local: 'credentials' } },
+    ['Your GPUs reject your key'],
+  ],
   ['of a quota that is used up', { skipped: { hosted_b: 'quota' } }, ['Together is out of quota']],
   [
     'of a budget that is spent',

@@ -26,7 +26,11 @@ test.each<[string, string, Scene]>([
     'Not serving: this machine is held back',
     { ok: false, configured: ['local'], localHealth: 'unavailable', machine: 'paused' },
   ],
-  ['broken', 'Serving from Local; Groq rejects your key', { skipped: { hosted_a: 'credentials' } }],
+  [
+    'broken',
+    'Serving from Groq; your GPUs reject your key',
+    { labels: { local: 'Your GPUs' }, skipped: { local: 'credentials' } },
+  ],
   ['off', 'Nothing is configured', { configured: [] }],
   [
     'broken',
