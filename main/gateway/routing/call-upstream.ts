@@ -185,7 +185,7 @@ function roomInMs(
 }
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
-async function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
+function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   const { turn, request, deps, known, deadline, signal, onContent } = plan;
   const { cause = turn.mode === 'hedge' ? 'hedge' : 'turn' } = plan;
   const { idleTimeoutMs } = request.config.routing;
@@ -202,7 +202,7 @@ async function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     },
   };
   if (kind === 'poll') turn.attempt?.observer.polled();
-  const { seen, pending } = await sendAdjusted(exchange, deps, (sending) => {
+  return sendAdjusted(exchange, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
     unwatch = deps.watchHung(permits.own.id, call, () => sending.giveUp());
     void sending.seen.then(unwatch);
@@ -211,15 +211,15 @@ async function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     else
       turn.attempt = new Attempt({ target: call, permits, cause, sending }, request.observer, deps);
   });
-  // Made when it was first sent.
-  return { seen, pending, attempt: turn.attempt as Attempt };
 }
 
 /** What came of a call; its attempt ends here if it gave no answer, and is not still starting. */
 function conclude(
-  { seen: came, pending, attempt }: Awaited<ReturnType<typeof send>>,
+  { seen: came, pending }: Awaited<ReturnType<typeof send>>,
   { turn, deps }: CallPlan,
 ): CallOutcome {
+  // Made when it was first sent.
+  const attempt = turn.attempt as Attempt;
   const { call, changes } = pending.plan;
   const cut = attempt.used(tokensUsed(came, pending));
   const whole = cut === 'again' ? withoutCut(came, call) : came;
