@@ -15,7 +15,8 @@ type Json = Readonly<Record<string, unknown>>;
 const MAX_CHOICES = 10_000;
 
 interface Choice {
-  readonly order: CallOrder;
+  /** Null before the first piece of a tool call. */
+  order: CallOrder | null;
   isFinished: boolean;
 }
 
@@ -48,7 +49,7 @@ export class ChunkRepair {
     const index = given['index'] ?? 0;
     let choice = this.#choices.get(index);
     if (choice === undefined) {
-      choice = { order: createCallOrder(), isFinished: false };
+      choice = { order: null, isFinished: false };
       this.#choices.set(index, choice);
     }
     const wasFinished = choice.isFinished;
@@ -69,11 +70,11 @@ function repairedChoice(given: Json, choice: Choice): Json | string | null {
   if (end === 'broken') return brokenOff(given);
   const isRepeated = end !== null && choice.isFinished;
   const isLast = end !== null && !isRepeated;
-  const said = repairedDelta(delta, choice.order, isLast);
+  const said = repairedDelta(delta, choice, isLast);
   if (typeof said === 'string') return said;
   choice.isFinished ||= isLast;
   if (isRepeated && isBlank(said) && isBlank(given['text'])) return null;
-  const finish = isLast ? finishAfter(reason, choice.order) : null;
+  const finish = isLast ? finishAfter(reason, choice) : null;
   const isSaid = said === NO_DELTA || said === given['delta'];
   return isSaid && (reason ?? null) === finish
     ? given
@@ -92,18 +93,18 @@ function withFinish(choice: Json, finish: string | null): Json {
  * The reason as clients know it; null while the answer goes on. vLLM says of a streamed call that its token limit cut off
  * that it is complete, after which agents would run it or ask the same again (vllm-project/vllm#53269).
  */
-function finishAfter(reason: unknown, order: CallOrder): string | null {
+function finishAfter(reason: unknown, { order }: Choice): string | null {
   const end = endOf(reason);
-  if (end !== null && order.isCut()) return 'length';
+  if (end !== null && order?.isCut() === true) return 'length';
   return reason === 'function_call' ? reason : end;
 }
 
 const isBlank = (value: unknown): boolean =>
   isObject(value) ? Object.values(value).every(isBlank) : isAbsent(value) || value === '';
 
-function repairedDelta(delta: Json, order: CallOrder, isLast: boolean): Json | string {
+function repairedDelta(delta: Json, choice: Choice, isLast: boolean): Json | string {
   const { role, content, tool_calls: toolCalls } = delta;
-  const calls = repairedCalls(callsIn(toolCalls), order, isLast);
+  const calls = repairedCalls(callsIn(toolCalls), choice, isLast);
   if (typeof calls === 'string') return calls;
   const hasUsualText = role !== '' && typeof content !== 'number';
   if (hasUsualText && areSame(calls, listOf(toolCalls))) return delta;
@@ -117,14 +118,15 @@ function repairedDelta(delta: Json, order: CallOrder, isLast: boolean): Json | s
 }
 
 /** A text if the answer is broken. */
-function repairedCalls(given: readonly Json[], order: CallOrder, isLast: boolean): Json[] | string {
+function repairedCalls(given: readonly Json[], choice: Choice, isLast: boolean): Json[] | string {
   const calls: Json[] = [];
   for (const call of given) {
-    const piece = order.take(callPieceOf(call));
+    choice.order ??= createCallOrder();
+    const piece = choice.order.take(callPieceOf(call));
     if (typeof piece === 'string') return piece;
     if (piece !== null) calls.push(rightPiece(call, piece));
   }
-  const missing = isLast ? order.end() : [];
+  const missing = isLast ? (choice.order?.end() ?? []) : [];
   return typeof missing === 'string' ? missing : [...calls, ...missing.map(emptyArguments)];
 }
 
@@ -161,7 +163,7 @@ export function repairedAnswer(answer: Json): Json {
 }
 
 function repairedWhole(choice: Json): Json {
-  const fixed = repairedChoice(choice, { order: createCallOrder(), isFinished: false });
+  const fixed = repairedChoice(choice, { order: null, isFinished: false });
   if (!isObject(fixed) || !isObject(fixed['delta'])) return choice;
   const { delta, message, ...others } = fixed;
   const calls = callsIn(delta['tool_calls']).map(({ index: _index, ...call }) => call);
