@@ -115,8 +115,12 @@ export const withAlternatingTurns: BodyChange = (body) => {
   let held: Json | null = null;
   let isChanged = false;
   const isResponses = memberAt(body, 'messages') === undefined;
+  let turns = 0;
+  let areAllRead = false;
   // Items of a response that have no role stand between the turns, too.
-  const alternating = edited(['"'], (turn, _at, isLast) => {
+  const alternating = edited(['"'], (turn, at, isLast) => {
+    areAllRead = isLast && at === turns;
+    turns += 1;
     const { role } = turn;
     const before: Json | null = held;
     const both: Json | null = before === null ? null : asOne(before, turn, isResponses);
@@ -126,7 +130,8 @@ export const withAlternatingTurns: BodyChange = (body) => {
     const done = before === null || both !== null ? [] : [before, ...(isUnanswered ? [DONE] : [])];
     return isLast ? [...done, held] : done;
   })(strict ?? body);
-  return isChanged ? alternating : strict;
+  // A turn that is too heavy to be parsed would come before the one that is held.
+  return isChanged && areAllRead ? alternating : strict;
 };
 
 /** Null for turns of different speakers, and for those that call a tool or tell what it said. */

@@ -157,6 +157,7 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     input({ role: 'user', content: [{ type: 'input_text', text: 'a' }] }, said(output, output)),
   ],
   ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
+  ['alternating_turns', input(user('a'), user('b'), 'c'), input(user('a'), user('b'), 'c')],
   [
     'alternating_turns',
     input(user('a'), user('b'), thought, user('c'), { type: 'function_call' }),
