@@ -9,7 +9,7 @@ export function basePathOf(pathname: string): string {
 
 /** Matches also a bare name before a port or a path, and names that only a home network knows. */
 const MACHINE =
-  /^(localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:]+\]|(?!https?\/)[\w-]+(?=:\d|\/)|[\w.-]+\.(local|lan|home|internal|home\.arpa)(?=[:/]|$))/i;
+  /^(\[[\da-f:]+\]|(?!https?\/)[\w-]+(?=:\d|\/)|(localhost|\d{1,3}(\.\d{1,3}){3}|[\w.-]+\.(local|lan|home|internal|home\.arpa))(?=[:/]|$))/i;
 const DOMAIN = /^[\w-]+(\.[\w-]+)+/;
 
 /** Adds a missing scheme to a typed address: http for machines, https for services. */

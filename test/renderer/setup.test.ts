@@ -10,7 +10,7 @@ test.each([
   ['localhost:1234/v1', 'http://localhost:1234/v1'],
   ['[::1]:8080', 'http://[::1]:8080'],
   ['workstation:8000', 'http://workstation:8000'],
-  ['api.example.com/v1', 'https://api.example.com/v1'],
+  ['localhosts.example.com/v1', 'https://localhosts.example.com/v1'],
   [' http://a.test ', 'http://a.test'],
   ['ftp://nowhere', 'ftp://nowhere'],
   ['soon', 'soon'],
@@ -18,6 +18,7 @@ test.each([
   ['tower.local:8000', 'http://tower.local:8000'],
   ['gpu.lan', 'http://gpu.lan'],
   ['api.local.example.com', 'https://api.local.example.com'],
+  ['10.0.0.1.example.com', 'https://10.0.0.1.example.com'],
 ])('the typed address %s is completed to %s', (typed, meant) => {
   expect(completeAddress(typed)).toBe(meant);
 });
