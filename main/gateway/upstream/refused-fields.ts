@@ -79,7 +79,7 @@ export function refusedFields(
   function has(field: string): boolean {
     const [holder = '', name] = field.split('.');
     if (name !== undefined) return inside.get(holder)?.has(name) === true;
-    return inside.has(holder) && REWRITTEN[holder]?.(body) !== null;
+    return inside.has(holder) && REWRITTEN.get(holder)?.(body) !== null;
   }
   const fields =
     ways.map((way) => [...new Set(way)].filter(has)).find(({ length }) => length > 0) ?? [];
@@ -151,7 +151,7 @@ export function withoutFields(refused: readonly RefusedField[], body: JsonBody):
 const dropped =
   (holder: string, names: readonly string[]): BodyChange =>
   (body) => {
-    if (names.includes('')) return (REWRITTEN[holder] ?? without(holder))(body);
+    if (names.includes('')) return (REWRITTEN.get(holder) ?? without(holder))(body);
     const edit = (value: Json) => pruned(value, (name) => names.includes(name)) as Json;
     const words = names.map((name) => `"${name}"`);
     const inList = editedObjects(holder, words, edit)(body);
@@ -244,12 +244,12 @@ const withToolRequired: BodyChange = (body) => {
 const nameOf = (tool: unknown) => memberOf(tool, 'function', 'name') ?? memberOf(tool, 'name');
 
 /** Fields that are not left out but written in another way. */
-const REWRITTEN: Readonly<Record<string, BodyChange>> = {
-  stream: asWhole,
+const REWRITTEN: ReadonlyMap<string, BodyChange> = new Map([
+  ['stream', asWhole],
   // OpenAI's gpt-5 and o series, and Azure with them (platform.openai.com/docs, Reasoning).
-  max_tokens: renamed('max_tokens', 'max_completion_tokens'),
+  ['max_tokens', renamed('max_tokens', 'max_completion_tokens')],
   // Mistral, and older engines (Gitlawb/openclaude#739).
-  max_completion_tokens: renamed('max_completion_tokens', 'max_tokens'),
-  thinking: withoutThinkingAtAll,
-  tool_choice: withToolRequired,
-};
+  ['max_completion_tokens', renamed('max_completion_tokens', 'max_tokens')],
+  ['thinking', withoutThinkingAtAll],
+  ['tool_choice', withToolRequired],
+]);

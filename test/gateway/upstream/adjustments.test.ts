@@ -60,6 +60,7 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ['without max_tokens', { max_tokens: 9 }, { max_completion_tokens: 9 }],
   ['without max_completion_tokens', { max_completion_tokens: 9 }, { max_tokens: 9 }],
   ['without stream', { stream: true, stream_options: {} }, { stream: false }],
+  ['without toString', { toString: 1 }, {}],
   [
     'without tool_choice',
     { tool_choice: { function: { name: 'b' } }, tools: [tool(EMPTY), tool(EMPTY, 'b')] },
