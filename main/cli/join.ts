@@ -21,7 +21,7 @@ import {
 } from '../platform/addresses.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askRunning, findRunning, type Running } from './running-app.ts';
-import { withProgress } from './terminal.ts';
+import { printError, withProgress } from './terminal.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 
 type Failure = ReturnType<typeof failed>;
@@ -38,6 +38,8 @@ export async function runJoin({
   if (!/^[0-9a-f]{64}$/.test(token)) return failed(BAD_TOKEN, EXIT.usage);
   const loaded = loadSavedConfig(env, dataDirectory);
   if (loaded.kind === 'refused') return failed(loaded.problems.join('\n'));
+  // No later start finds them.
+  for (const warning of loaded.setAside) printError(`Warning: ${warning}`);
   const { registryUrl } = loaded.config.agent;
   const named =
     registryUrl === null ? origins : origins.filter((each) => each === registryOrigin(registryUrl));

@@ -43,7 +43,9 @@ test('join enrols this machine, says what comes next, keeps the identity when re
   expect(enrolment(directory)['gatewayToken']).not.toBe(gatewayToken);
 
   const other = temporaryDirectory();
+  writeFileSync(join(other, 'settings.json'), '{"circuit":5}');
   const refused = await sayJoin(other, [url, token]);
+  expect(refused.stderr).toContain('was set aside as settings.json.bad-');
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain(`Not joined to ${url}`);
   expect(refused.stderr).toMatch(/Ask the owner of the gateway for a new join command/);
