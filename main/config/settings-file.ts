@@ -143,15 +143,16 @@ function sorted(path: string): SortedFile {
     }
     const unusable = ENTRIES.filter((entry) => entry.section === section && isBad(entry, keys));
     const badKeys = Object.fromEntries(unusable.map(({ key }) => [key, keys[key]]));
-    good[section] = Object.fromEntries(Object.entries(keys).filter(([key]) => !(key in badKeys)));
+    good[section] = Object.fromEntries(
+      Object.entries(keys).filter(([key]) => !Object.hasOwn(badKeys, key)),
+    );
     if (unusable.length > 0) bad[section] = badKeys;
     // A misspelt word must not let money be spent.
     if ('forceZero' in badKeys) good[section] = { ...good[section], forceZero: true };
-    for (const {
-      path: setting,
-      setting: { kind },
-    } of unusable)
-      problems.push({ what: `${setting} in ${name}`, why: `it must be ${kind.allowed}` });
+    for (const entry of unusable) {
+      const why = `it must be ${entry.setting.kind.allowed}`;
+      problems.push({ what: `${entry.path} in ${name}`, why });
+    }
   }
   return { good, bad, problems };
 }
