@@ -90,7 +90,7 @@ function closeStalled(server: Server, connections: Connections, stalledMs: numbe
   }
   // A server that cannot listen is never closed.
   server.on('listening', () => {
-    const timer = setInterval(rearm, stalledMs / 4).unref();
+    const timer = setInterval(rearm, stalledMs / 20).unref();
     server.on('close', () => clearInterval(timer));
   });
 }
