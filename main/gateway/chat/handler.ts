@@ -8,12 +8,12 @@ import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.t
 import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import { type GatewayError, sendError } from '../http/errors.ts';
-import { isZeroSpend, type RoutedRequest } from '../routing/candidates.ts';
+import type { RoutedRequest } from '../routing/candidates.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemories, ItemMemory } from '../protocols/responses/history.ts';
-import type { ChatCall } from '../upstream/call.ts';
+import { type ChatCall, isZeroSpend } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { aliased } from '../protocols/aliases.ts';
 import { isBadRequest, readRequest } from '../protocols/chat-request.ts';

@@ -73,12 +73,6 @@ export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
   return { order, of: (id: UpstreamId) => (known[id] ??= find(id)) };
 }
 
-/** By the setting or `X-Gateway-Force-Zero`. Node joins a header that was sent twice, so one `1` in it is enough. */
-export function isZeroSpend({ routing }: Config, header: unknown): boolean {
-  if (typeof header !== 'string') return routing.forceZero;
-  return routing.forceZero || header.split(',').some((each) => each.trim() === '1');
-}
-
 function remoteCandidate(
   id: Exclude<UpstreamId, 'local'>,
   picked: string | null,

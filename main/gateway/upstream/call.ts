@@ -33,6 +33,12 @@ export interface ChatCall extends RequestForms {
   readonly chain: () => PromptChain | null;
 }
 
+/** By the setting or `X-Gateway-Force-Zero`. Node joins a header that was sent twice, so one `1` in it is enough. */
+export function isZeroSpend({ routing }: Config, header: unknown): boolean {
+  if (typeof header !== 'string') return routing.forceZero;
+  return routing.forceZero || header.split(',').some((each) => each.trim() === '1');
+}
+
 /** The same call as a chat completion; null if it cannot be one. */
 export function inChat(call: ChatCall): ChatCall | null {
   const request = call.chatForm?.() ?? null;
