@@ -67,10 +67,20 @@ export function createAnswerScan(): AnswerScan {
   };
 }
 
-/** Found without parsing: in a text of the answer the quotes would be escaped. */
+const FINISH = '"finish_reason"';
+const FINISH_REASON = /^"finish_reason"\s{0,50}:\s{0,50}"([^"\\]{1,100})"/;
+/** OpenAI gives no more; a hostile answer could have a million. */
+const MAX_CHOICES = 128;
+
+/** Found without parsing, or copying what may be 32 MiB: in a text of the answer the quotes would be escaped. */
 function isBrokenOff(body: Buffer): boolean {
-  const reasons = body.toString('latin1').matchAll(/"finish_reason"\s*:\s*"([^"\\]{1,100})"/g);
-  for (const [, reason] of reasons) if (endOf(reason) === 'broken') return true;
+  let at = -1;
+  for (let choices = 0; choices < MAX_CHOICES; choices += 1) {
+    at = body.indexOf(FINISH, at + 1);
+    if (at === -1) return false;
+    const [, reason] = FINISH_REASON.exec(body.toString('latin1', at, at + 256)) ?? [];
+    if (endOf(reason) === 'broken') return true;
+  }
   return false;
 }
 
