@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { USAGE_TABLES, usageOperations } from '../gateway/usage/tables.ts';
+import { USAGE_TABLES, usageOperations } from '../gateway/usage/database.ts';
 import { type Schema, serveDatabase, type ThreadData } from '../platform/database/thread.ts';
 import {
   NOTES_OF_PROVIDERS,

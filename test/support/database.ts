@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3';
 import type { HostEdges } from '../../main/app/app.ts';
 import { DATABASE_FILE } from '../../main/app/database.ts';
 import { SCHEMA } from '../../main/app/database-thread.ts';
-import { type UsageOperations, usageOperations } from '../../main/gateway/usage/tables.ts';
+import { type UsageOperations, usageOperations } from '../../main/gateway/usage/database.ts';
 import { connectDatabase } from '../../main/platform/database/client.ts';
 import { openFile } from '../../main/platform/database/file.ts';
 import { type Schema, serveDatabase } from '../../main/platform/database/thread.ts';

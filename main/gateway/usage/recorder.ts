@@ -19,7 +19,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
 import { type HistoryQuery, potOf, queryOf, storedRow, type UsageBefore } from './queries.ts';
-import type { HistoryRows, UsageOperations } from './tables.ts';
+import type { HistoryRows, UsageOperations } from './database.ts';
 import { type Count, createTally, NO_USAGE } from './tally.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
 

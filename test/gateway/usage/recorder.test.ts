@@ -5,7 +5,7 @@ import { outcomeOf, type RequestRow } from '#shared/live.ts';
 import { DATABASE_FILE } from '../../../main/app/database.ts';
 import { queryOf, type UsageWrite } from '../../../main/gateway/usage/queries.ts';
 import { createUsageRecorder } from '../../../main/gateway/usage/recorder.ts';
-import type { UsageOperations } from '../../../main/gateway/usage/tables.ts';
+import type { UsageOperations } from '../../../main/gateway/usage/database.ts';
 import type { DatabasePart } from '../../../main/platform/database/client.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';
