@@ -27,16 +27,20 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## In a container
 
-In a clone, with a key of your own (built and run with podman, not yet with Docker):
+In a clone, with a key of your own and Ollama on the host (run with podman; **not tried:** Docker, and an engine on the host):
 
 \`\`\`sh no-test: needs Docker
 npm run pack deploy
 docker build -t inglenook -f deploy/Containerfile deploy
-docker run -p 47900:47900 -v inglenook:/data -e INGLENOOK_API_KEYS=<key> inglenook
+docker run -p 127.0.0.1:47900:47900 -v inglenook:/data -e INGLENOOK_API_KEYS=<key> \\
+  --add-host host.docker.internal:host-gateway -e INGLENOOK_LOCAL_ENGINE_URL=http://host.docker.internal:11434 inglenook
 \`\`\`
 
+The engine has to listen on more than 127.0.0.1. For other machines, publish \`-p 47900:47900\`, and allow the host's address:
+\`-e INGLENOOK_ALLOWED_HOSTS=192.168.1.10\`.
+
 It writes only to \`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets
-it read the GPU. Docker shows it as unhealthy while no source can serve.
+it read the GPU.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -49,8 +53,7 @@ This page lists the commands of \`inglenook\`. \`inglenook <command> --help\` ex
 \`--version\` prints the version. Without a command, \`inglenook\` starts the gateway.
 `;
 
-const NOTES = `Most commands talk to the gateway that runs with the data directory. They prove that they are yours with the token in
-\`control-token\`.
+const NOTES = `Most commands talk to the gateway that runs with the data directory.
 
 - \`start\`, \`logs\`, \`service\`, \`uninstall\` and \`help\` need no running gateway. \`join\` and \`leave\` work with one or without.
 - \`service install\` refuses while a gateway runs that isn't the service.
