@@ -23,7 +23,7 @@ interface Diagnosis {
 /** The engine at `local.baseUrl`: the gateway here asks no machine. */
 interface FixedEngine {
   readonly url: string;
-  /** Null for one that serves, as far as anybody knows. */
+  /** Null for one that serves, as far as is known. */
   readonly trouble: string | null;
 }
 

@@ -28,7 +28,7 @@ function mayHedgeTo(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
   return hedge === 'all' || from.upstream !== 'local' || to === 'local';
 }
 
-/** Whether a second call may come beside one. What comes as a whole shows no first token to be late. */
+/** Whether a slow call may get a second one. An answer that comes as a whole has no first token that could be late. */
 function mayHedge(hedge: Hedge, slow: UpstreamCall, walk: Walk): boolean {
   return slow.mode !== 'whole' && walk.hasAhead((to) => mayHedgeTo(hedge, slow, to));
 }

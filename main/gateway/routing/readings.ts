@@ -166,7 +166,7 @@ function whyRead(
 export function noteTurn(memory: Memory, known: Knowledge, turn: Turn): TurnReading | null {
   const { chain, tokens, call, readAt } = turn;
   const { keys, tools, session, anchors } = chain;
-  // A text has no messages to name, and what nobody counted says nothing.
+  // A text has no messages to name, and estimated tokens say nothing of the cache.
   if (anchors.length === 0 || tokens.estimated || tokens.input === 0) return null;
   const isTold = known.get('tells_reuse') !== null;
   // Searched for before this turn is noted, which would be found.

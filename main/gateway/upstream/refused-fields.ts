@@ -107,7 +107,7 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
 
 /**
  * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
- * pydantic's may stand between them. If no member of the request is named beside it, it may be inside of any.
+ * pydantic's may stand between them. A name that comes without a member of the request may be inside any of them.
  */
 function fieldsOf(names: readonly string[], inside: InnerNames): readonly string[] {
   const paths = names.map(partsOf);

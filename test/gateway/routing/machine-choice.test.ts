@@ -4,7 +4,7 @@ import { cheapestFirst, type Standing } from '../../../main/gateway/routing/mach
 
 const TOKENS = 1000;
 
-/** What is left out of a machine is not known, and nobody waits there. */
+/** What is left out of a machine is unknown, and no request waits there. */
 const memberOf = (known: Partial<Standing>, id: number) => ({
   id,
   tokensPerSecond: null,
