@@ -70,9 +70,7 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     return hash;
   };
   const messages = members.find(({ key }) => MESSAGES.has(key));
-  if (messages === undefined) return null;
-  const name = sessionOf(body, headers);
-  if (smallValueOf(body, 'cache_prompt') === false) return null;
+  if (messages === undefined || smallValueOf(body, 'cache_prompt') === false) return null;
   const hash = headOf(createRollingHash(), (key) => HEAD.has(key));
   const keys: number[] = [];
   const lengths: number[] = [];
@@ -99,6 +97,7 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     addMessage(hash, at);
     link();
   }
+  const name = sessionOf(body, headers);
   const isText = messages.ends.length === 0;
   return {
     keys,
