@@ -407,18 +407,14 @@ export async function sendAdjusted(
 
 function adjustmentsFor(
   seen: CallResult,
-  {
-    call: {
-      request: { endpoint },
-      mode,
-    },
-    changes: made,
-  }: ExchangePlan,
+  { call, changes: made }: ExchangePlan,
   { body, headers }: PendingCall['request'],
 ): readonly Adjustment[] {
   const isRefused = seen.kind === 'status' && (seen.status === 500 || isRefusal(seen));
   if (!isRefused || body === null) return [];
   const { status, error } = seen;
+  const { mode, request } = call;
+  const { endpoint } = request;
   const mayBeWhole = mode === 'assemble' || (endpoint.answer.stream?.chunksOf ?? null) !== null;
   const isForWords = !endpoint.keepsModel;
   return adjustmentsAfter({ status, error, isForWords, body, headers, made, mayBeWhole });
