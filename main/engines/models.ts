@@ -87,6 +87,15 @@ export function isForChat(model: ModelFacts): boolean {
   return (model.use === null || model.use === 'chat') && !isRemote(model);
 }
 
+/** The loaded model that answers chats; one that cannot where no other is loaded. */
+export function currentModel(
+  facts: readonly ModelFacts[],
+  loaded: readonly string[] | null,
+): string | null {
+  const forChat = facts.find((model) => model.loaded === true && isForChat(model));
+  return forChat?.id ?? loaded?.[0] ?? null;
+}
+
 /** The model for a name that the engine does not have, of `models` in the order of preference; null if none can chat. */
 export function standIn(models: readonly ModelFacts[], needs: () => ModelNeeds): ModelFacts | null {
   const able = models.filter(isForChat);

@@ -1,7 +1,7 @@
 import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
 import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
 import type { EngineLook, DetectedEngine } from '../../engines/detect.ts';
-import { isForChat } from '../../engines/models.ts';
+import { currentModel } from '../../engines/models.ts';
 import type { ReachableEngine } from './tell-engine.ts';
 
 /** An engine that has been gone this long is dropped. */
@@ -105,7 +105,6 @@ export function found(
   before: KnownEngine | null,
 ): KnownEngine {
   const former = before?.view.kind === kind ? before : null;
-  const loadedChat = detail.facts.find((model) => model.loaded === true && isForChat(model));
   const location = detail.location === null ? null : shownLocation(detail.location);
   const view: EngineView = {
     kind,
@@ -113,7 +112,7 @@ export function found(
     health: detail.health,
     models: detail.models,
     loaded: detail.loaded,
-    currentModel: loadedChat?.id ?? detail.loaded?.[0] ?? null,
+    currentModel: currentModel(detail.facts, detail.loaded),
     facts: detail.facts,
     engineModel: location ?? former?.view.engineModel ?? null,
     metrics: detail.metrics,

@@ -1,6 +1,6 @@
 import type { ModelFacts } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
-import { isForChat, modelFacts } from '../models.ts';
+import { currentModel, modelFacts } from '../models.ts';
 import type { EngineDetail, EngineKind } from './engine-view.ts';
 import {
   type Ask,
@@ -54,13 +54,12 @@ export function detail(
       ...said.get(id),
     }),
   );
-  const chatting = facts.find((model) => model.loaded === true && isForChat(model));
   return {
     health: healthOf(health),
     models: idsOf(models),
     loaded,
     facts,
-    location: chatting?.id ?? loaded?.[0] ?? null,
+    location: currentModel(facts, loaded),
     metrics: null,
     ...given,
   };

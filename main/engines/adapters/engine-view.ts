@@ -33,7 +33,7 @@ export interface EngineDetail {
   /** Ids of the models in memory; null if the engine does not report them. */
   readonly loaded: readonly string[] | null;
   readonly facts: readonly ModelFacts[];
-  /** Hub id or path, as the engine reports it; else the loaded model that answers chats, or another one. */
+  /** Hub id or path, as the engine reports it; else the current model. */
   readonly location: string | null;
   readonly metrics: EngineMetrics | null;
 }
