@@ -44,7 +44,7 @@ export const REGISTRY_TABLES = `
      json TEXT NOT NULL
    ) STRICT;`;
 
-/** Notes were documents, of which there were no others. */
+/** Notes were documents. The only other one said when the registry was last alive, as the events do now. */
 export const NOTES_OF_PROVIDERS = `
    ALTER TABLE providers ADD COLUMN note TEXT;
    UPDATE providers SET note = (SELECT json FROM documents WHERE name = 'note:' || providers.id);

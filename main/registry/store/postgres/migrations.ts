@@ -67,7 +67,7 @@ export const MIGRATIONS: readonly string[] = [
    END $$;
    CREATE TRIGGER announce AFTER INSERT OR UPDATE OR DELETE ON inglenook.documents
      FOR EACH ROW EXECUTE FUNCTION inglenook.announce_document();`,
-  // Notes were documents, of which there were no others.
+  // Notes were documents. The only other one said when the registry was last alive, as the events do now.
   `ALTER TABLE inglenook.providers ADD COLUMN note text;
    UPDATE inglenook.providers SET note = (SELECT json FROM inglenook.documents WHERE name = 'note:' || providers.id);
    DROP TABLE inglenook.documents;
