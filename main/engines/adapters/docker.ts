@@ -27,10 +27,14 @@ export const dockerModelRunner: Engine = {
 };
 
 /** A back end runs a model in one mode (docker/model-runner, pkg/inference). */
-const USES = { completion: 'chat', embedding: 'embedding', reranking: 'rerank' } as const;
+const USES: ReadonlyMap<string | null, ModelUse> = new Map([
+  ['completion', 'chat'],
+  ['embedding', 'embedding'],
+  ['reranking', 'rerank'],
+]);
 
 function saidOf(backEnd: unknown): readonly (readonly [string, Partial<ModelFacts>])[] {
   const id = textOf(memberOf(backEnd, 'model_name'));
-  const use = memberOf(USES, textOf(memberOf(backEnd, 'mode')) ?? '') as ModelUse | undefined;
+  const use = USES.get(textOf(memberOf(backEnd, 'mode')));
   return id === null || use === undefined ? [] : [[id, { use }]];
 }
