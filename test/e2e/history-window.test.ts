@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Increment, minuteOf, NO_USAGE } from '../../main/gateway/usage/tally.ts';
+import { type Increment, NO_USAGE } from '../../main/gateway/usage/queries.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { bearer } from '../support/http.ts';
@@ -14,11 +14,13 @@ const USAGE = { prompt_tokens: 1200, completion_tokens: 345, total_tokens: 1545 
 
 const idOf = (n: number) => `prv_${String(n).repeat(32)}`;
 
+const minutesAgo = (n: number) => 60_000 * (Math.floor(Date.now() / 60_000) - n);
+
 /** Of ten machines. */
 function machinesInUse(): readonly Increment[] {
   return Array.from({ length: 200 }, (_, n) => ({
     place: {
-      at: minuteOf(Date.now()) - (n % 20) * 60_000,
+      at: minutesAgo(n % 20),
       upstream: 'local',
       provider: idOf(n % 10),
       model: 'qwen3',
@@ -35,13 +37,10 @@ function machinesInUse(): readonly Increment[] {
   }));
 }
 
-const HOUR_MS = 3_600_000;
-
 /** Requests that one upstream answered, by how many hours ago it was. */
 function requestsAgo(callsByHours: readonly (readonly [number, number])[]): readonly Increment[] {
   return callsByHours.flatMap(([hours, calls]) => {
-    const at = minuteOf(Date.now() - hours * HOUR_MS);
-    const place = { at, provider: '', model: '', key: '' };
+    const place = { at: minutesAgo(60 * hours), provider: '', model: '', key: '' };
     const figures = { ...NO_USAGE, calls, outputTokens: 100 * calls };
     return ['', 'hosted_a'].map((upstream) => ({ place: { ...place, upstream }, figures }));
   });
@@ -108,7 +107,7 @@ const HOURS_AGO = [
   [480, 8],
 ] as const;
 
-const dayOf = (hoursAgo: number) => new Date(Date.now() - hoursAgo * HOUR_MS).toDateString();
+const dayOf = (hoursAgo: number) => new Date(minutesAgo(60 * hoursAgo)).toDateString();
 
 const CLOCK = /^\d\d:\d\d$/;
 const WEEKDAY_AND_CLOCK = /^\w{3} \d\d:\d\d$/;

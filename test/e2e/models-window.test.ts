@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import type { RequestedModel } from '../../main/gateway/usage/requested-models.ts';
+import type { RequestedModel } from '../../main/gateway/usage/queries.ts';
 import { axeViolations } from '../support/browser.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { directoryWith } from '../support/data-directory.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NO_USAGE } from '../../main/gateway/usage/tally.ts';
+import { NO_USAGE } from '../../main/gateway/usage/queries.ts';
 import { recordOf } from '../registry/world.ts';
 import { attempt, request } from '../renderer/builders.ts';
 import { gpuDevice } from '../support/agent-record.ts';

@@ -1,10 +1,10 @@
 import type { RequestRow } from '#shared/live.ts';
-import { storedRow } from '../../main/gateway/usage/queries.ts';
+import { requestedModelQueries } from '../../main/gateway/usage/database.ts';
 import {
+  type Increment,
   type RequestedModel,
-  requestedModelQueries,
-} from '../../main/gateway/usage/requested-models.ts';
-import type { Increment } from '../../main/gateway/usage/tally.ts';
+  storedRow,
+} from '../../main/gateway/usage/queries.ts';
 import type { StoredProvider } from '../../main/registry/store/store.ts';
 import { openFileHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';

@@ -17,7 +17,7 @@ import {
   takenModels,
   targetsOf,
 } from '../upstream/upstreams.ts';
-import { REQUESTED_DAYS, type RequestedModel } from '../usage/requested-models.ts';
+import { REQUESTED_DAYS, type RequestedModel } from '../usage/queries.ts';
 import { isRemote, useByName } from '../../engines/models.ts';
 import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';

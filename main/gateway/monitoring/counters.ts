@@ -1,4 +1,4 @@
-import { READ_REASONS } from '#shared/usage.ts';
+import { READ_REASONS, type UsageFigures } from '#shared/usage.ts';
 import { z } from 'zod';
 import { mapUpstreams, UPSTREAM_IDS } from '#shared/ids.ts';
 import { parseFallbackReason } from '#shared/reasons.ts';
@@ -14,7 +14,7 @@ import type { ProviderTraffic } from '#shared/provider.ts';
 import { roundedMean, UNUSED } from '../circuits/breaker.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import type { AttemptStart } from '../routing/observer.ts';
-import type { CallMoney, EndedCall } from '../usage/recorder.ts';
+import type { EndedCall } from '../usage/recorder.ts';
 import { createSeries, type Family, type Labels } from './exposition.ts';
 
 /** What happens is counted here, once: calls when they end, requests when they end. */
@@ -51,32 +51,31 @@ export function createCounters() {
     }
   }
 
-  function countTokens({ upstream, provider, tokens }: EndedCall): void {
+  function countUsed({ upstream, provider, tokens }: EndedCall, used: UsageFigures): void {
+    if (upstream !== 'local') series.add('inglenook_spent_total', { upstream }, used.spentNano);
+    series.add('inglenook_saved_total', {}, used.savedNano);
+    series.add('inglenook_energy_joules_total', {}, used.energyMj);
+    series.add('inglenook_energy_cost_total', {}, used.energyNano);
     if (tokens === null) return;
-    const { input, output, cached, estimated } = tokens;
-    const machine = provider === null ? '' : machineName(provider);
-    const prompts = { upstream, provider: machine };
+    const { input, output, cached } = tokens;
+    const prompts = { upstream, provider: provider === null ? '' : machineName(provider) };
     series.add('inglenook_tokens_total', { upstream, type: 'input' }, input);
     series.add('inglenook_tokens_total', { upstream, type: 'output' }, output);
     series.add('inglenook_cached_tokens_total', { upstream }, cached);
     series.add('inglenook_prompt_tokens_total', { ...prompts, cache: 'reused' }, cached);
     series.add('inglenook_prompt_tokens_total', { ...prompts, cache: 'read' }, input - cached);
-    if (estimated) series.add('inglenook_estimated_tokens_total', { upstream }, input + output);
+    series.add('inglenook_estimated_tokens_total', { upstream }, used.estimatedTokens);
   }
 
   return {
     accepted: () => void (totals.totalRequests += 1),
     callStarted: (start: AttemptStart) => change(runningIds(start), 1),
     callLeft: (start: AttemptStart) => change(runningIds(start), -1),
-    callEnded(call: EndedCall, money: CallMoney) {
+    callEnded(call: EndedCall, used: UsageFigures) {
       const { upstream, cause, reason, reading } = call;
       const hasAnswered = call.firstContentMs !== null;
       const [firstTokenMs, timedOutput] = [firstTokenMsOf(call), timedOutputOf(call)];
       series.add('inglenook_attempts_total', { upstream, reason: reason ?? 'none' });
-      if (upstream !== 'local') series.add('inglenook_spent_total', { upstream }, money.spentNano);
-      series.add('inglenook_saved_total', {}, money.savedNano);
-      series.add('inglenook_energy_joules_total', {}, money.energyMj);
-      series.add('inglenook_energy_cost_total', {}, money.energyNano);
       if (cause === 'hedge')
         series.add('inglenook_hedges_total', { result: hasAnswered ? 'won' : 'lost' });
       if (cause === 'resume' && hasAnswered) series.add('inglenook_resumes_total', {});
@@ -86,7 +85,7 @@ export function createCounters() {
         const seconds = timedOutput.ms / 1000 / timedOutput.tokens;
         series.observe('inglenook_time_per_output_token_seconds', { upstream }, seconds);
       }
-      countTokens(call);
+      countUsed(call, used);
       if (reading !== undefined && reading.again > 0)
         series.add('inglenook_reread_tokens_total', { reason: reading.why }, reading.again);
     },

@@ -28,12 +28,7 @@ import {
 } from '../upstream/upstreams.ts';
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { pageOf } from '../usage/queries.ts';
-import {
-  createUsageRecorder,
-  joulesPerTokenIn,
-  type UsageRecorder,
-  type UsageStore,
-} from '../usage/recorder.ts';
+import { createUsageRecorder, type UsageRecorder, type UsageStore } from '../usage/recorder.ts';
 import { createCounters } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createKeyRefusals } from './key-refusals.ts';
@@ -144,7 +139,7 @@ export function createMonitor(deps: MonitorDeps) {
     config,
     budgets,
     keyLimits,
-    joulesPerToken: (id, model) => joulesPerTokenIn(machines.energyOf(id), model),
+    energyOf: machines.energyOf,
   });
   const saved = { counters, memory, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));

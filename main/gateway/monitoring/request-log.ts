@@ -229,9 +229,9 @@ class OpenAttempt implements AttemptObserver {
       const { key } = this.#request.row;
       const isFailure = verdict === 'failed';
       const call = { ...this.#row, key, isFailure, atMs: end.endedAt.wallMs };
-      const money = usage.callEnded(call);
-      this.#request.row.spentNano += money.spentNano;
-      counters.callEnded(call, money);
+      const used = usage.callEnded(call);
+      this.#request.row.spentNano += used.spentNano;
+      counters.callEnded(call, used);
     }
     counters.callLeft(this.#start);
     if (provider !== null) {

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { RequestRow } from '#shared/live.ts';
 import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
 import { requestRowSchema } from '#shared/request-row.ts';
-import { FIGURE_NAMES, type UsageFigures } from '#shared/usage.ts';
+import { FIGURE_NAMES, type Reread, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
@@ -10,16 +10,18 @@ import {
   type DaySum,
   HOUR_MS,
   type HistoryQuery,
+  MAX_FIGURE,
   MAX_ROWS_KEPT,
+  NO_USAGE,
   pageOf,
+  REQUESTED_DAYS,
+  type RequestedModel,
   type StoredRow,
   type UsageBefore,
+  type UsagePlace,
   type UsageSpan,
   type UsageWrite,
 } from './queries.ts';
-import { REQUESTED_MODELS_TABLE, requestedModelQueries } from './requested-models.ts';
-import { rereadQueries, REREADS_TABLE } from './rereads.ts';
-import { MAX_FIGURE, NO_USAGE, type UsagePlace } from './tally.ts';
 
 /* What the history does in the database thread. */
 
@@ -54,8 +56,23 @@ export const USAGE_TABLES = `
      json TEXT NOT NULL
    ) STRICT;
    CREATE INDEX requests_by_end ON requests (pot, id);
-   ${REQUESTED_MODELS_TABLE}
-   ${REREADS_TABLE}`;
+   CREATE TABLE requested_models (
+     day INTEGER NOT NULL,
+     name TEXT NOT NULL,
+     upstream TEXT NOT NULL,
+     provider TEXT NOT NULL,
+     model TEXT NOT NULL,
+     calls INTEGER NOT NULL,
+     lastAt INTEGER NOT NULL,
+     PRIMARY KEY (day, name, upstream, provider, model)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE rereads (
+     day INTEGER NOT NULL,
+     why TEXT NOT NULL,
+     turns INTEGER NOT NULL,
+     tokens INTEGER NOT NULL,
+     PRIMARY KEY (day, why)
+   ) STRICT, WITHOUT ROWID;`;
 
 /** How long rows of each span are kept. */
 const KEPT_MS: Readonly<Record<UsageSpan, number>> = {
@@ -110,6 +127,62 @@ function requestQueries(db: Database) {
 /** A file is untrusted input: what cannot be read is left out. */
 const rowsIn = (texts: readonly string[]): readonly RequestRow[] =>
   texts.flatMap((text) => requestRowSchema.safeParse(parseJson(text)).data ?? []);
+
+/** More names than that are no help on a page. */
+const MAX_NAMES = 200;
+/** Some 5 MB. An app that makes up names fills it in a day, and then the oldest days go. */
+const MAX_REQUESTED = 50_000;
+
+export function requestedModelQueries(db: Database) {
+  const add = db.prepare(
+    `INSERT INTO requested_models (day, name, upstream, provider, model, calls, lastAt)
+     VALUES (@day, @name, @upstream, @provider, @model, @calls, @lastAt)
+     ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, lastAt = max(lastAt, excluded.lastAt)`,
+  );
+  const all = db.prepare<object, RequestedModel>(
+    `WITH frequent AS (
+       SELECT name FROM requested_models WHERE day BETWEEN @from AND @to GROUP BY 1
+       ORDER BY sum(calls) DESC, 1 LIMIT ${MAX_NAMES})
+     SELECT name, upstream, provider, model, sum(calls) AS calls, max(lastAt) AS lastAt
+     FROM requested_models WHERE day BETWEEN @from AND @to AND name IN (SELECT name FROM frequent)
+     GROUP BY 1, 2, 3, 4 ORDER BY sum(calls) DESC, 1`,
+  );
+  const dropOld = db.prepare('DELETE FROM requested_models WHERE day < ?');
+  const dropMany = db.prepare(
+    `DELETE FROM requested_models WHERE day <= (SELECT day FROM requested_models ORDER BY day DESC LIMIT 1 OFFSET ${MAX_REQUESTED})`,
+  );
+  const fromOf = (nowMs: number) => dayOf(nowMs, 1 - REQUESTED_DAYS);
+  return {
+    add(requested: RequestedModel): void {
+      add.run({ ...requested, day: dayOf(requested.lastAt) });
+    },
+    /** The most frequent first. */
+    all: (nowMs: number) => all.all({ from: fromOf(nowMs), to: nowMs }),
+    prune(nowMs: number): void {
+      dropOld.run(fromOf(nowMs));
+      dropMany.run();
+    },
+  };
+}
+
+function rereadQueries(db: Database) {
+  const add = db.prepare(
+    `INSERT INTO rereads (day, why, turns, tokens) VALUES (@day, @why, @turns, @tokens)
+     ON CONFLICT DO UPDATE SET turns = turns + excluded.turns, tokens = tokens + excluded.tokens`,
+  );
+  const all = db.prepare<[number], Reread>(
+    'SELECT why, turns, tokens FROM rereads WHERE day = ? ORDER BY tokens DESC, why',
+  );
+  const dropOld = db.prepare('DELETE FROM rereads WHERE day < ?');
+  return {
+    add(day: number, reread: Reread): void {
+      add.run({ day, ...reread });
+      // Only today's are shown.
+      dropOld.run(day);
+    },
+    all: (day: number): readonly Reread[] => all.all(day),
+  };
+}
 
 export type UsageOperations = ReturnType<typeof usageOperations>;
 

@@ -9,12 +9,41 @@ import {
   type RequestPage,
   type RequestQuery,
 } from '#shared/request-filter.ts';
-import type { HistoryRange } from '#shared/usage.ts';
+import {
+  FIGURE_NAMES,
+  type FigureName,
+  type HistoryRange,
+  type Reread,
+  type UsageFigures,
+} from '#shared/usage.ts';
 import { dayOf, monthOf } from '../../platform/dates.ts';
-import { requestedModelOf } from './requested-models.ts';
-import { rereadsOf } from './rereads.ts';
 import { rowWithoutWords } from './source-words.ts';
-import type { Increment } from './tally.ts';
+
+/* What the recorder and the database thread send each other. */
+
+/** What figures are counted for: a minute, and what was called during it. */
+export interface UsagePlace {
+  /** The start of the minute, in wall-clock milliseconds. */
+  readonly at: number;
+  /** Empty for requests as callers see them. */
+  readonly upstream: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Name of the key, for requests with that key; empty for all requests. */
+  readonly key: string;
+}
+
+export interface Increment {
+  readonly place: UsagePlace;
+  readonly figures: Record<FigureName, number>;
+}
+
+export const NO_USAGE: UsageFigures = Object.fromEntries(
+  FIGURE_NAMES.map((name) => [name, 0]),
+) as Record<FigureName, number>;
+
+/** Of each figure, a whole number that is stored exactly. */
+export const MAX_FIGURE = Number.MAX_SAFE_INTEGER;
 
 /** One transaction: all of it is stored or nothing. It is sent again only after a failure, so nothing is counted twice. */
 export interface UsageWrite {
@@ -33,6 +62,43 @@ export const storedRow = (row: RequestRow) => ({
   rereads: rereadsOf(row),
   json: JSON.stringify(rowWithoutWords(row)),
 });
+
+/** Of what apps asked for, a month is all that anybody looks back. */
+export const REQUESTED_DAYS = 30;
+
+/** Requests for one name that went to one place. */
+export interface RequestedModel {
+  readonly name: string;
+  readonly upstream: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly calls: number;
+  /** Of the last one, in milliseconds since the epoch. */
+  readonly lastAt: number;
+}
+
+/** Where a request that has ended went; null if it named no model. */
+function requestedModelOf(row: RequestRow): RequestedModel | null {
+  if (row.model === null || row.model === '') return null;
+  const attempt = row.attempts.findLast((each) => each.upstream === row.upstream);
+  const { provider = null, model = null } = row.upstream === null ? {} : (attempt ?? {});
+  return {
+    name: row.model,
+    upstream: row.upstream ?? '',
+    provider: provider ?? '',
+    model: model ?? '',
+    calls: 1,
+    lastAt: row.startedAt + (row.endMs ?? 0),
+  };
+}
+
+/** What own engines read again for a request that has ended. */
+const rereadsOf = ({ attempts }: RequestRow): readonly Reread[] =>
+  attempts.flatMap(({ reading }) =>
+    reading === undefined || reading.again === 0
+      ? []
+      : [{ why: reading.why, turns: 1, tokens: reading.again }],
+  );
 
 export type UsageSpan = 'minute' | 'hour' | 'day';
 

@@ -7,7 +7,9 @@ import {
 } from '#shared/live.ts';
 import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
 import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
+import type { ProviderEnergy } from '#shared/provider.ts';
 import type {
+  FigureName,
   HistoryPoint,
   HistoryRange,
   Tokens,
@@ -18,10 +20,19 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
-import { type HistoryQuery, potOf, queryOf, storedRow, type UsageBefore } from './queries.ts';
 import type { HistoryRows, UsageOperations } from './database.ts';
-import { type Count, createTally, NO_USAGE } from './tally.ts';
-import type { ProviderEnergy } from '#shared/provider.ts';
+import {
+  HOUR_MS,
+  type HistoryQuery,
+  type Increment,
+  MAX_FIGURE,
+  NO_USAGE,
+  potOf,
+  queryOf,
+  storedRow,
+  type UsageBefore,
+  type UsagePlace,
+} from './queries.ts';
 
 /** One call of an upstream that has ended. */
 export interface EndedCall extends AttemptRow {
@@ -30,9 +41,6 @@ export interface EndedCall extends AttemptRow {
   readonly key: string | null;
   readonly isFailure: boolean;
 }
-
-/** Money in billionths of the currency, energy in thousandths of a joule; zero without a price or a measurement. */
-export type CallMoney = Pick<UsageFigures, 'spentNano' | 'savedNano' | 'energyMj' | 'energyNano'>;
 
 export type UsageStore = Awaited<ReturnType<typeof openUsage>>;
 
@@ -58,10 +66,11 @@ export function createUsageRecorder(
     readonly config: () => Config;
     readonly budgets: Pick<Budgets, 'spent'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
-    readonly joulesPerToken: JoulesPerToken;
+    /** What the answers of a machine take in electricity; null while unknown. */
+    readonly energyOf: (provider: string) => ProviderEnergy | null;
   },
 ) {
-  const { clock, config, budgets, keyLimits } = deps;
+  const { clock, config, budgets, keyLimits, energyOf } = deps;
   const tally = createTally();
   /** Requests that have ended and are not written yet. */
   let waiting: RequestRow[] = [];
@@ -87,21 +96,16 @@ export function createUsageRecorder(
 
   return {
     requested: (key: string | null) => keyLimits.requested(key),
-    callEnded(call: EndedCall) {
+    /** Returns what it has used. */
+    callEnded(call: EndedCall): UsageFigures {
       const { upstream, provider, model, key } = call;
-      const settings = config();
-      const used = {
-        ...figuresOf(call, settings),
-        ...energyFigures(call, deps.joulesPerToken, settings.gateway.electricityPriceKwh),
-      };
-      const { spentNano = 0, savedNano = 0, energyMj = 0, energyNano = 0 } = used;
-      const money = { spentNano, savedNano, energyMj, energyNano };
-      budgets.spent(upstream, money.spentNano);
-      keyLimits.used(key, (used.inputTokens ?? 0) + (used.outputTokens ?? 0));
+      const used = figuresOf(call, config(), provider === null ? null : energyOf(provider));
+      budgets.spent(upstream, used.spentNano);
+      keyLimits.used(key, used.inputTokens + used.outputTokens);
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
       const place = { ...ALL, upstream, provider: provider ?? '', model: model ?? '' };
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
-      return money;
+      return used;
     },
     /** `atMs`: the time of the end, in wall-clock milliseconds. */
     requestEnded(row: RequestRow, outcome: Outcome | null, atMs: number) {
@@ -166,25 +170,30 @@ const NOTHING: HistoryRows = {
   thisMonth: NO_USAGE,
 };
 
-function figuresOf(call: EndedCall, config: Config): Partial<UsageFigures> {
-  const { upstream, tokens, isFailure } = call;
+/** Of the call alone, which is no request. */
+function figuresOf(call: EndedCall, config: Config, energy: ProviderEnergy | null): UsageFigures {
+  const { upstream, isFailure } = call;
   const [firstTokenMs, timedOutput] = [firstTokenMsOf(call), timedOutputOf(call)];
-  const timed = firstTokenMs === null ? {} : { firstTokenMs, firstTokens: 1 };
-  if (tokens === null) return timed;
+  const tokens = call.tokens ?? NO_TOKENS;
   const { input, output, cached, estimated } = tokens;
-  const price = priceOf(config, upstream);
   const instead = upstream === 'local' && !isFailure ? priceInstead(config) : null;
   return {
-    ...timed,
-    ...(timedOutput !== null && { outputMs: timedOutput.ms, timedTokens: timedOutput.tokens }),
+    ...NO_USAGE,
     inputTokens: input,
     outputTokens: output,
     cachedTokens: cached,
     estimatedTokens: estimated ? input + output : 0,
-    spentNano: price === null ? 0 : costNano(tokens, price),
-    savedNano: instead === null ? 0 : costNano(tokens, instead),
+    firstTokenMs: firstTokenMs ?? 0,
+    firstTokens: Number(firstTokenMs !== null),
+    outputMs: timedOutput?.ms ?? 0,
+    timedTokens: timedOutput?.tokens ?? 0,
+    spentNano: costNano(tokens, priceOf(config, upstream)),
+    savedNano: costNano(tokens, instead),
+    ...energyFigures(call, energy, config.gateway.electricityPriceKwh),
   };
 }
+
+const NO_TOKENS: Tokens = { input: 0, output: 0, cached: 0, estimated: false };
 
 /** Prices in the currency, per million tokens. */
 type Price = Readonly<Record<'input' | 'output' | 'cached', number>>;
@@ -207,8 +216,9 @@ function priceInstead(config: Config): Price | null {
   return null;
 }
 
-/** The cost in billionths of the currency, because sums of whole numbers are exact. */
-function costNano({ input, output, cached }: Tokens, price: Price): number {
+/** The cost in billionths of the currency, because sums of whole numbers are exact; nothing without a price. */
+function costNano({ input, output, cached }: Tokens, price: Price | null): number {
+  if (price === null) return 0;
   const known = Math.min(cached, input);
   const sum = (input - known) * price.input + known * price.cached + output * price.output;
   return Math.round(sum * 1000);
@@ -241,30 +251,72 @@ function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
   }));
 }
 
-/** What a token of a model takes on a machine; null while unknown. */
-export type JoulesPerToken = (provider: string, model: string) => number | null;
-
 /** With fewer tokens, the first seconds of a measurement would decide. */
 const MIN_TOKENS = 50;
 
-export function joulesPerTokenIn(energy: ProviderEnergy | null, model: string): number | null {
-  const measured = energy?.models.find((each) => each.model === model);
-  return measured === undefined || measured.tokens < MIN_TOKENS
-    ? null
-    : measured.joules / measured.tokens;
-}
-
 const JOULES_PER_KWH = 3_600_000;
 
-/** The electricity of a call to a machine, by what its tokens have taken so far; nothing where that is unknown. */
+/** The electricity of a call to a machine, by what its model's tokens have taken so far; nothing where that is unknown. */
 export function energyFigures(
-  { provider, model, tokens }: Pick<EndedCall, 'provider' | 'model' | 'tokens'>,
-  joulesPerToken: JoulesPerToken,
+  { model, tokens }: Pick<EndedCall, 'model' | 'tokens'>,
+  energy: ProviderEnergy | null,
   priceKwh: number | null,
-): Partial<UsageFigures> {
-  const rate = provider === null || tokens === null ? null : joulesPerToken(provider, model ?? '');
-  if (rate === null || tokens === null) return {};
-  const joules = rate * tokens.output;
+): Pick<UsageFigures, 'energyMj' | 'energyNano'> {
+  const measured = energy?.models.find((each) => each.model === model);
+  if (tokens === null || measured === undefined || measured.tokens < MIN_TOKENS)
+    return { energyMj: 0, energyNano: 0 };
+  const joules = (measured.joules / measured.tokens) * tokens.output;
   const energyNano = priceKwh === null ? 0 : Math.round((joules / JOULES_PER_KWH) * priceKwh * 1e9);
   return { energyMj: Math.round(joules * 1000), energyNano };
 }
+
+type PlaceOfMinute = Omit<UsagePlace, 'at'>;
+
+type Count = readonly [place: PlaceOfMinute, figures: Partial<UsageFigures>];
+
+const MINUTE_MS = 60_000;
+
+/** Callers choose model names: beyond this many places in one write, the rest are counted together, by the hour. */
+const MAX_PLACES = 1000;
+const OTHERS = 'others';
+
+/** Sums what has happened since the last write. Sums are updated in place, because each request adds three times. */
+function createTally() {
+  let increments = new Map<string, Increment>();
+
+  function countedAt(at: number, given: PlaceOfMinute): Increment {
+    const known = increments.get(keyOf(at, given));
+    if (known !== undefined) return known;
+    const isSurplus = increments.size >= MAX_PLACES;
+    const place = isSurplus
+      ? { ...given, at: at - (at % HOUR_MS), provider: '', model: OTHERS }
+      : { ...given, at };
+    const key = keyOf(place.at, place);
+    const counted = increments.get(key) ?? { place, figures: { ...NO_USAGE } };
+    increments.set(key, counted);
+    return counted;
+  }
+
+  return {
+    add(atMs: number, counts: readonly Count[]) {
+      const at = atMs - (atMs % MINUTE_MS);
+      for (const [place, added] of counts) {
+        const { figures } = countedAt(at, place);
+        for (const name of Object.keys(added) as FigureName[]) {
+          const sum = figures[name] + Math.round(added[name] ?? 0);
+          figures[name] = Math.min(sum || 0, MAX_FIGURE);
+        }
+      }
+    },
+    /** Everything added since the last call; resets the counts. */
+    take() {
+      const taken = [...increments.values()];
+      increments = new Map();
+      return taken;
+    },
+  };
+}
+
+/** The model comes last, because callers choose it. */
+const keyOf = (at: number, { upstream, provider, key, model }: PlaceOfMinute) =>
+  `${at}\n${upstream}\n${provider}\n${key}\n${model}`;

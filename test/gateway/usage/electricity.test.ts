@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { energyFigures, joulesPerTokenIn } from '../../../main/gateway/usage/recorder.ts';
+import { energyFigures } from '../../../main/gateway/usage/recorder.ts';
 
 const ENERGY = {
   idle_w: 28,
@@ -9,23 +9,20 @@ const ENERGY = {
   ],
 };
 
-const call = (provider: string | null, output: number | null) => ({
-  provider,
-  model: 'qwen3',
-  tokens: output === null ? null : { input: 5000, output, cached: 0, estimated: false },
+const call = (model: string, output: number) => ({
+  model,
+  tokens: { input: 5000, output, cached: 0, estimated: false },
 });
-
-const rate = () => 3;
 
 test('the electricity of a call is its tokens times their energy, at the price of a kilowatt-hour', () => {
   // 1,200,000 tokens of 3 J are one kilowatt-hour.
-  const figures = energyFigures(call('prv', 1_200_000), rate, 0.3);
+  const figures = energyFigures(call('qwen3', 1_200_000), ENERGY, 0.3);
   expect(figures).toEqual({ energyMj: 3_600_000_000, energyNano: 300_000_000 });
 });
 
 test('the energy of a token is known from fifty tokens on, for that model only', () => {
-  expect(joulesPerTokenIn(ENERGY, 'qwen3')).toBe(3);
-  expect(joulesPerTokenIn(ENERGY, 'new')).toBeNull();
-  expect(joulesPerTokenIn(ENERGY, 'other')).toBeNull();
-  expect(joulesPerTokenIn(null, 'qwen3')).toBeNull();
+  const unknown = { energyMj: 0, energyNano: 0 };
+  expect(energyFigures(call('new', 9), ENERGY, 0.3)).toEqual(unknown);
+  expect(energyFigures(call('other', 9), ENERGY, 0.3)).toEqual(unknown);
+  expect(energyFigures(call('qwen3', 9), null, 0.3)).toEqual(unknown);
 });

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { outcomeOf, type RequestRow } from '#shared/live.ts';
-import { queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
-import { NO_USAGE } from '../../../main/gateway/usage/tally.ts';
+import { NO_USAGE, queryOf, storedRow } from '../../../main/gateway/usage/queries.ts';
 import { openFileHere } from '../../support/database.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { attempt, request } from '../../renderer/builders.ts';

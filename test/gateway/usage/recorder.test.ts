@@ -22,7 +22,7 @@ function recorderOn(part: UsagePart, clock = createManualClock(), joules = 0) {
     clock,
     config: () => config,
     budgets: { spent() {} },
-    joulesPerToken: () => joules,
+    energyOf: () => ({ idle_w: null, models: [{ model: 'm', joules, tokens: 50 }] }),
     keyLimits: { requested() {}, used() {} },
   });
 }
@@ -95,7 +95,7 @@ test('a failed write is tried again even if no request comes', async () => {
 });
 
 test.each([1.7e308, Number.POSITIVE_INFINITY, Number.NaN, 0.1])(
-  'a figure of %d joules for a token keeps no other figure from the disk',
+  'a figure of %d joules keeps no other figure from the disk',
   async (joules) => {
     const { recorder, part, clock, figures } = await startRecorder(joules);
     for (let round = 0; round < 3; round += 1) {
