@@ -62,9 +62,14 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     ]);
   },
 
-  'a call that was outrun leaves the row of failures as it was': (step) =>
-    resultOf(step) !== 'outrun' ||
-    step.after.breaker.health.consecutiveFails === step.before.breaker.health.consecutiveFails,
+  'a call that was outrun leaves the row of failures, but ends it if it opens the breaker': (
+    step,
+  ) => {
+    if (resultOf(step) !== 'outrun') return true;
+    const [before, after] = [step.before.breaker, step.after.breaker];
+    const isOpening = before.state.kind === 'closed' && after.state.kind === 'open';
+    return after.health.consecutiveFails === (isOpening ? 0 : before.health.consecutiveFails);
+  },
 
   'only a success of the probe or a reset closes it': (step) =>
     step.before.breaker.state.kind === 'closed' ||

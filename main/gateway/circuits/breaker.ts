@@ -254,7 +254,7 @@ export function record(
     const hasFailed = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
     if (hasFailed) return { ...counted, state: opened(limits, now) };
     const isSlow = result.kind === 'failure' || result.kind === 'outrun';
-    return isSlow ? { ...counted, state: slowed(state, health, { now, limits }) } : counted;
+    return isSlow ? slowed(counted, result.kind, { now, limits }) : counted;
   }
   if (result.kind === 'success') return reset(counted);
   return { ...counted, state: probed(state, result, { now, limits, random }) };
@@ -289,20 +289,18 @@ export function firstContent(
     const releaseMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
     return { ...breaker, health, state: { ...state, release: later(now, releaseMs) } };
   }
-  const next = slowed(state, health, { now, limits });
-  // Reports take failures in a row for the cause of an opening, and this one is slow content.
-  const row = next.kind === 'open' ? { consecutiveFails: 0 } : {};
-  return { ...breaker, health: { ...health, ...row }, state: next };
+  return slowed({ ...breaker, health }, 'content', { now, limits });
 }
 
-type ClosedState = Extract<BreakerState, { readonly kind: 'closed' }>;
-
 function slowed(
-  state: ClosedState,
-  health: HealthRecord,
+  breaker: Breaker,
+  by: 'failure' | 'outrun' | 'content',
   { now, limits }: Omit<Conditions, 'random'>,
-): BreakerState {
-  return health.consecutiveSlow >= limits.ttftSlowThreshold ? opened(limits, now) : state;
+): Breaker {
+  if (breaker.health.consecutiveSlow < limits.ttftSlowThreshold) return breaker;
+  // Reports take failures in a row for the cause of an opening.
+  const row = by === 'failure' ? {} : { consecutiveFails: 0 };
+  return { ...breaker, health: { ...breaker.health, ...row }, state: opened(limits, now) };
 }
 
 type Admitting = Exclude<BreakerState, { readonly kind: 'open' }>;
