@@ -8,15 +8,14 @@ export type Condition =
   | { readonly kind: 'no-provider'; readonly cause: NoProviderCause }
   | { readonly kind: 'zero-spend' }
   | { readonly kind: 'skipped'; readonly reason: string; readonly remainingMs: number }
-  | {
+  | ({
       readonly kind: 'cooling';
-      readonly cause: CoolingCause;
       readonly remainingMs: number;
       /** Remaining share of the cool-down, 0 to 1. */
       readonly share: number;
-    }
+    } & Pause)
   /** The cool-down is over: the next request is the probe, unless one is running and keeps the others away. */
-  | { readonly kind: 'probe'; readonly cause: CoolingCause; readonly isRunning: boolean }
+  | ({ readonly kind: 'probe'; readonly isRunning: boolean } & Pause)
   /** It is still called, but its last answers were failures. */
   | { readonly kind: 'failing'; readonly fails: number; readonly limit: number }
   | {
@@ -49,7 +48,19 @@ export type Sightings = Readonly<Record<UpstreamId, Sighting>>;
 /** Why none of the machines serves: the cause of the one that is nearest to serving. */
 export type NoProviderCause = 'verifying' | 'paused' | 'engine' | 'no-gpu' | 'failed' | 'silent';
 
-type CoolingCause = 'failures' | 'slow';
+/** Why a circuit is open: what happened how many times in a row. */
+export interface Pause {
+  readonly cause: 'failures' | 'slow';
+  readonly times: number;
+}
+
+type Rows = Readonly<Record<'consecutiveFails' | 'consecutiveSlow', number>>;
+
+export function pauseOf({ consecutiveFails, consecutiveSlow }: Rows): Pause {
+  return consecutiveFails > 0
+    ? { cause: 'failures', times: consecutiveFails }
+    : { cause: 'slow', times: consecutiveSlow };
+}
 
 /** What the next request will meet: what the headline, the tray, notices and the command line put into words. */
 export type Verdict =
@@ -74,6 +85,8 @@ export interface Judgement {
 interface Hindrance {
   readonly reason: string;
   readonly waitMs: number;
+  /** If the reason is an open circuit. */
+  readonly pause: Pause;
 }
 
 /** Who would serve Local. */
@@ -169,25 +182,25 @@ function conditionOf(upstream: UpstreamReport, evidence: Evidence): Condition {
 
 function openCondition(upstream: UpstreamReport, evidence: Evidence): Condition {
   const { status, sightings, probing } = evidence;
-  const { consecutiveFails, cooldownRemainingMs: remainingMs } = upstream.circuit;
-  const cause = consecutiveFails > 0 ? 'failures' : 'slow';
-  if (probing.has(upstream.id)) return { kind: 'probe', cause, isRunning: true };
+  const { cooldownRemainingMs: remainingMs } = upstream.circuit;
+  const pause = pauseOf(upstream.circuit);
+  if (probing.has(upstream.id)) return { kind: 'probe', ...pause, isRunning: true };
   if (remainingMs > 0) {
     const share = cooldownShare(upstream, status, remainingMs);
-    return { kind: 'cooling', cause, remainingMs, share };
+    return { kind: 'cooling', ...pause, remainingMs, share };
   }
   // An answered health check does not show that a slow upstream has become faster.
-  const isHealed = sightings[upstream.id].kind === 'answered' && cause === 'failures';
+  const isHealed = sightings[upstream.id].kind === 'answered' && pause.cause === 'failures';
   return isHealed
     ? { kind: 'closed', isUnused: false }
-    : { kind: 'probe', cause, isRunning: false };
+    : { kind: 'probe', ...pause, isRunning: false };
 }
 
 /** All machines of the pool are excluded, each by its own circuit. */
-function hindered({ reason, waitMs }: Hindrance, { stats }: StatusReport): Condition {
+function hindered({ reason, waitMs, pause }: Hindrance, { stats }: StatusReport): Condition {
   if (reason !== 'circuit_open') return { kind: 'skipped', reason, remainingMs: waitMs };
   const share = Math.min(1, waitMs / stats.config.cooldownMs);
-  return { kind: 'cooling', cause: 'failures', remainingMs: waitMs, share };
+  return { kind: 'cooling', ...pause, remainingMs: waitMs, share };
 }
 
 /** True if a request would be sent to the upstream in its turn. */
@@ -271,8 +284,8 @@ export function conditionAfter(condition: Condition, elapsedMs: number): Conditi
   switch (condition.kind) {
     case 'cooling': {
       const remainingMs = Math.max(0, condition.remainingMs - elapsedMs);
-      const { cause } = condition;
-      if (remainingMs === 0) return { kind: 'probe', cause, isRunning: false };
+      const { cause, times } = condition;
+      if (remainingMs === 0) return { kind: 'probe', cause, times, isRunning: false };
       const share = (condition.share * remainingMs) / condition.remainingMs;
       return { ...condition, remainingMs, share };
     }

@@ -9,7 +9,7 @@ import {
   type Tier,
 } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
-import { startTierScene } from '../support/scene.ts';
+import { askSlow, startTierScene } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { at } from '../support/words.ts';
 
@@ -85,6 +85,16 @@ test('a local pool whose machines are all out is skipped as circuit_open, and th
   expectServed(await chat(tier.url), 'hosted_a', 'local=circuit_open');
   expect([first.calls.length, second.calls.length]).toEqual([1, 1]);
   expect(await tier.status()).toMatchObject({ ok: true, local: { health: 'degraded' } });
+});
+
+test('a local pool whose machines have been too slow is not said to fail', async () => {
+  const tier = await startTierScene({ only: hang }, PAID, { TTFT_SLOW_THRESHOLD: '1' });
+  const { pending, call } = await askSlow(tier, tier.own.only);
+  tier.clock.advance(1);
+  await answers('late')(call);
+  await pending.answer;
+  const { local } = tier.host.snapshot().judgement.conditions;
+  expect(local).toMatchObject({ kind: 'cooling', cause: 'slow', times: 1 });
 });
 
 test('the machine that comes back first is called if no other upstream is left, without a fallback reason', async () => {

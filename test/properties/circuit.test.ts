@@ -1,12 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  admit,
-  type BreakerState,
-  record,
-  type Result,
-  waitMsOf,
-} from '../../main/gateway/circuits/breaker.ts';
+import { admit, record, type Result, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
 import { later, remainingMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import {
@@ -62,10 +56,10 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     ]);
   },
 
-  'a call that was outrun leaves the row of failures, but ends it if it opens the breaker': (
+  'a neutral result leaves the row of failures, and a lost race ends it only if it opens': (
     step,
   ) => {
-    if (resultOf(step) !== 'outrun') return true;
+    if (!['neutral', 'outrun'].includes(resultOf(step) ?? '')) return true;
     const [before, after] = [step.before.breaker, step.after.breaker];
     const isOpening = before.state.kind === 'closed' && after.state.kind === 'open';
     return after.health.consecutiveFails === (isOpening ? 0 : before.health.consecutiveFails);
@@ -77,17 +71,12 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     step.event.kind === 'reset' ||
     isSuccessOfProbe(step),
 
-  'a success of the probe closes it and clears the rows': (step) => {
+  'a success of the probe and a reset close it and clear the rows': (step) => {
+    if (!isSuccessOfProbe(step) && step.event.kind !== 'reset') return true;
     const { state, health } = step.after.breaker;
     const isClear = health.consecutiveFails === 0 && health.consecutiveSlow === 0;
-    return !isSuccessOfProbe(step) || (state.kind === 'closed' && isClear);
+    return state.kind === 'closed' && isClear;
   },
-
-  'a reset closes it and clears the rows': ({ event, after: { breaker } }) =>
-    event.kind !== 'reset' ||
-    (breaker.state.kind === 'closed' &&
-      breaker.health.consecutiveFails === 0 &&
-      breaker.health.consecutiveSlow === 0),
 
   'a closed breaker opens only by a result or first content of a request that it admitted': (
     step,
@@ -116,28 +105,18 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     return remainingMs(later(probe.since, probe.timeoutMs), now) === 0;
   },
 
-  'a neutral result of the probe frees its place and changes nothing else': (step) => {
-    const { before, after } = step;
-    if (before.breaker.state.kind !== 'probing' || resultOf(step) !== 'neutral') return true;
-    if (!isCurrent(step)) return true;
-    const { until, consecutiveOpens } = before.breaker.state;
-    const expected: BreakerState = { kind: 'open', until, consecutiveOpens };
-    return isSame(after.breaker, { ...before.breaker, state: expected });
+  'a neutral result of the probe, and a failure of a forced one, leave the cool-down as it was': (
+    step,
+  ) => {
+    const { state } = step.before.breaker;
+    if (state.kind !== 'probing' || !isCurrent(step)) return true;
+    const [result, { until, consecutiveOpens }] = [resultOf(step), state];
+    if (result !== 'neutral' && !(result === 'failure' && state.isForced)) return true;
+    return isSame(step.after.breaker.state, { kind: 'open', until, consecutiveOpens });
   },
 
   'whatever the result of the probe, its place is free': (step) =>
     resultOf(step) === null || !isCurrent(step) || step.after.breaker.state.kind !== 'probing',
-
-  'a failure of a forced probe leaves the cool-down as it was': (step) => {
-    const { state } = step.before.breaker;
-    if (state.kind !== 'probing' || !state.isForced || !isCurrent(step)) return true;
-    if (resultOf(step) !== 'failure') return true;
-    return isSame(step.after.breaker.state, {
-      kind: 'open',
-      until: state.until,
-      consecutiveOpens: state.consecutiveOpens,
-    });
-  },
 
   'a deadline never moves earlier but by success or reset': (step) => {
     if (MOVES_TIME.has(step.event.kind) || step.event.kind === 'reset') return true;

@@ -129,6 +129,12 @@ test('a machine whose engine is down is shown with whether that answers at all',
   expect(words(sick).what).toBe('Its engine answers HTTP 500 (error).');
 });
 
+test('a machine that is paused is shown with what it was paused for', () => {
+  const rows = { consecutiveFails: 0, consecutiveSlow: 3 };
+  const said = providerWords(standingOf(provider(), circuit({ open: true, ...rows })), NOW);
+  expect(said.what).toBe('It was too slow 3 times in a row and is skipped for now.');
+});
+
 test('a machine that failed verification is shown with the check that failed', () => {
   const { what, todo } = words(failedWith(slow));
   expect(what).toBe('The check “Test answer in time” failed: took 12 s.');

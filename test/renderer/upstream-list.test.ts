@@ -47,7 +47,7 @@ test('a cool-down continues between reports and ends as a probe', () => {
   const kind = (afterMs: number) =>
     line([tripped('local', 9_000)], {}, afterMs).upstreams[0]?.condition;
   expect(kind(4_000)).toMatchObject({ kind: 'cooling', remainingMs: 5_000 });
-  expect(kind(9_000)).toEqual({ kind: 'probe', cause: 'failures', isRunning: false });
+  expect(kind(9_000)).toEqual({ kind: 'probe', cause: 'failures', times: 5, isRunning: false });
 });
 
 test('an exclusion for another model does not take the upstream out', () => {

@@ -1,4 +1,4 @@
-import { judge, type NoProviderCause, type LocalStanding } from '#shared/condition.ts';
+import { judge, type LocalStanding, type NoProviderCause, pauseOf } from '#shared/condition.ts';
 import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
 import { namesNow } from '#shared/machine-names.ts';
@@ -11,12 +11,7 @@ import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/files.ts';
-import {
-  type Circuits,
-  type CircuitsDeps,
-  createCircuits,
-  type Rejection,
-} from '../circuits/circuits.ts';
+import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
 import type { EngineAt } from '../routing/larger-windows.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createWarmup } from '../routing/warmup.ts';
@@ -37,7 +32,7 @@ import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { sightingsOf } from './sightings.ts';
 import { NO_REQUEST, statusReport, type StatusScope } from './status.ts';
-import { poolExclusion } from '../routing/local-pool.ts';
+import { firstBack } from '../routing/local-pool.ts';
 
 /** The machines of the registry. */
 export interface KnownMachines {
@@ -104,7 +99,7 @@ export function createMonitor(deps: MonitorDeps) {
     const choice = pickLocal();
     const pool =
       choice.kind === 'tier'
-        ? choice.targets.filter((each) => machineExclusion(each, circuits) === null)
+        ? choice.targets.filter((each) => hindranceAt(each, circuits) === null)
         : null;
     return sightingsOf(pool?.map(circuitIdOf) ?? null, { memory, circuits, proof: machines.proof });
   }
@@ -242,18 +237,18 @@ function localStanding(
     case 'target':
       return { kind: 'present', hindrance: null };
     case 'tier': {
-      const { targets } = choice;
-      const exclusions = targets.map((target) => machineExclusion(target, circuits));
-      if (exclusions.includes(null)) return { kind: 'present', hindrance: null };
-      const { reason, waitMs } = poolExclusion(exclusions);
-      return { kind: 'present', hindrance: { reason, waitMs: waitMs ?? 0 } };
+      const hindrances = choice.targets.map((target) => hindranceAt(target, circuits));
+      const isFree = hindrances.includes(null);
+      return { kind: 'present', hindrance: isFree ? null : firstBack(hindrances) };
     }
   }
 }
 
 /** What keeps a request that names no model from a machine now; null: nothing. */
-function machineExclusion(target: LocalTarget, circuits: Circuits): Rejection | null {
-  return circuits.exclusionOf(circuitIdOf(target), localModel(target, NO_REQUEST) ?? '');
+function hindranceAt(target: LocalTarget, circuits: Circuits) {
+  const id = circuitIdOf(target);
+  const excluded = circuits.exclusionOf(id, localModel(target, NO_REQUEST) ?? '');
+  return excluded && { ...excluded, pause: pauseOf(circuits.at(id).breaker.health) };
 }
 
 function probingIn(circuits: Circuits): ReadonlySet<string> {

@@ -70,7 +70,8 @@ export class LocalPool {
 
   /** Why the pool is excluded when none of its machines is called. */
   exclusion(): Skip {
-    return poolExclusion(this.#options.map(this.#exclusionOf));
+    const first = firstBack(this.#options.map(this.#exclusionOf));
+    return skipped('local', first ?? { reason: 'no_provider' });
   }
 
   /** What the calls say of the pool as a whole: it has failed when no machine in it is well. */
@@ -137,11 +138,10 @@ function loadingUnderRequest(
 }
 
 /** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */
-export function poolExclusion(machines: readonly (Rejection | null)[]): Skip {
-  const exclusions = machines.filter((excluded) => excluded !== null);
-  const isForcible = (excluded: Rejection) => forcedRank(excluded, -1) === 0;
-  const [first] = exclusions.toSorted(
-    (a, b) => Number(isForcible(b)) - Number(isForcible(a)) || a.waitMs - b.waitMs,
-  );
-  return skipped('local', first ?? { reason: 'no_provider' });
+export function firstBack<T extends Rejection>(machines: readonly (T | null)[]): T | null {
+  const rank = (excluded: Rejection) => forcedRank(excluded, -1) ?? 1;
+  const [first] = machines
+    .filter((excluded) => excluded !== null)
+    .toSorted((a, b) => rank(a) - rank(b) || a.waitMs - b.waitMs);
+  return first ?? null;
 }

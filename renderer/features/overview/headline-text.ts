@@ -253,19 +253,19 @@ const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ check: id, label }
  * answers, so what passes by itself is told as well.
  */
 function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Problem | null {
-  const { label, circuit } = report;
+  const { label } = report;
   switch (condition.kind) {
     case 'cooling':
     case 'probe':
       return condition.cause === 'slow'
         ? problem(
-            clause(label, `was too slow ${counted(circuit.consecutiveSlow, TIMES)} in a row.`),
+            clause(label, `was too slow ${counted(condition.times, TIMES)} in a row.`),
             'Check what else is using it.',
             checkOf(report),
           )
         : repair(
             report,
-            `${label} failed ${counted(circuit.consecutiveFails, TIMES)} in a row${becauseOf(report)}.`,
+            `${label} failed ${counted(condition.times, TIMES)} in a row${becauseOf(report)}.`,
           );
     case 'failing':
       return repair(report, clause(label, `is failing${becauseOf(report)}.`));

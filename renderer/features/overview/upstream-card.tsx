@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
-import type { Condition } from '#shared/condition.ts';
+import type { Condition, Pause } from '#shared/condition.ts';
 import type { UpstreamTally } from '#shared/live.ts';
 import type { UpstreamReport, WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
@@ -116,7 +116,7 @@ export function upstreamWords(upstream: UpstreamView): UpstreamWords {
   return { ...state, tone: state.tone === 'red' ? 'red' : 'amber', detail };
 }
 
-function stateWords({ condition, flow, report }: UpstreamView): UpstreamWords {
+function stateWords({ condition, flow }: UpstreamView): UpstreamWords {
   switch (condition.kind) {
     case 'missing':
       return say('grey', condition.wants === 'key' ? states.needsKey : states.missing);
@@ -129,7 +129,7 @@ function stateWords({ condition, flow, report }: UpstreamView): UpstreamWords {
     case 'cooling':
       return say(
         'amber',
-        pauseState(condition.cause, report.circuit),
+        pauseState(condition),
         details.retryIn(formatCountdown(condition.remainingMs)),
       );
     case 'probe':
@@ -155,15 +155,12 @@ function stateWords({ condition, flow, report }: UpstreamView): UpstreamWords {
   }
 }
 
-const pauseState = (
-  cause: Extract<Condition, { kind: 'cooling' }>['cause'],
-  { consecutiveFails, consecutiveSlow }: UpstreamReport['circuit'],
-): StateText => ({
+const pauseState = ({ cause, times }: Pause): StateText => ({
   ...states.skipped,
   word:
     cause === 'slow'
-      ? `paused: ${counted(consecutiveSlow, TIMES)} too slow`
-      : `paused after ${counted(consecutiveFails, FAILURES)}`,
+      ? `paused: ${counted(times, TIMES)} too slow`
+      : `paused after ${counted(times, FAILURES)}`,
 });
 
 function closedWords(isUnused: boolean, serving: boolean): UpstreamWords {

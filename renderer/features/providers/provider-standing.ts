@@ -1,5 +1,6 @@
-import { ADDRESSES, REQUESTS } from '../../text/en/nouns.ts';
+import { ADDRESSES, REQUESTS, TIMES } from '../../text/en/nouns.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
+import { type Pause, pauseOf } from '#shared/condition.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { distinctNames } from '#shared/machine-names.ts';
 import type { Check, Provider } from '#shared/provider.ts';
@@ -26,8 +27,8 @@ type Standing =
   | { readonly kind: 'draining' }
   | { readonly kind: 'verifying' }
   | { readonly kind: 'pending'; readonly reason: string }
-  /** Verified, but skipped because requests to it kept failing. */
-  | { readonly kind: 'resting'; readonly fails: number; readonly lastError: string | null }
+  /** Verified, but skipped because requests to it kept failing or were slow. */
+  | ({ readonly kind: 'resting'; readonly lastError: string | null } & Pause)
   /** Still verified, but its last run failed. */
   | { readonly kind: 'wavering'; readonly failed: readonly CheckGroup[] }
   /** `local` calls its engine directly, whatever the agent's verification says. */
@@ -97,7 +98,7 @@ function inUse(provider: Provider, circuit: ProviderCircuit | undefined): Standi
     return { kind: 'pending', reason: verification.failure_reason };
   }
   if (circuit?.open) {
-    return { kind: 'resting', fails: circuit.consecutiveFails, lastError: circuit.lastError };
+    return { kind: 'resting', ...pauseOf(circuit), lastError: circuit.lastError };
   }
   const failed = failedGroups(verification.checks);
   if (failed.length > 0) return { kind: 'wavering', failed };
@@ -231,10 +232,15 @@ function whatOf(standing: Standing, serverNow: number): StandingText {
     case 'pending':
       return say(pendingText(standing.reason));
     case 'resting': {
-      const { fails, lastError } = standing;
+      const { cause, times, lastError } = standing;
+      if (cause === 'slow')
+        return say(
+          `It was too slow ${counted(times, TIMES)} in a row and is skipped for now.`,
+          'Check what else is using it.',
+        );
       const reason = lastError === null ? null : reasonText(reasonOf(lastError));
       return say(
-        `It failed ${counted(fails, REQUESTS)} in a row${reason === null ? '' : ` (${reason})`} and is skipped for now.`,
+        `It failed ${counted(times, REQUESTS)} in a row${reason === null ? '' : ` (${reason})`} and is skipped for now.`,
         'Check its engine’s log.',
       );
     }

@@ -105,10 +105,7 @@ export const machineStates = {
     means: 'The gateway is testing it. It serves once it passes.',
   },
   pending: { word: 'waiting', means: 'It is about to be tested.' },
-  resting: {
-    word: 'paused',
-    means: 'Requests to it failed several times in a row, so they skip it for a while.',
-  },
+  resting: states.skipped,
   wavering: {
     word: 'unstable',
     means: 'It serves, but its last test failed. Three in a row exclude it.',
