@@ -17,16 +17,15 @@ import {
   type TableEntry,
   verificationStateOf,
 } from './provider-table.ts';
-import { silenceAtStart, STALE_MS } from './staleness.ts';
+import { silenceAtStart } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper } from './sweeper.ts';
 import { type Query, readQuery, wholeNumber } from '../platform/http/query.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
 import { absenceIn, capacityOf, causesIn, proofOf, reasonFor } from './serving.ts';
-import type { StoredProvider, StoredState, StoredVerification } from './store/store.ts';
-import type { RecordResult, VerificationSubject, VerifierHost } from './verifier-port.ts';
-import { failureReason } from '#shared/checks.ts';
+import type { StoredProvider, StoredState } from './store/store.ts';
+import { createVerifierHost } from './verifier-host.ts';
 
 export interface RegistryDeps extends Omit<RegistryContext, 'table'> {
   readonly state: StoredState;
@@ -210,80 +209,4 @@ function createProviderAdmin(parts: RegistryContext) {
       return answered({ object: 'list', data });
     },
   };
-}
-
-function createVerifierHost(parts: RegistryContext, proved: RegistryDeps['proved']): VerifierHost {
-  const { table, clock } = parts;
-  const { shared } = parts.store;
-
-  function subjectOf(entry: TableEntry): VerificationSubject | null {
-    const { id, key, stored, shown, gatewayToken, isOwn, materialChanges } = entry;
-    if (key === null || shown === null) return null;
-    return {
-      id,
-      key,
-      gatewayToken,
-      record: shown,
-      lastHeartbeatIp: stored.lastHeartbeatIp,
-      isOwn,
-      isReachable: isReachable(entry),
-      verification: stored.verification,
-      materialChanges,
-    };
-  }
-
-  function isReachable(entry: TableEntry): boolean {
-    const said = entry.shown?.status;
-    return said !== 'offline' && said !== 'paused' && table.silentMs(entry) < STALE_MS;
-  }
-
-  function setVerifying(entry: TableEntry, running: boolean): void {
-    if (entry.isVerifying === running) return;
-    entry.isVerifying = running;
-    table.touch(entry);
-  }
-
-  return {
-    subjects: () => [...table.all()].flatMap((entry) => subjectOf(entry) ?? []),
-    subject(id) {
-      const entry = table.get(id);
-      return entry === undefined ? null : subjectOf(entry);
-    },
-    verifying(id, running) {
-      const entry = table.get(id);
-      if (entry !== undefined) setVerifying(entry, running);
-    },
-    async lease(id) {
-      // No other gateway sees the own machine.
-      return shared === undefined || table.get(id)?.isOwn === true ? () => {} : shared.lease(id);
-    },
-    async verificationDone(id, materialChanges, verification): Promise<RecordResult> {
-      const entry = table.get(id);
-      if (entry === undefined) return { kind: 'outdated' };
-      if (entry.materialChanges !== materialChanges) {
-        setVerifying(entry, false);
-        return { kind: 'outdated' };
-      }
-      const before = entry.stored.verification;
-      entry.stored = { ...entry.stored, verification };
-      entry.isVerifying = false;
-      table.touch(entry);
-      const text = verdictOf(verification);
-      const events =
-        text === verdictOf(before) ? [] : [eventChange(entry, clock.now(), ['verification', text])];
-      const written = await write([providerChange(entry, 'verification'), ...events], parts);
-      if (written.kind === 'refused') {
-        void shared?.refresh(id);
-        return { kind: 'outdated' };
-      }
-      const { state, lastCheckAt, lastInferenceAt } = verification;
-      if (state === 'verified' && lastInferenceAt === lastCheckAt) proved(id);
-      return written.kind === 'unwritten' ? written : { kind: 'recorded' };
-    },
-  };
-}
-
-function verdictOf({ state, checks }: StoredVerification): string {
-  const reason = failureReason(checks);
-  return reason === '' ? state : `${state}: ${reason}`;
 }

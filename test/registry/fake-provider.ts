@@ -20,7 +20,7 @@ import { createHttpClient } from '../../main/platform/http/client.ts';
 import { newSecret } from '../../main/platform/secrets.ts';
 import { UNVERIFIED } from '../../main/registry/store/store.ts';
 import type { RunEdges } from '../../main/registry/verification/checks.ts';
-import type { VerificationSubject } from '../../main/registry/verifier-port.ts';
+import type { VerificationSubject } from '../../main/registry/verifier-host.ts';
 import { recordOf } from './world.ts';
 import { listening } from '../support/listening.ts';
 

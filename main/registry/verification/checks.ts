@@ -13,7 +13,7 @@ import {
   portOf,
   resolveChecked,
 } from '../../platform/network-guard.ts';
-import type { VerificationSubject } from '../verifier-port.ts';
+import type { VerificationSubject } from '../verifier-host.ts';
 import { type AddressCandidate, candidatesOf } from './candidates.ts';
 import {
   completed,

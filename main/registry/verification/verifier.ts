@@ -1,7 +1,8 @@
 import { CHECKS } from '#shared/checks.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
-import type { VerificationSubject, VerifierHost, VerifierNews } from '../verifier-port.ts';
+import type { VerificationSubject, VerifierHost } from '../verifier-host.ts';
+import type { VerifierNews } from '../verifier-port.ts';
 import { runChecks, type RunEdges, type RunRequest } from './checks.ts';
 import {
   planOf,

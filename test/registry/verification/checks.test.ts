@@ -5,7 +5,7 @@ import { type InferencePlan, runChecks } from '../../../main/registry/verificati
 import type { Finding } from '../../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../../main/registry/verification/verdict.ts';
 import { UNVERIFIED } from '../../../main/registry/store/store.ts';
-import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
+import type { VerificationSubject } from '../../../main/registry/verifier-host.ts';
 import {
   type Answer,
   CANDIDATE_HOSTS,

@@ -8,7 +8,7 @@ import type {
   RecordResult,
   VerificationSubject,
   VerifierHost,
-} from '../../../main/registry/verifier-port.ts';
+} from '../../../main/registry/verifier-host.ts';
 import { createManualClock } from '../../support/clock.ts';
 import {
   aloneAt,

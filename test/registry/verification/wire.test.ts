@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../../main/platform/clock.ts';
 import { runChecks, type RunEdges } from '../../../main/registry/verification/checks.ts';
 import type { Finding } from '../../../main/registry/verification/judgements.ts';
 import { verdictOf } from '../../../main/registry/verification/verdict.ts';
-import type { VerificationSubject } from '../../../main/registry/verifier-port.ts';
+import type { VerificationSubject } from '../../../main/registry/verifier-host.ts';
 import { tlsFile, trustOwnCertificate } from '../../support/byte-server.ts';
 import { createManualClock } from '../../support/clock.ts';
 import {
