@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
@@ -20,7 +19,6 @@ import {
 import { silenceAtStart } from './staleness.ts';
 import { createOwnerNotes } from './owner-notes.ts';
 import { createSweeper } from './sweeper.ts';
-import { type Query, readQuery, wholeNumber } from '../platform/http/query.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
 import { absenceIn, capacityOf, causesIn, proofOf, reasonFor } from './serving.ts';
@@ -169,8 +167,6 @@ const OWN_PROVIDER: Refusal = {
     'This is the machine that the gateway runs on. Switch its agent off instead: set agent.enabled (INGLENOOK_AGENT) to false.',
 };
 
-const historySchema = z.object({ limit: wholeNumber(1, 1000).default(100) });
-
 /** The owner's actions on providers. */
 function createProviderAdmin(parts: RegistryContext) {
   const { table, store, verifier } = parts;
@@ -197,11 +193,9 @@ function createProviderAdmin(parts: RegistryContext) {
       verifier.providerChanged(id, ['requested']);
       return answered({ id, verification: { status: verificationStateOf(entry) } }, 202);
     },
-    async history(id: string, query: Query) {
+    async history(id: string) {
       if (table.get(id) === undefined) return providerNotFound(id);
-      const wanted = readQuery(query, historySchema);
-      if (wanted.kind === 'refused') return wanted;
-      const events = await store.events(id, wanted.value.limit);
+      const events = await store.events(id);
       const data = events.map(({ at, kind, text }) => ({ at: isoTime(at), kind, text }));
       return answered({ object: 'list', data });
     },

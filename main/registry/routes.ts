@@ -29,8 +29,8 @@ export function registryRoutes(registry: Registry): readonly Route[] {
     route('POST', '/api/v1/providers/:id/verify', 'control', ({ params: { id = '' } }) =>
       registry.requestVerification(id),
     ),
-    route('GET', '/api/v1/providers/:id/history', 'callers', ({ params: { id = '' }, query }) =>
-      registry.history(id, query),
+    route('GET', '/api/v1/providers/:id/history', 'callers', ({ params: { id = '' } }) =>
+      registry.history(id),
     ),
   ];
 }

@@ -202,20 +202,18 @@ test.each(['status=on', 'verification=yes', 'limit=0', 'offset=-1', 'limit=1&lim
   },
 );
 
-test('the history of a machine comes newest first, with as many entries as requested', async () => {
+test('the history of a machine comes newest first', async () => {
   const wire = await startWire();
   const { id } = await joined(wire);
   await wire.verify(id);
   const schema = z.strictObject({ object: z.literal('list'), data: z.array(providerEventSchema) });
-  const historyOf = async (query: string) => {
-    const answer = await send(`${wire.url}${LIST}/${id}/history${query}`);
-    return schema.parse(JSON.parse(answer.text)).data.map(({ kind, text }) => `${kind} ${text}`);
-  };
-  const all = ['verification verified', 'status serving', 'enrolled from 127.0.0.1'];
-  expect(await historyOf('')).toEqual(all);
-  expect(await historyOf('?limit=2')).toEqual(all.slice(0, 2));
-  const bad = await send(`${wire.url}${LIST}/${id}/history?limit=0`);
-  expectError(bad, 400, 'invalid_request');
+  const answer = await send(`${wire.url}${LIST}/${id}/history`);
+  const events = schema.parse(JSON.parse(answer.text)).data;
+  expect(events.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+    'verification verified',
+    'status serving',
+    'enrolled from 127.0.0.1',
+  ]);
 });
 
 test.each([

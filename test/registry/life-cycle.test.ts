@@ -32,7 +32,7 @@ const listed = ({ registry }: World, query: Record<string, string> = {}) => {
 };
 
 const eventsOf = async (world: World, id: string) =>
-  (await world.store.events(id, 100)).map(({ kind, text }) => `${kind} ${text}`).toReversed();
+  (await world.store.events(id)).map(({ kind, text }) => `${kind} ${text}`).toReversed();
 
 /** Resolves when what the registry wrote by itself is in the store. */
 const written = () => new Promise(setImmediate);

@@ -40,7 +40,7 @@ export function createTestStore() {
       writes.apply(changes);
       return { kind: 'written' };
     },
-    events: async (id, limit) => reads.events(id, limit),
+    events: async (id) => reads.events(id),
     close: async () => {},
   };
   return {

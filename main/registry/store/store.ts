@@ -115,7 +115,7 @@ export interface Store {
   /** Resolves once all changes are on disk; changes that arrive in the meantime share the next transaction. */
   write(changes: readonly StoreChange[]): Promise<WriteResult>;
   /** Newest first. */
-  events(providerId: string, limit: number): Promise<readonly StoredEvent[]>;
+  events(providerId: string): Promise<readonly StoredEvent[]>;
   /** Writes what is queued first. */
   close(): Promise<void>;
   /** Left out where no other gateway writes the store. */

@@ -60,7 +60,7 @@ export function registryOperations(db: Database) {
   );
   const lastEventAt = db.prepare<[], number>('SELECT coalesce(max(at), 0) FROM events').pluck();
   const events = db.prepare(
-    'SELECT provider_id AS providerId, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC LIMIT ?',
+    'SELECT provider_id AS providerId, at, kind, text FROM events WHERE provider_id = ? ORDER BY id DESC',
   );
   return {
     reads: {
@@ -76,8 +76,7 @@ export function registryOperations(db: Database) {
         return { state, unread: rows.length - read.length };
       },
       /** Newest first. */
-      events: (providerId: string, limit: number): readonly StoredEvent[] =>
-        eventsIn(events.all(providerId, Math.max(0, Math.min(limit, EVENTS_KEPT)))),
+      events: (providerId: string): readonly StoredEvent[] => eventsIn(events.all(providerId)),
     },
     writes: {
       apply(changes: readonly StoreChange[]): void {
@@ -147,7 +146,7 @@ export async function openSqliteStore(
     state,
     store: {
       write: (changes) => part.write('apply', changes),
-      events: async (providerId, limit) => (await part.read('events', providerId, limit)) ?? [],
+      events: async (providerId) => (await part.read('events', providerId)) ?? [],
       close: () => Promise.resolve(),
     },
     notice: null,

@@ -109,9 +109,9 @@ export async function openPostgresStore(
         (message) => ({ kind: 'unwritten', message }),
       );
     },
-    events(providerId, limit) {
+    events(providerId) {
       return attempt(
-        () => readEvents(pool, providerId, limit),
+        () => readEvents(pool, providerId),
         (error) => {
           log('warn', 'store_unread', { error });
           return [];

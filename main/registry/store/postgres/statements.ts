@@ -175,12 +175,11 @@ export async function readIds(database: Queryable, home: string): Promise<readon
 export async function readEvents(
   database: Queryable,
   providerId: string,
-  limit: number,
 ): Promise<readonly StoredEvent[]> {
   const { rows } = await database.query(
     `SELECT provider_id AS "providerId", at::float8, kind, text FROM inglenook.events WHERE provider_id = $1
-     ORDER BY id DESC LIMIT $2`,
-    [providerId, Math.max(0, Math.min(limit, EVENTS_KEPT))],
+     ORDER BY id DESC`,
+    [providerId],
   );
   return eventsIn(rows);
 }
