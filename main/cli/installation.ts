@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { homeDirectory } from '../platform/files.ts';
 import { PACKAGE_ROOT } from '../platform/process.ts';
 import { run } from './run-program.ts';
-import { withProgress } from './terminal.ts';
+import { printProgress } from './terminal.ts';
 
 const NAME = packageJson.name;
 const IS_WINDOWS = process.platform === 'win32';
@@ -40,8 +40,8 @@ function prefixOfUser({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
 /** Installs the program for its user if npx runs it; null if it is installed. */
 export async function installFirst(env: NodeJS.ProcessEnv): Promise<string | null> {
   if (!isRunByNpx) return null;
-  const work = npm('install', prefixOfUser(env), `${NAME}@${packageJson.version}`);
-  return withProgress('Installing Inglenook', work);
+  printProgress('Installing Inglenook');
+  return npm('install', prefixOfUser(env), `${NAME}@${packageJson.version}`);
 }
 
 /** Null if npm succeeded. */
@@ -58,6 +58,7 @@ export async function uninstallProgram({ root, prefix }: Installation): Promise<
   if (!existsSync(root)) return `Inglenook is not installed in ${root}.`;
   if (prefix === null)
     return `Inglenook in ${root} was not installed by npm: delete that folder yourself.`;
-  const why = await withProgress('Removing', npm('uninstall', prefix, NAME));
+  printProgress('Removing');
+  const why = await npm('uninstall', prefix, NAME);
   return why === null ? null : `Inglenook could not be removed. ${why}`;
 }

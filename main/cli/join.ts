@@ -21,7 +21,7 @@ import {
 } from '../platform/addresses.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askRunning, findRunning, type Running } from './running-app.ts';
-import { printError, withProgress } from './terminal.ts';
+import { printError, printProgress } from './terminal.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 
 type Failure = ReturnType<typeof failed>;
@@ -53,10 +53,10 @@ export async function runJoin({
   if (!isAllowed && !(await isConfirmed(at))) return failed(NOT_CONFIRMED);
   const request = { origin: home, others, token, agentHost: agentHostFor(loaded, reached) };
   const running = await findRunning(dataDirectory);
-  const joined = await withProgress(
-    `Joining ${home}`,
-    running === null ? joinStandalone(request, dataDirectory) : joinRunning(request, running),
-  );
+  printProgress(`Joining ${home}`);
+  const joined = await (running === null
+    ? joinStandalone(request, dataDirectory)
+    : joinRunning(request, running));
   if (joined.kind === 'failed') return failed(`Not joined to ${home}.\n${joined.message}`);
   const { id, origin } = joined;
   const notes = [...joined.notes, ...warningsOf(loaded, reached)];

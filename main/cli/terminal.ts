@@ -29,25 +29,7 @@ export function ignoreClosedOutput(isGateway: boolean): void {
   }
 }
 
-const TICK_MS = 1000;
-/** Returns to the start of the line and erases it. */
-const ERASE = '\r\u001B[K';
-
-/** Shows on a terminal that work is running, and for how long; prints nothing elsewhere. */
-export async function withProgress<T>(text: string, work: Promise<T>): Promise<T> {
-  const { stderr } = process;
-  if (!stderr.isTTY) return work;
-  const startedAt = performance.now();
-  const show = () => {
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    stderr.write(`${ERASE}${text} ${seconds} s`);
-  };
-  show();
-  const timer = setInterval(show, TICK_MS);
-  try {
-    return await work;
-  } finally {
-    clearInterval(timer);
-    stderr.write(ERASE);
-  }
+/** Says on a terminal what takes a while; prints nothing elsewhere. */
+export function printProgress(text: string): void {
+  if (process.stderr.isTTY) printError(`${text}…`);
 }

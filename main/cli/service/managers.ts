@@ -13,8 +13,8 @@ export interface Service {
   readonly file: string;
   readonly text: string;
   readonly encoding: 'utf8' | 'utf16le';
-  /** Fails if the manager is not running; null for one that always is. */
-  readonly reachable: CommandLine | null;
+  /** Fails if the manager is not running; empty for one that always is. */
+  readonly reachable: readonly CommandLine[];
   /** Run after the file is written. */
   readonly install: readonly CommandLine[];
   /** Run before the file is removed or replaced. */
@@ -36,7 +36,7 @@ export function systemdService(program: Program, configHome: string): Service {
     text: systemdUnit(program),
     encoding: 'utf8',
     // It fails in most containers, and under another init system.
-    reachable: [...systemctl, 'show-environment'],
+    reachable: [[...systemctl, 'show-environment']],
     install: [
       [...systemctl, 'daemon-reload'],
       [...systemctl, 'enable', UNIT],
@@ -101,7 +101,7 @@ export function launchdService(program: Program, user: LaunchdUser): Service {
     file,
     text: launchdPlist(program),
     encoding: 'utf8',
-    reachable: null,
+    reachable: [],
     install: [
       ['launchctl', 'enable', `${domain}/${LABEL}`],
       ['launchctl', 'bootstrap', domain, file],
@@ -161,7 +161,7 @@ export function scheduledTask(program: Program, { user, dataDirectory }: TaskPla
     text: taskXml(program, user),
     // schtasks reads no other encoding reliably.
     encoding: 'utf16le',
-    reachable: null,
+    reachable: [],
     install: [
       ['schtasks', '/Create', '/TN', TASK, '/XML', file, '/F'],
       ['schtasks', '/Run', '/TN', TASK],

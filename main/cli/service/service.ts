@@ -9,7 +9,7 @@ import { installFirst, thisInstallation, uninstallProgram } from '../installatio
 import { logDirectory } from '../logs.ts';
 import { type CommandLine, run } from '../run-program.ts';
 import { findRunning } from '../running-app.ts';
-import { withProgress } from '../terminal.ts';
+import { printProgress } from '../terminal.ts';
 import {
   launchdService,
   type Program,
@@ -22,7 +22,7 @@ import { OWN_COMMAND } from '../../platform/process.ts';
 export const ACTIONS = ['install', 'remove', 'status'] as const;
 
 export async function service(input: Input): Promise<CommandOutcome> {
-  const own = serviceOfUser(programOf(input), input);
+  const own = serviceOfUser(input);
   if (input.options['print'] === true) {
     return answer({ file: own.file, text: own.text }, own.text);
   }
@@ -36,14 +36,12 @@ export async function service(input: Input): Promise<CommandOutcome> {
   }
 }
 
-function programOf({ env, dataDirectory }: Input): Program {
-  const { script } = thisInstallation(env);
+function serviceOfUser({ env, dataDirectory }: Input): Service {
   const isChosen = Boolean(env[`${ENV_PREFIX}DATA_DIR`]?.trim());
-  const command = [process.execPath, script, 'start'] as const;
-  return { command, dataDirectory: isChosen ? dataDirectory : null };
-}
-
-function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service {
+  const program: Program = {
+    command: [process.execPath, thisInstallation(env).script, 'start'],
+    dataDirectory: isChosen ? dataDirectory : null,
+  };
   const { username, uid } = userInfo();
   const home = homeDirectory();
   switch (process.platform) {
@@ -61,7 +59,7 @@ function serviceOfUser(program: Program, { env, dataDirectory }: Input): Service
 async function install(own: Service, { env, dataDirectory }: Input): Promise<CommandOutcome> {
   const { file, text, encoding, note } = own;
   if (!existsSync(file) && (await findRunning(dataDirectory)) !== null) return failed(ALREADY_RUNS);
-  const unreachable = await whyUnreachable(own);
+  const unreachable = await runAll(own.reachable);
   if (unreachable !== null) return failed(`${NO_MANAGER}\n${unreachable}`);
   const why = await installFirst(env);
   if (why !== null) return failed(`Inglenook could not be installed. ${why}`);
@@ -69,7 +67,8 @@ async function install(own: Service, { env, dataDirectory }: Input): Promise<Com
   if (existsSync(file)) await runAll(own.remove);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, encoding === 'utf16le' ? `\uFEFF${text}` : text, encoding);
-  const failure = await withProgress('Starting the service', runAll(own.install));
+  printProgress('Starting the service');
+  const failure = await runAll(own.install);
   if (failure !== null) {
     return failed(
       `${file} is written, but the service does not start.\n${failure}\nSee ${own.log}`,
@@ -83,11 +82,6 @@ const ALREADY_RUNS =
   'A gateway is already running with this data directory: stop it first, so that the service can take its place.';
 
 const NO_MANAGER = `No service was installed, because systemd cannot be reached here. Configure the service manager of this system to run "${OWN_COMMAND} start" instead.`;
-
-/** Null if the manager answers. */
-async function whyUnreachable({ reachable }: Service): Promise<string | null> {
-  return reachable === null ? null : runAll([reachable]);
-}
 
 /** A service does not get the variables of this shell. */
 function unseenVariables(env: NodeJS.ProcessEnv): readonly string[] {
@@ -104,8 +98,9 @@ async function remove(own: Service): Promise<CommandOutcome> {
   const { file } = own;
   if (!existsSync(file)) return answer({ removed: null }, `There is no service ${file}.`);
   // If the manager does not run, neither does the service.
-  const isManaged = (await whyUnreachable(own)) === null;
-  const failure = isManaged ? await withProgress('Stopping the service', runAll(own.remove)) : null;
+  const isManaged = (await runAll(own.reachable)) === null;
+  if (isManaged) printProgress('Stopping the service');
+  const failure = isManaged ? await runAll(own.remove) : null;
   if (failure !== null)
     return failed(`${file} is still there, because it could not be stopped.\n${failure}`);
   rmSync(file);
@@ -115,9 +110,8 @@ async function remove(own: Service): Promise<CommandOutcome> {
 
 /** Removes the user's service if it runs this program; null if there is none. */
 async function removeOwnService(input: Input): Promise<CommandOutcome | null> {
-  const program = programOf(input);
-  const own = serviceOfUser(program, input);
-  const [, script = ''] = program.command;
+  const own = serviceOfUser(input);
+  const { script } = thisInstallation(input.env);
   const isOwn = existsSync(own.file) && readFileSync(own.file, own.encoding).includes(script);
   return isOwn ? remove(own) : null;
 }
