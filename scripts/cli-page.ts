@@ -27,7 +27,7 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## In a container
 
-In a clone, with a key of your own and Ollama on the host (run with podman; **not tried:** Docker, and an engine on the host):
+In a clone, with a key of your own and Ollama on the host (tried with podman, **not yet** with Docker or an engine on the host):
 
 \`\`\`sh no-test: needs Docker
 npm run pack deploy
@@ -36,11 +36,10 @@ docker run -p 127.0.0.1:47900:47900 -v inglenook:/data -e INGLENOOK_API_KEYS=<ke
   --add-host host.docker.internal:host-gateway -e INGLENOOK_LOCAL_ENGINE_URL=http://host.docker.internal:11434 inglenook
 \`\`\`
 
-The engine has to listen on more than 127.0.0.1. For other machines, publish \`-p 47900:47900\`, and allow the host's address:
-\`-e INGLENOOK_ALLOWED_HOSTS=192.168.1.10\`.
-
-It writes only to \`/data\`, so it can run as any user, read-only and without capabilities. \`--gpus all\` (with the NVIDIA Container Toolkit) lets
-it read the GPU.
+- The engine has to listen on more than 127.0.0.1.
+- For other machines, publish \`-p 47900:47900\`, and allow the host's address: \`-e INGLENOOK_ALLOWED_HOSTS=192.168.1.10\`.
+- It writes only to \`/data\`, so it can run as any user, read-only and without capabilities.
+- \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read the GPU.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -49,17 +48,16 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-This page lists the commands of \`inglenook\`. \`inglenook <command> --help\` explains one, \`inglenook help settings\` lists every setting, and
-\`--version\` prints the version. Without a command, \`inglenook\` starts the gateway.
+This page lists the commands of \`inglenook\`. \`inglenook <command> --help\` explains one. Without a command, \`inglenook\` starts the gateway.
 `;
 
-const NOTES = `Most commands talk to the gateway that runs with the data directory.
+const NOTES = `Most commands talk to the gateway that runs with the same data directory. \`start\`, \`logs\`, \`service\`, \`uninstall\` and
+\`help\` need none. \`join\` and \`leave\` work with or without one.
 
-- \`start\`, \`logs\`, \`service\`, \`uninstall\` and \`help\` need no running gateway. \`join\` and \`leave\` work with one or without.
-- \`service install\` refuses while a gateway runs that isn't the service.
-- Answers go to standard output. Errors, progress and advice go to standard error, so \`key=$(inglenook keys add anna)\` works.
-  With \`--json\`, which all commands but \`start\` and \`help\` take, an answer is JSON and nothing else. Colours are off if \`NO_COLOR\` is
-  set or the output is not a terminal.
+- **Answers** go to standard output.
+- **Errors, progress and advice** go to standard error, so \`key=$(inglenook keys add anna)\` works.
+- **\`--json\`** prints the answer as JSON, at all commands but \`start\` and \`help\`.
+- **Colours** are off if \`NO_COLOR\` is set or the output is not a terminal.
 `;
 
 /** Of what a command prints, one line of each kind; `keys`: of its list. */

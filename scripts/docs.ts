@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { shownDefault } from '../main/config/load.ts';
 import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
+import { settingLabels } from '../renderer/text/en/setting-names.ts';
 import { CLI_PAGE, cliPage } from './cli-page.ts';
 
 // `npm run docs`: writes docs/reference/configuration.md and docs/reference/cli.md from the tables of settings and commands.
@@ -49,15 +50,10 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-Below, each setting has its path and its variable, then its default if there is one, and the range of a number. A change applies to the next
-request, except where "Restart." follows.
+Each setting below has its path, its name in the dashboard, its variable, its default if there is one, and the range of a number. A change applies to
+the next request, except where "Restart." follows.
 
-A secret can also come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
-
-If a variable has a value that isn't allowed, Inglenook refuses to start and says what is allowed. Such a value
-in \`settings.json\` is set aside, with a warning, and all else stays in force. If it is that of \`routing.forceZero\`, no money is spent.
-
-\`inglenook set\` needs a running gateway. Without one, use variables or edit \`settings.json\`:
+**Without a running gateway,** \`inglenook set\` doesn't work. Use variables, or edit \`settings.json\`:
 
 \`\`\`json
 {
@@ -66,14 +62,19 @@ in \`settings.json\` is set aside, with a warning, and all else stays in force. 
 }
 \`\`\`
 
-**Base URLs.** A hosted API is called at its base URL exactly as you enter it, so include the version (\`/v1\`). A query, such as Azure's
-\`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may include \`/v1\` or leave it out.
+**A value that isn't allowed:** in a variable, it keeps Inglenook from starting. In \`settings.json\`, it is set aside with a warning, and all else
+stays in force. If it is that of \`routing.forceZero\`, no money is spent.
+
+**Secrets** can come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
+
+**Base URLs.** Include the version (\`/v1\`) in that of a hosted API: it is called exactly as you enter it. A query, such as Azure's
+\`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may leave out \`/v1\`.
+
+**Passwords.** A base URL can hold a user name and a password (\`https://user:password@host/v1\`), which are sent if there is no API key. In them, write
+a \`%\` as \`%25\`.
 
 **Keys for \`local\`.** An engine behind \`agent.engineUrl\` gets \`agent.engineApiKey\`. An engine behind \`local.baseUrl\` gets the app's
 \`Authorization\` header, [unless that holds a gateway key](http-api.md#authentication).
-
-**Passwords.** A base URL can hold a user name and a password (\`https://user:password@host/v1\`), which are sent if there is no API key. In them, write a
-\`%\` as \`%25\`.
 
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`; [files](ports-and-files.md#files) has its default.
 `;
@@ -97,9 +98,9 @@ function listOf([first = '', ...others]: readonly string[]): string {
 
 const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
 
-/** A setting, its variable, its default and its range, with what its choices mean below it. */
+/** A setting, its name in the dashboard, its variable, its default and its range, with what its choices mean below it. */
 function itemOf(entry: Entry): string {
-  const { path, variable, setting } = entry;
+  const { section, key, path, variable, setting } = entry;
   const first = explainedAt(entry);
   const choices = setting.kind.choices ?? [];
   const sentences = [
@@ -108,7 +109,8 @@ function itemOf(entry: Entry): string {
     setting.restart ? 'Restart.' : '',
     choices.length === 0 || first === path ? '' : `Choices as for \`${first}\`.`,
   ];
-  const facts = [`**\`${path}\`**`, `\`${variable}\``, ...valuesOf(setting)];
+  const name = settingLabels[section]?.[key] ?? key;
+  const facts = [`**\`${path}\`**`, `_${name}_`, `\`${variable}\``, ...valuesOf(setting)];
   const lines = first === path ? choices.map(choiceLine) : [];
   const said = sentences.filter((text) => text !== '').join(' ');
   // The backslash ends a line.

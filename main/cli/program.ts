@@ -71,13 +71,13 @@ export function createProgram(execute: Execute): Command {
   add(
     'set <path> <value>',
     'Change a setting.',
-    'The value "default" restores the default; "-" reads the value from standard input: use it for keys, as other programs can see a command line.',
+    '"default" restores the default. "-" reads the value from standard input: use it for keys, as other programs can see a command line.',
     setSetting,
   );
   const keysCommand = add(
     'keys',
     'List, create, limit or revoke keys for apps.',
-    'A new key is printed once. As soon as there is one, every app needs a key. Set limits with "add" or "limit".',
+    'A new key is printed once. As soon as there is one, every app needs a key. "add" and "limit" set limits.',
     keys,
   )
     .addArgument(choice(KEY_ACTIONS))
@@ -122,7 +122,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'free',
     'Unload all models, so that other programs can use the GPU.',
-    'Other sources answer meanwhile. It ends with "resume", or after the time given with --for; the same models are then loaded again before requests return. Running requests have 30 s to finish. Exit code 1 if a model stays in memory.',
+    'Running requests have 30 s to finish; other sources answer meanwhile. "resume", or the end of the time given with --for, loads the same models again. Exit code 1 if a model stays in memory.',
     free,
   ).option('--for <time>', 'How long, such as 2h, 90m or 1h30m. Without it: until "resume".');
   add('load <model>', 'Load a model on this machine as soon as no request runs.', '', (input) =>
