@@ -25,6 +25,7 @@ import { outsideAddresses, outsideHost, urlHost } from '../../platform/http/addr
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
+import type { KnownMachines } from '../monitoring/monitor.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
@@ -44,7 +45,7 @@ interface ControlDeps {
   readonly circuits: Circuits;
   readonly sightings: () => Readonly<Record<UpstreamId, Sighting>>;
   readonly checker: Pick<Checker, 'changed'>;
-  readonly isProvider: (id: string) => boolean;
+  readonly excerpt: KnownMachines['excerpt'];
 }
 
 export const NO_MONEY: GatewayError = {
@@ -61,7 +62,7 @@ const NO_RENTED_GPU: GatewayError = {
 };
 
 export function controlRoutes(deps: ControlDeps): readonly Route[] {
-  const { settings, config, remotes, warmup, circuits, sightings, checker, isProvider } = deps;
+  const { settings, config, remotes, warmup, circuits, sightings, checker, excerpt } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings()[id].kind === 'failed';
     circuits.reset(id);
@@ -91,7 +92,7 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
     }),
     route('POST', '/api/v1/circuits/:id/reset', 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
-      else if (isProvider(id)) circuits.reset(id);
+      else if (excerpt(id) !== null) circuits.reset(id);
       else return noCircuit(id);
       return answered({ id });
     }),
