@@ -48,7 +48,7 @@ const PRICE_SETTINGS = {
 const PROTOCOLS_MEANING = 'Whether this source has /v1/responses and /v1/messages.';
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
 const LOCAL_TIMEOUT =
-  'How long to wait for the first token before the request falls back, plus the time that reading the prompt takes.';
+  'How long to wait for the first token before the request falls back. A long prompt gets more.';
 const PREFILL_MEANING = 'How this source can be asked to continue a partial answer.';
 
 /** The settings that the hosted upstreams and `ondemand` share. */
@@ -285,14 +285,14 @@ export const SETTINGS = {
     ),
     idleUnloadMin: optional(
       kinds.minutes,
-      'Unload models that have been idle for this many minutes, such as 30. Only for engines that do not do so themselves: llama.cpp’s router and llama-swap. The next request loads them again.',
+      'Unload models that have been idle for this many minutes, such as 30, at llama.cpp’s router and llama-swap. The next request loads them again.',
     ),
   },
   gateway: {
     host: setting(
       kinds.text,
       '127.0.0.1',
-      'Address to listen on. 127.0.0.1 also listens on ::1; any outside address also listens on localhost. Other machines can connect only if there are API keys.',
+      'Address to listen on. localhost is always included. Other machines can connect only if there are API keys.',
       AT_START,
     ),
     port: setting(
