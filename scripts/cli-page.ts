@@ -27,7 +27,7 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## In a container
 
-In a clone, with a key of your own and Ollama on the host (tried with podman, **not yet** with Docker or an engine on the host):
+In a clone, with a key of your own and Ollama on the host:
 
 \`\`\`sh no-test: needs Docker
 npm run pack deploy
@@ -36,6 +36,7 @@ docker run -p 127.0.0.1:47900:47900 -v inglenook:/data -e INGLENOOK_API_KEYS=<ke
   --add-host host.docker.internal:host-gateway -e INGLENOOK_LOCAL_ENGINE_URL=http://host.docker.internal:11434 inglenook
 \`\`\`
 
+- **It was tried with podman,** not yet with Docker or an engine on the host.
 - The engine has to listen on more than 127.0.0.1.
 - For other machines, publish \`-p 47900:47900\`, and allow the host's address: \`-e INGLENOOK_ALLOWED_HOSTS=192.168.1.10\`.
 - It writes only to \`/data\`, so it can run as any user, read-only and without capabilities.
@@ -80,13 +81,15 @@ function sectionOf(command: Command): string {
   const heading = `### \`${[command.name(), ...words].join(' ')}\``;
   const example = EXAMPLES[command.name()];
   if (example === undefined) throw new Error(`no example of ${command.name()}`);
+  // The heading of a command without arguments is its example.
+  const shown = example === `inglenook ${command.name()}` ? '' : example;
   const block = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\``;
   const printed = PRINTED[command.name()];
   return [
     heading,
     command.description(),
     options.join('\n'),
-    block('sh', example),
+    shown === '' ? '' : block('sh', shown),
     printed === undefined ? '' : block('text', printed),
   ]
     .filter((part) => part !== '')
