@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** Milliseconds since the epoch of an HTTP date (RFC 9110, 5.6.7); null for other texts. */
 export function parseHttpDate(text: string): number | null {
   if (!/^\w{3},? .*\d\d:\d\d:\d\d/.test(text.trim())) return null;
@@ -26,3 +28,9 @@ export function dayOf(ms: number, offset = 0): number {
 export function monthOf(ms: number): number {
   return new Date(dayOf(ms)).setDate(1);
 }
+
+/** The last time value of a Date (ECMA-262, 21.4.1.1). */
+const LAST_WALL_MS = 8.64e15;
+
+/** Milliseconds since the epoch, as they are saved. */
+export const wallMsSchema = z.number().min(0).max(LAST_WALL_MS);

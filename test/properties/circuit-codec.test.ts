@@ -4,7 +4,7 @@ import { admit, NEW_BREAKER } from '../../main/gateway/circuits/breaker.ts';
 import { createMemory } from '../../main/gateway/memory/memory.ts';
 import { SAVED_TOPICS } from '../../main/gateway/monitoring/saved-state.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
-import { exclusionsIn } from '../../main/gateway/circuits/exclusions.ts';
+import { exclusionsIn } from '../../main/gateway/circuits/circuits.ts';
 import { dualTimeOf, later, remainingMs } from '../../main/platform/clock.ts';
 import { createManualClock } from '../support/clock.ts';
 import { check } from './circuit-histories.ts';

@@ -12,7 +12,7 @@ import {
   type Result,
   sent,
 } from '../../main/gateway/circuits/breaker.ts';
-import { circuitCodec } from '../../main/gateway/circuits/saved-circuits.ts';
+import { circuitCodec } from '../../main/gateway/monitoring/saved-state.ts';
 import { later, type DualTime } from '../../main/platform/clock.ts';
 
 /** One thing that can happen to a breaker; `back` counts permits from the last one issued. */

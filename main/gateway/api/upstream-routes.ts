@@ -63,11 +63,8 @@ export function upstreamRoutes(deps: UpstreamDeps): readonly Route[] {
     if (failure !== null && failure.fallBack !== 'never')
       deps.circuits.excludeAfter(provider ?? id, failure, { model, epoch });
     const reason = result.ok ? null : (failure?.reason ?? result.reason);
-    noteTest(deps.memory.of(provider ?? id), {
-      at: deps.clock.now(),
-      isCompletion,
-      failure: reason,
-    });
+    const test = { at: deps.clock.now(), failure: reason, isTest: isCompletion };
+    noteTest(deps.memory.of(provider ?? id), test);
     deps.feed.changed();
     return outcome;
   }

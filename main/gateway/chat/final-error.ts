@@ -5,7 +5,7 @@ import { excerpt } from '#shared/visible.ts';
 import { toCaller } from '../../platform/http/passed-headers.ts';
 import { type HttpError, sendBody } from '../../platform/http/responses.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
-import { exclusionFor } from '../circuits/exclusions.ts';
+import { exclusionFor } from '../circuits/circuits.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { errorShapeFor, type ErrorShape, type GatewayError, sendError } from '../http/errors.ts';
 import {

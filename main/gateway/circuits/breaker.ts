@@ -1,13 +1,18 @@
+import { z } from 'zod';
 import { type DualTime, later, remainingMs } from '../../platform/clock.ts';
+import { wallMsSchema } from '../../platform/dates.ts';
 import type { Failure } from '../upstream/failure.ts';
 
+const count = z.int().nonnegative();
+
+export const meanSchema = z.strictObject({
+  value: z.number().nonnegative(),
+  weight: z.number().nonnegative(),
+  atMs: wallMsSchema,
+});
+
 /** A time-decayed mean: a sample's weight halves every minute, however many follow it. */
-export interface DecayingMean {
-  readonly value: number;
-  readonly weight: number;
-  /** In milliseconds since the epoch. */
-  readonly atMs: number;
-}
+export type DecayingMean = Readonly<z.infer<typeof meanSchema>>;
 
 const HALF_LIFE_MS = 60_000;
 
@@ -22,19 +27,21 @@ export function withSample(mean: DecayingMean | null, sample: number, atMs: numb
 export const roundedMean = (mean: DecayingMean | null): number | null =>
   mean === null ? null : Math.round(mean.value);
 
-/** Counts and times of an upstream's attempts; timestamps are milliseconds since the epoch. */
-export interface HealthRecord {
-  readonly requests: number;
-  readonly fails: number;
-  readonly successes: number;
-  readonly consecutiveFails: number;
-  readonly consecutiveSlow: number;
-  readonly lastError: string | null;
-  readonly lastFailAt: number | null;
-  readonly lastSuccessAt: number | null;
-  readonly lastTtftMs: number | null;
-  readonly ttft: DecayingMean | null;
-}
+export const healthSchema = z.strictObject({
+  requests: count,
+  fails: count,
+  successes: count,
+  consecutiveFails: count,
+  consecutiveSlow: count,
+  lastError: z.string().nullable(),
+  lastFailAt: wallMsSchema.nullable(),
+  lastSuccessAt: wallMsSchema.nullable(),
+  lastTtftMs: z.number().nonnegative().nullable(),
+  ttft: meanSchema.nullable(),
+});
+
+/** Counts and times of an upstream's attempts. */
+export type HealthRecord = Readonly<z.infer<typeof healthSchema>>;
 
 export const UNUSED: HealthRecord = {
   requests: 0,

@@ -20,8 +20,7 @@ import {
   waitMsOf,
 } from './breaker.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import type { ExclusionReason, Values } from '../memory/topics.ts';
-import { exclude, exclusionFor, findExclusion } from './exclusions.ts';
+import { type ExclusionReason, TOPICS, type Values } from '../memory/topics.ts';
 import { noteSetback } from './seen.ts';
 
 export type Circuit = Values['circuit'];
@@ -78,14 +77,78 @@ function excludedFor(reason: Rejection['reason'], waitMs: number, { ticks }: Dua
   return { kind: 'excluded', reason, waitMs, backAtTicks: ticks + waitMs };
 }
 
+/** The longest exclusion. */
+const MAX_MS = TOPICS.left_alone.ms;
+
+/** The exclusion that a failure calls for; null when none. */
+export function exclusionFor({
+  reason,
+  retryAfterMs,
+}: Pick<Failure, 'reason' | 'retryAfterMs'>): RequestedExclusion | null {
+  switch (reason) {
+    case 'rate_limited':
+      return { reason, ms: Math.min(Math.max(retryAfterMs ?? 15_000, 1000), MAX_MS) };
+    case 'quota':
+    case 'credentials':
+      return { reason, ms: MAX_MS };
+    case 'busy':
+      return { reason, ms: 2000 };
+    case 'model_not_found':
+      return { reason, ms: 60_000 };
+    default:
+      return null;
+  }
+}
+
+interface RequestedExclusion {
+  readonly reason: ExclusionReason;
+  readonly ms: number;
+}
+
+interface Exclusion {
+  readonly reason: ExclusionReason;
+  /** For `model_not_found` only. */
+  readonly model: string | null;
+  readonly until: DualTime;
+}
+
+/** Those in force. */
+export function exclusionsIn(known: Knowledge): readonly Exclusion[] {
+  return known
+    .entries('left_alone')
+    .flatMap(({ value, until }) => (until === null ? [] : [{ ...value, until }]));
+}
+
+/** `name` is used for `model_not_found` only. An exclusion already in force never ends earlier. */
+function exclude(
+  known: Knowledge,
+  { reason, ms }: RequestedExclusion,
+  name: string,
+  now: DualTime,
+): void {
+  const model = reason === 'model_not_found' ? name : null;
+  const isSame = (each: Exclusion) => each.reason === reason && each.model === model;
+  const before = exclusionsIn(known).find(isSame);
+  if (before === undefined || remainingMs(before.until, now) < ms)
+    known.set('left_alone', `${reason} ${model}`, { reason, model }, ms);
+}
+
+/**
+ * The exclusion that applies to a request for `model`, null when none does: the one that ends last, and `busy`
+ * only where there is no other, because it alone may be overridden.
+ */
 function exclusionAt(
   known: Knowledge,
   { breaker }: Circuit,
   model: string,
   now: DualTime,
 ): Rejection | null {
-  const exclusion = findExclusion(known, model, now);
-  if (exclusion === null) return null;
+  if (known.count('left_alone') === 0) return null;
+  const applicable = exclusionsIn(known)
+    .filter((each) => (each.model ?? model) === model)
+    .toSorted((a, b) => remainingMs(a.until, now) - remainingMs(b.until, now));
+  const exclusion = applicable.findLast(({ reason }) => reason !== 'busy') ?? applicable[0];
+  if (exclusion === undefined) return null;
   // The circuit may be open as well, and for longer.
   const waitMs = Math.max(remainingMs(exclusion.until, now), waitMsOf(breaker, now));
   return excludedFor(exclusion.reason, waitMs, now);

@@ -24,20 +24,14 @@ export function noteCheck(known: Knowledge, last: CheckOutcome): boolean {
   return before.last?.failure !== last.failure || before.last.isTest !== last.isTest;
 }
 
-export interface TestResult {
-  readonly at: number;
-  /** Why it failed; null if it did not. */
-  readonly failure: string | null;
-  readonly isCompletion: boolean;
-}
-
 /** What passes by itself excludes the upstream meanwhile, and is nothing to remember afterwards. */
-export function noteTest(known: Knowledge, { at, failure, isCompletion }: TestResult): void {
+export function noteTest(known: Knowledge, test: CheckOutcome): void {
+  const { at, failure, isTest } = test;
   if (failure === 'busy' || failure === 'rate_limited') return;
-  if (isCompletion && failure !== null) {
+  if (isTest && failure !== null) {
     noteSetback(known, { at, reason: failure, by: 'check' });
     return;
   }
-  if (isCompletion) known.set('seen', '', { ...seenOf(known), setback: null });
-  noteCheck(known, { at, failure, isTest: isCompletion });
+  if (isTest) known.set('seen', '', { ...seenOf(known), setback: null });
+  noteCheck(known, test);
 }

@@ -7,6 +7,7 @@ import {
   remainingMs,
   endsAtMs,
 } from '../../platform/clock.ts';
+import { wallMsSchema } from '../../platform/dates.ts';
 import { isObject } from '../../platform/json.ts';
 import { type Key, type Topic, TOPICS, type Values } from './topics.ts';
 
@@ -204,11 +205,6 @@ export function plain<Value>(schema: z.ZodType<Value>): Codec<Value> {
     decode: (saved) => schema.safeParse(saved).data ?? null,
   };
 }
-
-/** The last time value of a Date (ECMA-262, 21.4.1.1). */
-const LAST_WALL_MS = 8.64e15;
-
-export const wallMsSchema = z.number().min(0).max(LAST_WALL_MS);
 
 export const deadlineSchema = (longestMs: number) =>
   z.strictObject({ wallMs: wallMsSchema, leftMs: z.number().min(0).max(longestMs) });

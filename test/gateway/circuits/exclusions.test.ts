@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { FailureReason } from '#shared/reasons.ts';
-import { exclusionFor } from '../../../main/gateway/circuits/exclusions.ts';
+import { exclusionFor } from '../../../main/gateway/circuits/circuits.ts';
 
 test.each<[reason: FailureReason, retryAfterMs: number | null, ms: number | null]>([
   ['rate_limited', null, 15_000],
