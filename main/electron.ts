@@ -4,7 +4,6 @@ import * as electron from 'electron';
 import { toolEnvironment } from './agent/telemetry/tool-process.ts';
 import { openDatabase } from './app/database.ts';
 import { createHost } from './app/app.ts';
-import { ownedHost } from './app/shutdown.ts';
 import { tuneGarbageCollector } from './platform/process.ts';
 import { askForLink } from './cli/open.ts';
 import { EXIT } from './cli/command.ts';
@@ -139,9 +138,10 @@ async function openHost(lock: DataLock): Promise<OwnHost> {
       random: Math.random,
       log,
       onPortTaken: (message) => log('warn', 'port_taken', { why: message }),
+      lock,
     },
   );
   for (const notice of host.notices) log('warn', notice);
   host.askForModels();
-  return { host: ownedHost(host, lock), keychain, lostKeys: loaded.lost, log };
+  return { host, keychain, lostKeys: loaded.lost, log };
 }

@@ -51,6 +51,3 @@ export interface SettingView {
 
 /** `GET /api/v1/settings`: sections (`hosted_a`, `routing`, …) of settings (`baseUrl`, …). */
 export type SettingsView = Readonly<Record<string, Readonly<Record<string, SettingView>>>>;
-
-/** The result of a change; `message` explains a refusal to people. */
-export type ChangeResult = { readonly ok: true } | { readonly ok: false; readonly message: string };

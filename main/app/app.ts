@@ -6,14 +6,13 @@ import type { GpuFigures, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { AppInfo, LiveEvent } from '#shared/live.ts';
-import type { ChangeResult } from '#shared/settings.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
 import { agentRoutes } from '../agent/routes.ts';
 import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
-import { createLiveConfig, type LiveConfig, type PatchResult } from '../config/live-config.ts';
+import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type SecretBox, controlToken } from '../platform/secrets.ts';
@@ -26,6 +25,7 @@ import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-
 import { openUsage } from '../gateway/usage/recorder.ts';
 import { reach } from '../platform/addresses.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { DataLock } from '../platform/data-lock.ts';
 import { createHttpClient } from '../platform/http/client.ts';
 import type { Route } from '../platform/http/routes.ts';
 import { isLoopbackHost } from '../platform/http/addresses.ts';
@@ -62,6 +62,8 @@ export interface HostEdges {
   readonly secretBox?: SecretBox | null;
   /** Called when the start waits for a port. Left out: the start fails at once. */
   readonly onPortTaken?: (message: string) => void;
+  /** Of the data directory: held until the host has stopped, and told its address. Left out of demo and tests. */
+  readonly lock?: DataLock;
 }
 
 /** The running program, used alike by the desktop app, the server and tests. */
@@ -75,7 +77,7 @@ const STOP_GRACE_MS = 30_000;
 /** The composition root: connects the parts with functions. */
 export async function createHost(options: HostOptions, edges: HostEdges) {
   const { loaded, dataDirectory, windowDirectory, demo } = options;
-  const { clock, random, log } = edges;
+  const { clock, random, log, lock } = edges;
   const [database] = await Promise.all([
     edges.openDatabase(join(dataDirectory, DATABASE_FILE), { clock, log }),
     hashIsReady,
@@ -156,6 +158,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       if (!started.ok) {
         await providers.stop();
         await database.close();
+        lock?.release();
         throw started.isPortTaken
           ? new PortTakenError(started.message)
           : new Error(started.message);
@@ -163,6 +166,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       engine.set(config.current().local.baseUrl);
       providers.start();
       await machine.agent?.start();
+      lock?.listensAt(gateway.url());
       // The window's page is at, say, `http://127.0.0.1:47900`; apps use `http://localhost:47900/v1`.
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };
     },
@@ -173,6 +177,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       await providers.stop();
       await database.close();
       http.close();
+      lock?.release();
     },
     /** Asks hosted upstreams for their models now rather than at the first read of the list. */
     askForModels: gateway.askForModels,
@@ -312,15 +317,11 @@ function openKeys({ loaded, dataDirectory }: HostOptions, { clock, log }: HostEd
 }
 
 function trayControls(config: LiveConfig, machine: ThisMachine) {
-  const changeOf = (patched: PatchResult): ChangeResult =>
-    patched.kind === 'patched' ? { ok: true } : { ok: false, message: patched.message };
-  const patch = (tree: object) => Promise.resolve(changeOf(config.patch(tree)));
   return {
-    /** Seals saved secrets with this box; null saves them unencrypted. */
-    keepSecretsIn: (box: SecretBox | null) => changeOf(config.keepSecretsIn(box)),
+    keepSecretsIn: (box: SecretBox | null) => config.keepSecretsIn(box),
     openSecrets: (box: SecretBox) => config.openSecrets(box),
     onSecretSaved: (listener: () => void) => config.onSecretSaved(listener),
-    setForceZero: (enabled: boolean) => patch({ routing: { forceZero: enabled } }),
+    setForceZero: (enabled: boolean) => config.patch({ routing: { forceZero: enabled } }),
     /** The owner's mode of this machine; null while the agent is switched off. */
     machine: () => machine.agent?.view().owner.mode ?? null,
     async setMachine(choice: OwnerChoice) {

@@ -1,6 +1,3 @@
-import type { DataLock } from '../platform/data-lock.ts';
-import type { Host } from './app.ts';
-
 /**
  * Stops on SIGINT or SIGTERM: the first lets running requests finish, the second exits at once. Exit code 0 after a
  * graceful stop, 128 + signal number after a second signal.
@@ -18,25 +15,4 @@ export function stopOnSignal(stop: () => Promise<void>, say: (text: string) => v
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-}
-
-/** A host that holds the lock of its data directory until it has stopped, and records its address there. */
-export function ownedHost(host: Host, lock: DataLock): Host {
-  return {
-    ...host,
-    async start() {
-      try {
-        const addresses = await host.start();
-        lock.listensAt(addresses.url);
-        return addresses;
-      } catch (error) {
-        lock.release();
-        throw error;
-      }
-    },
-    async stop(graceMs?: number) {
-      await host.stop(graceMs);
-      lock.release();
-    },
-  };
 }

@@ -2,7 +2,7 @@ import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { openDatabase } from '../app/database.ts';
 import { createHost, type Host, PortTakenError, WINDOW_DIRECTORY } from '../app/app.ts';
-import { ownedHost, stopOnSignal } from '../app/shutdown.ts';
+import { stopOnSignal } from '../app/shutdown.ts';
 import { OWN_COMMAND, VERSION } from '../platform/process.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
 import { loadSavedConfig } from '../config/load.ts';
@@ -33,7 +33,7 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   const output = isTerminal ? { ...TERMINAL_OUTPUT, warn } : onLog;
   const claimWarnings = claim.warning === null ? [] : [claim.warning];
   for (const warning of [...unsafe, ...claimWarnings, ...loaded.warnings]) output.warn(warning);
-  const plain = await createHost(
+  const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
       openDatabase,
@@ -42,9 +42,9 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
       random: Math.random,
       log,
       onPortTaken: output.warn,
+      lock: claim.lock,
     },
   );
-  const host = ownedHost(plain, claim.lock);
   for (const notice of host.notices) output.warn(notice);
   let addresses: Addresses;
   try {

@@ -1,5 +1,4 @@
 import type { OwnerChoice } from '#shared/agent.ts';
-import type { ChangeResult } from '#shared/settings.ts';
 import type { Host } from '../app/app.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { KeyStorage } from './keychain.ts';
@@ -23,10 +22,13 @@ export type Actions = ReturnType<typeof createActions>;
 export function createActions(deps: ActionDeps) {
   const { electron, host, facts, logsDirectory, ownOrigin, window, loginItem, preferences } = deps;
 
-  async function attempt(failure: string, does: () => Promise<ChangeResult | void> | void) {
+  async function attempt(
+    failure: string,
+    does: () => ReturnType<Host['setForceZero']> | Promise<void> | void,
+  ) {
     try {
       const result = await does();
-      if (result?.ok === false) throw new Error(result.message);
+      if (result && result.kind !== 'patched') throw new Error(result.message);
     } catch (error) {
       window.show({ type: 'error', message: failure, detail: messageOf(error) });
     } finally {

@@ -113,7 +113,7 @@ export function createKeyStorage(deps: KeyStorageDeps) {
 
   function keepIn(box: SecretBox | null): void {
     const kept = host.keepSecretsIn(box);
-    if (!kept.ok) throw new Error(kept.message);
+    if (kept.kind !== 'patched') throw new Error(kept.message);
   }
 
   /** Puts in force what was sealed, and moves all keys to where the owner wants them. */

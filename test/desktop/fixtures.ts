@@ -159,7 +159,7 @@ export function createFakeHost(first: Scene = {}, startError: Error | null = nul
     setForceZero(enabled) {
       calls.push(`zero-spend ${enabled}`);
       scene = { ...scene, forceZero: enabled };
-      return Promise.resolve({ ok: true });
+      return { kind: 'patched' };
     },
     machine: () => scene.machine ?? 'on',
     setMachine(choice) {
@@ -174,7 +174,7 @@ export function createFakeHost(first: Scene = {}, startError: Error | null = nul
     },
     keepSecretsIn(box) {
       calls.push(box === null ? 'keys to the file' : 'keys to the keychain');
-      return { ok: true };
+      return { kind: 'patched' };
     },
     openSecrets: () => void calls.push('keys opened'),
     onSecretSaved: (listener) => void (secretSaved = listener),

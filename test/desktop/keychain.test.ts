@@ -162,7 +162,7 @@ test('API keys that cannot be moved stay where they are, and the box says why', 
   const { host, click, boxes, item } = await started('open', false);
   host.saveSecret();
   await settle();
-  host.keepSecretsIn = () => ({ ok: false, message: 'ENOSPC: no space left on device' });
+  host.keepSecretsIn = () => ({ kind: 'unwritten', message: 'ENOSPC: no space left on device' });
   await click();
   expect(boxes.at(-1)?.detail).toContain('ENOSPC');
   expect(item().checked).toBe(true);

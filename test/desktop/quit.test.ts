@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ownedHost } from '../../main/app/shutdown.ts';
 import { FakeEvent } from './fake-electron.ts';
 import { createFakeHost } from './fixtures.ts';
+import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 import { settle, startDesktop } from './harness.ts';
 
 test('a quit waits for running requests, then ends with 0', async () => {
@@ -47,15 +47,20 @@ test('the end of the session does not wait for a running request: state is saved
   expect(app.calls.at(-1)).toBe('exit 0');
 });
 
-test('the end of the session reaches the gateway with the time that it has left, and frees the data directory', async () => {
-  const host = createFakeHost();
-  const released: string[] = [];
-  const lock = { listensAt: () => undefined, release: () => void released.push('lock') };
-  const owned = ownedHost(host, lock);
-  const stopped = owned.stop(1500);
-  host.finishStop();
-  await stopped;
-  expect([host.calls, released]).toEqual([['stop within 1500'], ['lock']]);
+test('a host that has stopped, or could not start, has freed its data directory', async () => {
+  const calls: string[] = [];
+  const lockOf = (name: string) => ({
+    listensAt: (url: string) => void calls.push(`${name} at ${url}`),
+    release: () => void calls.push(`${name} freed`),
+  });
+  const first = await startWindowHost(NO_AGENT, undefined, { lock: lockOf('first') });
+  const { origin, port } = new URL(first.controlLink());
+  const environment = { ...NO_AGENT, INGLENOOK_PORT: port };
+  await expect(startWindowHost(environment, undefined, { lock: lockOf('second') })).rejects.toThrow(
+    'is taken',
+  );
+  await first.stop(0);
+  expect(calls).toEqual([`first at ${origin}`, 'second freed', 'first freed']);
 });
 
 test('the end of the session lets the system quit the app: preventing that would cancel the logout on macOS', async () => {
