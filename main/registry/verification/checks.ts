@@ -80,7 +80,7 @@ export async function runChecks(
   try {
     const { engine_health: engineHealth, gpu } = request.subject.record;
     const findings = [
-      ...(await overNetwork(request, edges, signal)),
+      ...(await overNetwork({ ...edges, ...request, signal })),
       findingOf(CHECKS.engineHealth, judgeEngine(engineHealth)),
       findingOf(CHECKS.gpuCount, gpu.count > 0 ? PASSED : failure('no GPU reported')),
     ];
@@ -91,15 +91,11 @@ export async function runChecks(
 }
 
 /** The checks that send requests to the machine. */
-async function overNetwork(
-  { subject, inference }: RunRequest,
-  edges: RunEdges,
-  signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  const candidates = candidatesOf(subject, edges.rules.hostPort);
+async function overNetwork(run: Run): Promise<readonly Finding[]> {
+  const { subject, inference, rules, signal } = run;
+  const candidates = candidatesOf(subject, rules.hostPort);
   if (candidates.length === 0) return [NO_CANDIDATE];
-  const probing: Probing = { ...edges, subject, signal };
-  const probes = await Promise.all(candidates.map((candidate) => probeHealth(candidate, probing)));
+  const probes = await Promise.all(candidates.map((candidate) => probeHealth(candidate, run)));
   const findings = probes.map(({ finding }) => finding);
   const proved = probes
     .flatMap((probe) => probe.proved ?? [])
@@ -108,11 +104,13 @@ async function overNetwork(
   const mayKeep = inference === 'carry' || isUnloaded;
   const kept = mayKeep ? proved.flatMap((each) => carried(subject, each)) : [];
   findings.push(...kept);
+  const { current_model: model } = subject.record;
+  if (model === null) return proved.length === 0 ? findings : [...findings, NO_MODEL];
   // One after another, because the latency of a GPU that answers four at once says nothing.
   for (const each of proved) {
     if (kept.length === 0 && !signal.aborted)
-      findings.push(...(inference === 'spare' ? SPARED : await probeInference(each, probing)));
-    if (!signal.aborted) findings.push(await probeModels(each, probing));
+      findings.push(...(inference === 'spare' ? SPARED : await probeInference(each, model, run)));
+    if (!signal.aborted) findings.push(await probeModels(each, model, run));
   }
   return findings;
 }
@@ -120,9 +118,9 @@ async function overNetwork(
 /** The last test inference at an address, if it passed in time. */
 function carried(
   { verification }: VerificationSubject,
-  { origin, reached }: ProvedCandidate,
+  { to, reached }: ProvedCandidate,
 ): readonly Finding[] {
-  const detail = inferenceDetail(origin);
+  const detail = inferenceDetail(to);
   const findings = [CHECKS.inference, CHECKS.latency].flatMap((name): readonly Finding[] => {
     const check = verification.checks.find(
       (one) => one.name === name && one.detail === detail && one.passed,
@@ -133,15 +131,11 @@ function carried(
   return findings.length === 2 ? findings : [];
 }
 
-/** Shared by the requests of one run. */
-interface Probing extends RunEdges {
-  readonly subject: VerificationSubject;
-  readonly signal: AbortSignal;
-}
+/** Shared by the requests of one run; its signal aborts at the time limit, too. */
+type Run = RunRequest & RunEdges;
 
 /** A candidate that proved to be the provider, and the resolved address to use from then on. */
 interface ProvedCandidate {
-  readonly origin: string;
   readonly to: CheckedUrl;
   readonly reached: ProvedAddress;
   /** No model is loaded: a test inference would load one unasked. */
@@ -164,72 +158,63 @@ const MAX_BODY_BYTES = 64 * 1024;
 /**
  * Checks that a candidate is the provider and healthy, before the token is sent to it; its name is resolved only here.
  */
-async function probeHealth(candidate: AddressCandidate, probing: Probing): Promise<HealthProbe> {
-  const { subject, clock, rules, signal } = probing;
-  const detail = healthDetail(candidate);
+async function probeHealth(candidate: AddressCandidate, run: Run): Promise<HealthProbe> {
+  const { subject, clock, rules, signal } = run;
+  const { origin, source } = candidate;
+  const detail = origin === null ? source : `GET ${origin}/health`;
   const judged = (judgement: CheckJudgement): HealthProbe => ({
     finding: findingOf(CHECKS.health, judgement, { detail }),
     proved: null,
   });
   const refuse = (error: string) => judged(failure(error));
   if (candidate.kind === 'unusable') return refuse(candidate.error);
-  const { origin, source } = candidate;
   const policy: AddressPolicy = {
     loopback: isLoopback(canonicalIp(subject.lastHeartbeatIp) ?? ''),
     ports: rules.ports,
     loopbackPorts: subject.isOwn ? rules.ownPorts() : [],
   };
-  const resolving = resolveChecked(new URL(origin), policy, probing.lookup);
+  const resolving = resolveChecked(new URL(candidate.origin), policy, run.lookup);
   const resolved = await withTimeout(resolving, { clock, ms: GET_TIMEOUT_MS, signal });
   if (resolved.kind !== 'settled')
     return refuse(`the name was not resolved in ${GET_TIMEOUT_MS / 1000} s`);
   if (resolved.value.kind === 'exhausted') return judged(NOT_ASKED);
   if (resolved.value.kind === 'refused') return refuse(resolved.value.error);
   const to = resolved.value.checked;
-  const nonce = probing.newNonce();
-  const { answer, latencyMs } = await ask(probing, to, {
-    path: `/health?nonce=${nonce}`,
-    token: null,
-  });
-  const { isUnloaded = false, ...judgement } = judgeHealth(answer, {
-    id: subject.id,
-    key: subject.key,
-    nonce,
-  });
+  const nonce = run.newNonce();
+  const { answer, latencyMs } = await ask(run, to, { path: `/health?nonce=${nonce}`, token: null });
+  const { isUnloaded = false, ...judgement } = judgeHealth(answer, { ...subject, nonce });
   const reached = { source, latencyMs, address: routingAddress(to) };
   return {
     finding: findingOf(CHECKS.health, judgement, { latencyMs, detail, reached }),
-    proved: judgement.result === 'passed' ? { origin, to, reached, isUnloaded } : null,
+    proved: judgement.result === 'passed' ? { to, reached, isUnloaded } : null,
   };
 }
 
 /** For a provider that reported no address. */
 const NO_CANDIDATE = findingOf(CHECKS.health, failure('no address is known'));
 
-function healthDetail({ origin, source }: AddressCandidate): string {
-  return origin === null ? source : `GET ${origin}/health`;
-}
+/** For a machine that serves nothing. */
+const NO_MODEL = findingOf(CHECKS.model, failure('the machine reports no current_model'));
 
 /** The target of a test inference, as shown in its entry. */
-function inferenceDetail(origin: string): string {
-  return origin + CHAT_PATH;
+function inferenceDetail({ url }: CheckedUrl): string {
+  return url.origin + CHAT_PATH;
 }
 
-/** Runs the test inference and measures its latency; nothing if the machine reports no model. */
+/** Runs the test inference and measures its latency. */
 async function probeInference(
-  { origin, to, reached }: ProvedCandidate,
-  probing: Probing,
+  { to, reached }: ProvedCandidate,
+  model: string,
+  run: Run,
 ): Promise<readonly Finding[]> {
-  const { record, gatewayToken: token } = probing.subject;
-  const model = record.current_model;
-  if (model === null) return [];
+  const { gatewayToken: token } = run.subject;
   // The nonce prevents a cached answer from passing.
-  const content = `Say OK. (${probing.newNonce().slice(0, 16)})`;
+  const content = `Say OK. (${run.newNonce().slice(0, 16)})`;
   const messages = [{ role: 'user', content }];
   const json = { model, messages, max_tokens: 16, temperature: 0, stream: false };
-  const { answer, latencyMs } = await ask(probing, to, { path: CHAT_PATH, token, json });
+  const { answer, latencyMs } = await ask(run, to, { path: CHAT_PATH, token, json });
   const judgement = judgeInference(answer);
-  const circumstances = { latencyMs, detail: inferenceDetail(origin), reached };
+  const circumstances = { latencyMs, detail: inferenceDetail(to), reached };
   return [
     findingOf(CHECKS.inference, judgement, circumstances),
     findingOf(CHECKS.latency, judgeLatency(judgement, latencyMs), circumstances),
@@ -245,15 +230,13 @@ function judgeLatency({ result, error }: CheckJudgement, latencyMs: number): Che
 
 /** Checks that a candidate lists the model that the machine reports. */
 async function probeModels(
-  { origin, to, reached }: ProvedCandidate,
-  probing: Probing,
+  { to, reached }: ProvedCandidate,
+  model: string,
+  run: Run,
 ): Promise<Finding> {
-  const { record, gatewayToken: token } = probing.subject;
-  const model = record.current_model;
-  if (model === null)
-    return findingOf(CHECKS.model, failure('the machine reports no current_model'));
-  const { answer, latencyMs } = await ask(probing, to, { path: MODELS_PATH, token });
-  const detail = `GET ${origin}${MODELS_PATH}`;
+  const { gatewayToken: token } = run.subject;
+  const { answer, latencyMs } = await ask(run, to, { path: MODELS_PATH, token });
+  const detail = `GET ${to.url.origin}${MODELS_PATH}`;
   return findingOf(CHECKS.model, judgeModels(answer, model), { latencyMs, detail, reached });
 }
 
@@ -266,7 +249,7 @@ interface Question {
 
 /** Sends one request to a checked address and measures its duration; with `json` it is a test inference. */
 async function ask(
-  { http, clock, signal }: Probing,
+  { http, clock, signal }: Run,
   { url, address }: CheckedUrl,
   { path, token, json }: Question,
 ): Promise<{ readonly answer: FetchResult; readonly latencyMs: number }> {

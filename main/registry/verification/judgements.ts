@@ -105,15 +105,9 @@ function notReady({ status }: AgentResponse, json: unknown): CheckJudgement | nu
   return { result: 'not_ready', error: 'the engine is loading a model (HTTP 503)' };
 }
 
-function unanswered(answer: Exclude<FetchResult, AgentResponse>): CheckJudgement {
-  switch (answer.kind) {
-    case 'exhausted':
-      return NOT_ASKED;
-    case 'aborted':
-      return failure('the run ran out of time');
-    default:
-      return failure(answer.detail);
-  }
+function unanswered({ kind, detail }: Exclude<FetchResult, AgentResponse>): CheckJudgement {
+  if (kind === 'exhausted') return NOT_ASKED;
+  return failure(kind === 'aborted' ? 'the run ran out of time' : detail);
 }
 
 /** Says nothing about the machine, which is asked again soon. */
@@ -196,7 +190,7 @@ interface Circumstances {
 
 export function findingOf(
   name: CheckName,
-  { result, error, ownedBy }: CheckJudgement,
+  { result, error, ...owner }: CheckJudgement,
   { latencyMs, detail, reached }: Circumstances = {},
 ): Finding {
   const passed = result === 'passed';
@@ -207,7 +201,6 @@ export function findingOf(
     ...(passed ? {} : { error }),
     ...(detail === undefined ? {} : { detail }),
   };
-  const owner = ownedBy === undefined ? {} : { ownedBy };
   return { check, result, reached: reached ?? null, ...owner };
 }
 
