@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { NOTE_LIMITS, type ProviderNote, type ProviderNotes } from '#shared/provider-notes.ts';
 import { type RegistryContext, write } from './context.ts';
-import { type Answer, answered, invalidRequest } from '../platform/http/routes.ts';
-import { providerNotFound, unwritten } from './responses.ts';
+import { type Answer, answered } from '../platform/http/routes.ts';
+import { providerNotFound, readJson, unwritten } from './responses.ts';
 
-const line = (max: number) =>
-  z
-    .string()
+function line(max: number) {
+  const rule = `must be text of at most ${max} characters without control characters; send "" for none`;
+  return z
+    .string(rule)
     .transform((text) => text.trim())
-    .refine((text) => text.length <= max && !/\p{Cc}/u.test(text.replaceAll('\n', ' ')));
+    .refine((text) => text.length <= max && !/\p{Cc}/u.test(text.replaceAll('\n', ' ')), rule);
+}
 
 const noteSchema = z.object({ name: line(NOTE_LIMITS.name), note: line(NOTE_LIMITS.note) });
 
@@ -33,10 +35,11 @@ export function createOwnerNotes(parts: RegistryContext) {
     ): Promise<Answer<{ readonly id: string } & ProviderNote>> {
       const entry = table.get(id);
       if (entry === undefined) return providerNotFound(id);
-      const { data, error } = noteSchema.safeParse(body);
-      if (data === undefined) return refusal(error);
+      const read = readJson(body, noteSchema);
+      if (read.kind === 'refused') return read;
+      const { value: note } = read;
       const { note: before } = entry.stored;
-      entry.stored = { ...entry.stored, note: data.name + data.note === '' ? null : data };
+      entry.stored = { ...entry.stored, note: note.name + note.note === '' ? null : note };
       const change = { kind: 'provider', provider: entry.stored, part: 'note' } as const;
       const written = await write([change], parts);
       if (written.kind === 'unwritten') {
@@ -44,17 +47,7 @@ export function createOwnerNotes(parts: RegistryContext) {
         return unwritten(written.message);
       }
       table.touch(entry);
-      return answered({ id, ...data });
+      return answered({ id, ...note });
     },
   };
-}
-
-function refusal(error: z.ZodError) {
-  const [field] = error.issues[0]?.path ?? [];
-  return field === 'name' || field === 'note'
-    ? invalidRequest(
-        `'${field}' must be text of at most ${NOTE_LIMITS[field]} characters without control characters; send "" for none.`,
-        field,
-      )
-    : invalidRequest('Send a JSON object with `name` and `note`.');
 }

@@ -59,11 +59,14 @@ export interface AgentMessage extends SignedMessage {
   readonly ip: string;
 }
 
-type ReadBody<T> = { readonly kind: 'read'; readonly value: T } | Refusal;
+type ReadJson<T> = { readonly kind: 'read'; readonly value: T } | Refusal;
+
+export const readBody = <T>(body: Buffer, schema: z.ZodType<T>): ReadJson<T> =>
+  readJson(isUtf8(body) ? parseJson(body.toString('utf8')) : undefined, schema);
 
 /** A refusal names the first field at fault. */
-export function readBody<T>(body: Buffer, schema: z.ZodType<T>): ReadBody<T> {
-  const parsed = schema.safeParse(isUtf8(body) ? parseJson(body.toString('utf8')) : undefined);
+export function readJson<T>(json: unknown, schema: z.ZodType<T>): ReadJson<T> {
+  const parsed = schema.safeParse(json);
   if (parsed.success) return { kind: 'read', value: parsed.data };
   const [issue] = parsed.error.issues;
   const field = z.core.toDotPath(issue?.path ?? []);
