@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AgentRecord, ProviderEnergy } from '#shared/provider.ts';
 import { isLoopback } from '../platform/network-guard.ts';
 import type { StoredProvider } from './store/store.ts';
@@ -54,7 +55,7 @@ export function loadedModels({
 /** Whether the verified machine now has other GPUs, another address, or another engine or models. */
 function isMaterial(before: HeartbeatFacts, now: HeartbeatFacts): boolean {
   const [a, b] = [before.record, now.record];
-  return !isSamePlace(before, now) || !sameSet(a.models, b.models) || isOtherEngine(a, b);
+  return !isSamePlace(before, now) || !isSameSet(a.models, b.models) || isOtherEngine(a, b);
 }
 
 /** Whether the machine has the same addresses and number of GPUs as before. */
@@ -84,11 +85,8 @@ function isOtherEngine(a: AgentRecord, b: AgentRecord): boolean {
   return b.current_model === null || !a.models.includes(b.current_model);
 }
 
-function sameSet(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length === b.length && a.every((each, index) => each === b[index])) return true;
-  const known = new Set(a);
-  return known.size === new Set(b).size && b.every((each) => known.has(each));
-}
+const isSameSet = (a: readonly string[], b: readonly string[]) =>
+  isDeepStrictEqual(new Set(a), new Set(b));
 
 /** Limits on the lists in a record. */
 const MAX_GPUS = 64;

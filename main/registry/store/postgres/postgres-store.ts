@@ -8,7 +8,6 @@ import {
   refusingStore,
   type Store,
   type StoredProvider,
-  type StoreFollower,
   type StoreRefusal,
   type WriteResult,
 } from '../store.ts';
@@ -68,8 +67,15 @@ export async function openPostgresStore(
     },
     onUnusable: opening.resolve,
   });
-  const collected = createCollection();
-  reader.follow(collected.follower);
+  // What is read before the registry exists, which then follows from the beginning.
+  const providers = new Map<string, StoredProvider>();
+  reader.follow({
+    all() {},
+    provider(id, stored) {
+      if (stored === null) providers.delete(id);
+      else providers.set(id, stored.provider);
+    },
+  });
   const cancel = clock.after(times.startMs, () => opening.resolve(null));
   const unusable = await opening.promise;
   cancel();
@@ -146,24 +152,8 @@ export async function openPostgresStore(
     () => 0,
   );
   // Tokens stay in the database, which decides who takes one.
-  const state = { providers: collected.providers(), enrollments: [], lastEventAt };
+  const state = { providers: [...providers.values()], enrollments: [], lastEventAt };
   return { store, state, notice: reader.problem() };
-}
-
-/** What is read before the registry exists. */
-function createCollection() {
-  const providers = new Map<string, StoredProvider>();
-  const follower: StoreFollower = {
-    all() {},
-    provider(id, stored) {
-      if (stored === null) providers.delete(id);
-      else providers.set(id, stored.provider);
-    },
-  };
-  return {
-    follower,
-    providers: () => [...providers.values()],
-  };
 }
 
 /** Null if all statements were run; all are undone if one is refused. */
