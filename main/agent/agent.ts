@@ -2,60 +2,23 @@ import type { AgentMemory, AgentView, OwnerChoice } from '#shared/agent.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { HttpClient } from '../platform/http/types.ts';
-import type { Log } from '../platform/log.ts';
 import { agentUrl, interfaceAddresses, isSamePlace, namesOf } from './addresses.ts';
 import { createAvailability } from './availability/availability.ts';
-import type { HostActivity } from './availability/host-activity.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { ENGINE_PORTS } from '../engines/detect.ts';
 import { createChangeMonitor } from './change-monitor.ts';
-import { holds, type ModelAction } from './engines/tell-engine.ts';
+import type { AgentContext } from './context.ts';
+import type { ModelAction } from './engines/tell-engine.ts';
 import { createEngineWatch, pinnedEngine } from './engines/watch.ts';
-import { engineAdvice, problemsOf, type WindowCut } from './problems.ts';
+import { engineAdvice, problemsOf } from './problems.ts';
 import { agentRecord, gpuFigures, agentModels } from './record.ts';
 import { createRegistration } from './registration/registration.ts';
-import { createSequence, type OwnRegistry } from './registration/link.ts';
-import { untilReady } from './registration/heartbeats.ts';
 import { createCounters } from './server/counters.ts';
-import { closedError } from './server/errors.ts';
 import { createInference } from './server/inference.ts';
 import { createAgentServer } from './server/server.ts';
-import { createEnrollmentFile, type FileWarning, openIdentity } from './storage.ts';
+import { createEnrollmentFile, openIdentity } from './storage.ts';
 import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
-import type { TelemetryWatch } from './telemetry/telemetry.ts';
-
-export interface AgentDeps {
-  /** Read on each use: settings change while the agent runs. */
-  readonly config: () => Config;
-  /** Whether an environment variable sets the setting at this path, such as `agent.onlyWhenIdle`. */
-  readonly isFixed: (path: string) => boolean;
-  readonly dataDirectory: string;
-  /** What was wrong with the files of this program's other parts. */
-  readonly warnings: readonly FileWarning[];
-  readonly version: string;
-  /** The registry of this process; null if there is none. */
-  readonly ownRegistry: OwnRegistry | null;
-  /** Ports of this program's other parts, which are never tried as an engine's. */
-  readonly otherPorts: () => readonly number[];
-  /** What the gateway of this process has seen of engines that cut prompts. */
-  readonly cuts: () => readonly WindowCut[];
-  /** Requests that the gateway of this process sends to an engine of this machine itself. */
-  readonly directInFlight: () => number;
-  readonly telemetry: TelemetryWatch;
-  /** The view has changed, in more than times that pass. */
-  readonly changed: () => void;
-  readonly hostActivity: HostActivity;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-  readonly log: Log;
-  /** For tests; the engines' usual ports otherwise. */
-  readonly enginePorts?: readonly number[];
-}
 
 type AgentComponents = ReturnType<typeof createComponents>;
 
@@ -64,33 +27,20 @@ type OwnMode = Pick<AgentView['owner'], 'mode' | 'reasons'>;
 const LEAVING: OwnMode = { mode: 'leaving', reasons: ['The agent is stopping.'] };
 
 /** Creates the parts of an agent, of which nothing runs yet. `changed`: the view has, and possibly the record. */
-function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: () => void) {
-  const { dataDirectory, clock, log, http, telemetry, config } = deps;
+function createComponents(context: AgentContext, isLeaving: () => boolean, changed: () => void) {
+  const { dataDirectory, clock, log, http, telemetry, config } = context;
   const startedTicks = clock.ticks();
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock);
   const file = createEnrollmentFile(dataDirectory, clock);
-  const enrolled = file.load();
-  const warnings = [...deps.warnings, ...ofKey, enrolled.warning].filter(
-    (warning) => warning !== null,
-  );
-  const counters = createCounters(dataDirectory, { clock, log });
-  const availability = createAvailability({
-    dataDirectory,
-    telemetry,
-    hostActivity: deps.hostActivity,
-    clock,
-    log,
-    settings: () => config().agent,
-    inFlight: () => inference.inFlight(),
-    lastEndedTicks: () => inference.lastEndedTicks(),
-    changed,
-  });
+  const { enrolment: saved, warning: ofFile } = file.load();
+  const warnings = [...context.warnings, ...ofKey, ofFile].filter((warning) => warning !== null);
+  const counters = createCounters(context);
   const engines = createEngineWatch({
     http,
     clock,
-    ownPorts: () => [...server.ports(), ...deps.otherPorts()],
+    ownPorts: () => [...server.ports(), ...context.otherPorts()],
     pinned: pinnedEngine(config().agent),
-    ports: deps.enginePorts ?? ENGINE_PORTS,
+    ports: context.enginePorts ?? ENGINE_PORTS,
     changed() {
       if (engines.isStuck()) inference.endUnanswered();
       changed();
@@ -108,69 +58,34 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
       inFlight: inference.inFlight(),
       ...counters.view(),
       region: config().agent.region,
-      agentVersion: deps.version,
+      agentVersion: context.version,
       agentUrl: agentUrl(config().agent.host, server.ports()[0] ?? null),
       uptimeS: uptimeS(),
       energy: energyRecord(meter.view()),
     });
   const meter = createEnergyMeter();
-  const power = createPowerWatch({ telemetry, meter, clock });
-  const inference = createInference({
-    http,
-    clock,
+  const power = createPowerWatch(context, meter);
+  const inference = createInference(context, {
+    engines,
     counters,
-    energyBegan(model) {
-      const ended = meter.began(model ?? engines.engine()?.currentModel ?? '', clock.ticks());
-      power.look();
-      return (tokens) => ended(clock.ticks(), tokens);
-    },
-    limits: () => config().gateway,
-    engine: () => engines.target(),
-    closed() {
-      const { mode: now, reasons } = mode();
-      return now === 'on' ? null : closedError(now, reasons);
-    },
+    power,
+    mode,
     onInFlight() {
       // A draining machine becomes paused when its last request ends, and only then does the registry need to hear of
       // it.
-      if (mode().mode === 'on') deps.changed();
+      if (mode().mode === 'on') context.changed();
       else changed();
     },
-    // Gateways hear of it soon, because a change of the engine's state sends a heartbeat.
-    onTrouble: () => engines.look(),
-    // What it has just loaded is worth a reading: gateways prefer a machine that has a model in memory.
-    onAnswer(model) {
-      const loaded = engines.engine()?.loaded ?? null;
-      if (model !== null && loaded !== null && !holds(loaded, model)) engines.look();
-    },
-    isStuck: () => engines.isStuck(),
   });
-  const memory = createMemoryKeeper({
-    dataDirectory,
-    http,
-    clock,
-    log,
-    engines,
-    goal: () => availability.memoryGoal(),
-    idleUnloadMs: () => minutes(config().agent.idleUnloadMin),
-    inFlight: () => inference.inFlight() + deps.directInFlight(),
-    lastEndedTicks: () => inference.lastEndedTicks(),
-    endRunning: () => inference.endAll(),
-    changed,
-  });
-  const registration = createRegistration({
-    http,
-    clock,
-    random: deps.random,
+  const availability = createAvailability(context, inference, changed);
+  const memory = createMemoryKeeper(context, { engines, availability, inference, changed });
+  const registration = createRegistration(context, {
     identity,
-    record,
-    untilReady: (signal) => untilReady({ engines, telemetry, clock }, signal),
-    sequence: createSequence(clock),
     file,
-    saved: enrolled.enrolment,
-    own: deps.ownRegistry,
-    settings: () => config().agent,
-    onChange: changed,
+    saved,
+    engines,
+    record,
+    changed,
   });
   const hostNames = () => {
     const { hostname, tailnet } = telemetry.read();
@@ -188,35 +103,30 @@ function createComponents(deps: AgentDeps, isLeaving: () => boolean, changed: ()
   return { ...base, inference, registration, server, mode, uptimeS, record, hostNames };
 }
 
-const minutes = (count: number | null) => (count === null ? null : count * 60_000);
-
-function viewOf(
-  parts: AgentComponents,
-  deps: Pick<AgentDeps, 'version' | 'telemetry' | 'isFixed' | 'config' | 'cuts'>,
-): AgentView {
+function viewOf(parts: AgentComponents, context: AgentContext): AgentView {
   const { engines, availability, warnings, memory } = parts;
   const ports = parts.server.listeners();
   const record = parts.record(false);
   const registry = parts.registration.view();
   const engine = engines.engine();
-  const reading = deps.telemetry.read();
-  const { agent: settings, gateway } = deps.config();
+  const reading = context.telemetry.read();
+  const { agent: settings, gateway } = context.config();
   const { host } = settings;
   const own = problemsOf({ host, ports, registry, warnings });
   const isServing = engine?.health.status === 'ok';
   const isCpuOnly = reading.gpus.state === 'absent' && isServing;
   // Without a GPU, all models run on the processor.
-  const advice = isServing && !isCpuOnly ? engineAdvice(engine, deps.cuts()) : [];
+  const advice = isServing && !isCpuOnly ? engineAdvice(engine, context.cuts()) : [];
   return {
     id: parts.identity.id,
-    version: deps.version,
+    version: context.version,
     uptimeS: Math.floor(parts.uptimeS()),
     owner: {
       choice: availability.choice(),
       freed: availability.freed(),
       rules: ownerRulesIn(settings),
       ...parts.mode(),
-      heldRules: OWNER_RULE_SETTINGS.filter((key) => deps.isFixed(`agent.${key}`)),
+      heldRules: OWNER_RULE_SETTINGS.filter((key) => context.isFixed(`agent.${key}`)),
       unjudgeable: availability.unjudgeable(),
     },
     server: { host, ports, url: record.agent_url },
@@ -249,24 +159,24 @@ function memoryView(memory: MemoryKeeper): AgentMemory {
 export type Agent = ReturnType<typeof createAgent>;
 
 /** Nothing runs before `start`. */
-export function createAgent(deps: AgentDeps) {
-  const { clock, telemetry, log } = deps;
+export function createAgent(context: AgentContext) {
+  const { clock, telemetry } = context;
   let isLeaving = false;
-  const parts = createComponents(deps, () => isLeaving, changed);
+  const parts = createComponents(context, () => isLeaving, changed);
   const { availability, engines, inference, registration, memory, server } = parts;
-  const changeMonitor = createChangeMonitor({ clock, telemetry, log, ...parts });
+  const changeMonitor = createChangeMonitor(context, parts);
 
   function changed(): void {
     memory.look();
     changeMonitor.look();
-    deps.changed();
+    context.changed();
   }
 
   return {
     /** Resolves once each port is bound or known to be taken; a taken port is not an error. */
     async start() {
       telemetry.start();
-      await server.listen(deps.config().agent);
+      await server.listen(context.config().agent);
       engines.start();
       memory.start();
       registration.start();
@@ -286,7 +196,7 @@ export function createAgent(deps: AgentDeps) {
     /** If there is no engine, the reader may be starting one, so the search does not wait for its turn. */
     view() {
       if (engines.engine() === null) engines.look();
-      return viewOf(parts, deps);
+      return viewOf(parts, context);
     },
     /** The last reading; does not call a driver. */
     gpus: () => gpuFigures(telemetry.read()),

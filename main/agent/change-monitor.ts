@@ -1,24 +1,20 @@
 import type { AgentRecord } from '#shared/provider.ts';
-import type { Clock } from '../platform/clock.ts';
 import { interfaceAddresses } from './addresses.ts';
 import type { Availability } from './availability/availability.ts';
-import type { Log } from '../platform/log.ts';
+import type { AgentContext } from './context.ts';
+import type { PowerWatch } from './energy.ts';
 import type { EngineWatch } from './engines/watch.ts';
 import type { MemoryKeeper } from './memory.ts';
 import type { Registration } from './registration/registration.ts';
-import type { TelemetryWatch } from './telemetry/telemetry.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 
-export interface ChangeMonitorDeps {
-  readonly clock: Clock;
-  readonly telemetry: TelemetryWatch;
+interface WatchedParts {
   readonly availability: Availability;
   readonly engines: EngineWatch;
-  readonly memory: Pick<MemoryKeeper, 'look'>;
-  readonly power: { readonly look: () => void };
+  readonly memory: MemoryKeeper;
+  readonly power: PowerWatch;
   readonly registration: Registration;
   readonly record: (isLeaving: boolean) => AgentRecord;
-  readonly log: Log;
 }
 
 /** There are three checks per heartbeat. */
@@ -27,8 +23,10 @@ const INTERVAL_MS = 5000;
 const MAX_DRIFT_MS = 5000;
 
 /** Detects what no event reports, such as a suspend or another network, and evaluates the rules at an interval. */
-export function createChangeMonitor(deps: ChangeMonitorDeps) {
-  const { clock, telemetry, availability, engines, memory, power, registration } = deps;
+export function createChangeMonitor(
+  { clock, telemetry, log }: AgentContext,
+  { availability, engines, memory, power, registration, record: recordNow }: WatchedParts,
+) {
   let cancelTimer = () => {};
   let driftMs = clock.now() - clock.ticks();
   let network = '';
@@ -65,11 +63,11 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     hasWarned = true;
     const why = problems.map(({ tool, happened }) => `${tool}: ${happened}`).join('; ');
     const todo = `run "${OWN_COMMAND} doctor"`;
-    deps.log('warn', 'no_gpu', { effect: 'no gateway sends requests here', why, todo });
+    log('warn', 'no_gpu', { effect: 'no gateway sends requests here', why, todo });
   }
 
   function look(): void {
-    const record = deps.record(false);
+    const record = recordNow(false);
     warnWithoutGpu(record);
     const now = reportedParts(record);
     if (now === reported) return;
@@ -81,7 +79,7 @@ export function createChangeMonitor(deps: ChangeMonitorDeps) {
     start() {
       driftMs = clock.now() - clock.ticks();
       network = networkNow();
-      reported = reportedParts(deps.record(false));
+      reported = reportedParts(recordNow(false));
       availability.start();
       cancelTimer = clock.after(INTERVAL_MS, tick);
     },

@@ -1,7 +1,7 @@
 import type { AgentEnergy } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Telemetry, TelemetryWatch } from './telemetry/telemetry.ts';
+import type { AgentContext } from './context.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 type MeasuredEnergy = Omit<AgentEnergy, 'priceKwh' | 'currency'>;
 
@@ -122,23 +122,22 @@ export function energyRecord({ idleWatts, models }: MeasuredEnergy): AgentRecord
 
 const rounded = (value: number) => Math.round(value * 10) / 10;
 
-interface PowerWatchDeps {
-  readonly telemetry: Pick<TelemetryWatch, 'read' | 'look'>;
-  readonly meter: Pick<EnergyMeter, 'sample' | 'isServing'>;
-  readonly clock: Clock;
-}
-
 /** The pause between two looks while requests run. */
 const LOOK_MS = 1000;
 /** A reading costs a process or more. */
 const TELEMETRY_MS = 5000;
 
+export type PowerWatch = ReturnType<typeof createPowerWatch>;
+
 /** Has the power of the GPUs read often enough while requests run. */
-export function createPowerWatch({ telemetry, meter, clock }: PowerWatchDeps) {
+export function createPowerWatch(
+  { telemetry, clock }: Pick<AgentContext, 'telemetry' | 'clock'>,
+  meter: EnergyMeter,
+) {
   let askedTicks = -Infinity;
   let cancelTimer: (() => void) | null = null;
 
-  function look(): void {
+  function take(): void {
     cancelTimer = null;
     const now = clock.ticks();
     if (meter.isServing()) {
@@ -146,15 +145,23 @@ export function createPowerWatch({ telemetry, meter, clock }: PowerWatchDeps) {
         askedTicks = now;
         telemetry.look();
       }
-      cancelTimer = clock.after(LOOK_MS, look);
+      cancelTimer = clock.after(LOOK_MS, take);
     }
     meter.sample(now, wattsIn(telemetry.read()));
   }
 
+  function look(): void {
+    if (cancelTimer === null) take();
+  }
+
   return {
-    /** Takes the last reading. Call it at an interval, and when a request begins. */
-    look() {
-      if (cancelTimer === null) look();
+    /** Takes the last reading. Call it at an interval. */
+    look,
+    /** A request for `model` begins; call the result at its end, with the tokens that it generated. */
+    began(model: string) {
+      const ended = meter.began(model, clock.ticks());
+      look();
+      return (tokens: number) => ended(clock.ticks(), tokens);
     },
     stop() {
       cancelTimer?.();

@@ -3,11 +3,10 @@ import { z } from 'zod';
 import type { AgentProblem } from '#shared/agent.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
 import { createTurns } from '../platform/async.ts';
-import { type Clock, type DualTime, dualTimeOf, sleep } from '../platform/clock.ts';
+import { type DualTime, dualTimeOf, sleep } from '../platform/clock.ts';
 import { createStateFile } from '../platform/files.ts';
-import type { HttpClient } from '../platform/http/types.ts';
-import type { Log } from '../platform/log.ts';
-import type { MemoryGoal, OwnerMode } from './availability/availability.ts';
+import type { Availability, OwnerMode } from './availability/availability.ts';
+import type { AgentContext } from './context.ts';
 import {
   controlOf,
   holds,
@@ -18,6 +17,7 @@ import {
   type TellResult,
 } from './engines/tell-engine.ts';
 import type { EngineWatch } from './engines/watch.ts';
+import type { Inference } from './server/inference.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 
 /** What is being done with the memory of this machine's engines. In every state but `kept` it takes no requests. */
@@ -59,30 +59,22 @@ const SAYINGS: Readonly<Record<Exclude<MemoryState['kind'], 'kept'>, (model: str
   unloading: (model) => `Unloads ${model}.`,
 };
 
-interface MemoryDeps {
-  readonly dataDirectory: string;
+interface MemoryParts {
   readonly engines: Pick<EngineWatch, 'reachable' | 'readNow' | 'looked'>;
-  readonly goal: () => MemoryGoal;
-  /** Idle models are unloaded after this time; null if never. */
-  readonly idleUnloadMs: () => number | null;
-  /** Requests of gateways that this machine's engines are answering. */
-  readonly inFlight: () => number;
-  readonly lastEndedTicks: () => number | null;
-  readonly endRunning: () => void;
+  readonly availability: Pick<Availability, 'memoryGoal'>;
+  readonly inference: Pick<Inference, 'inFlight' | 'lastEndedTicks' | 'endAll'>;
   readonly changed: () => void;
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export type MemoryKeeper = ReturnType<typeof createMemoryKeeper>;
 
 /** Has models loaded and unloaded as the owner, the owner's rules and the time want it: one thing at a time. */
-export function createMemoryKeeper(deps: MemoryDeps) {
-  const { engines, clock } = deps;
+export function createMemoryKeeper(context: AgentContext, parts: MemoryParts) {
+  const { clock } = context;
+  const { engines } = parts;
   const stopping = new AbortController();
   const takeTurn = createTurns();
-  const work = createMemoryWork(deps, stopping.signal);
+  const work = createMemoryWork(context, parts, stopping.signal);
   /** What was seen of each engine, by its `baseUrl`. */
   let seen: ReadonlyMap<string, SeenEngine> = new Map();
   let waiting = 0;
@@ -105,11 +97,12 @@ export function createMemoryKeeper(deps: MemoryDeps) {
    * that load them when they are asked for again.
    */
   function idleNow(): readonly ModelPlace[] {
-    const limitMs = deps.idleUnloadMs();
-    if (limitMs === null || deps.inFlight() > 0) return [];
+    const { idleUnloadMin: limitMin } = context.config().agent;
+    if (limitMin === null || work.isInUse()) return [];
     const nowTicks = clock.ticks();
-    const isIdleSince = (ticks: number) => nowTicks - ticks >= limitMs;
-    if (!isIdleSince(Math.max(refusedTicks, deps.lastEndedTicks() ?? -Infinity))) return [];
+    const isIdleSince = (ticks: number) => nowTicks - ticks >= limitMin * 60_000;
+    const endedTicks = parts.inference.lastEndedTicks() ?? -Infinity;
+    if (!isIdleSince(Math.max(refusedTicks, endedTicks))) return [];
     return engines.reachable().flatMap((engine) => {
       const { kind, baseUrl, loaded } = engine.view;
       if (controlOf(kind)?.leavesIdle !== true) return [];
@@ -174,20 +167,23 @@ const POLL_MS = 100;
 const CHANGE_WAIT_MS = 60_000;
 
 /** Pieces of work on the memory; one runs at a time. None loads or unloads anything while a request runs. */
-function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
-  const { engines, clock } = deps;
+function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: AbortSignal) {
+  const { http, clock, log, directInFlight } = context;
+  const { engines, availability, inference } = parts;
   let state: MemoryState = { kind: 'kept' };
   let problems: readonly AgentProblem[] = [];
   /** What is loaded again before requests return. */
   let toLoad: readonly HeldModel[] = [];
-  const path = join(deps.dataDirectory, FILE);
-  const file = createStateFile(path, () => ({ version: 1, toLoad }), deps);
+  const path = join(context.dataDirectory, FILE);
+  const file = createStateFile(path, () => ({ version: 1, toLoad }), context);
 
-  const isFreeWanted = () => deps.goal().kind === 'freed';
+  const isFreeWanted = () => availability.memoryGoal().kind === 'freed';
+  /** Whether an engine of this machine answers a request of a gateway. */
+  const isInUse = () => inference.inFlight() + directInFlight() > 0;
 
   function become(next: MemoryState): void {
     state = next;
-    deps.changed();
+    parts.changed();
   }
 
   /** Resolves once it is on disk. */
@@ -200,9 +196,9 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
   /** Waits while `goesOn`, for `limitMs` at most; whether no request runs then. */
   async function isQuietWithin(limitMs: number, goesOn: () => boolean): Promise<boolean> {
     const deadline = clock.ticks() + limitMs;
-    while (deps.inFlight() > 0 && clock.ticks() < deadline && goesOn() && !signal.aborted)
+    while (isInUse() && clock.ticks() < deadline && goesOn() && !signal.aborted)
       await sleep(clock, POLL_MS, signal);
-    return deps.inFlight() === 0;
+    return !isInUse();
   }
 
   /** Has an engine load or unload a model, and logs what came of it. */
@@ -216,9 +212,9 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
       await engines.readNow();
       return engines.reachable().find(({ view }) => view.baseUrl === baseUrl)?.view ?? null;
     };
-    const told = await tellEngine(engine, { action, model }, { ...deps, signal, readAgain });
+    const told = await tellEngine(engine, { action, model }, { http, clock, signal, readAgain });
     const why = told.kind === 'failed' ? { why: told.happened } : {};
-    deps.log('info', 'model_memory', { action, model, engine: kind, result: told.kind, ...why });
+    log('info', 'model_memory', { action, model, engine: kind, result: told.kind, ...why });
     return told;
   }
 
@@ -242,13 +238,13 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
   async function free(): Promise<void> {
     become({ kind: 'freeing' });
     await engines.looked();
-    const goal = deps.goal();
+    const goal = availability.memoryGoal();
     const graceMs = goal.kind === 'freed' ? (goal.graceMs ?? Infinity) : 0;
     const isQuiet = await isQuietWithin(graceMs, isFreeWanted);
     if (signal.aborted) return;
     // The owner has changed the order; what was unloaded before is still to be loaded.
     if (!isFreeWanted()) return become({ kind: toLoad.length > 0 ? 'freed' : 'kept' });
-    if (!isQuiet) deps.endRunning();
+    if (!isQuiet) inference.endAll();
     await engines.readNow();
     problems = await unloadAll();
     // If the engine answers late when its models are wanted back, its last word must not be that it has them.
@@ -311,6 +307,7 @@ function createMemoryWork(deps: MemoryDeps, signal: AbortSignal) {
       if (toLoad.length > 0 && !isFreeWanted()) state = { kind: 'freed' };
     },
     isFreeWanted,
+    isInUse,
     state: () => state,
     problems: () => problems,
     toLoad: () => toLoad,

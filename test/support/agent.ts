@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { type AgentDeps, createAgent } from '../../main/agent/agent.ts';
+import { createAgent } from '../../main/agent/agent.ts';
+import type { AgentContext } from '../../main/agent/context.ts';
 import { UNKNOWN_HOST_ACTIVITY } from '../../main/agent/availability/host-activity.ts';
 import type { AgentState } from '../../main/agent/record.ts';
 import type { OwnRegistry } from '../../main/agent/registration/link.ts';
@@ -75,7 +76,7 @@ export function setTelemetry(): SetTelemetry {
 }
 
 /** What the agent depends on, and its settings. */
-type Given = Partial<AgentDeps> & Partial<Config['agent']> & { readonly clock?: ManualClock };
+type Given = Partial<AgentContext> & Partial<Config['agent']> & { readonly clock?: ManualClock };
 
 /** Starts an agent on free ports of loopback; it is stopped with the test. */
 export async function startAgent(given: Given = {}) {

@@ -2,11 +2,9 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { OWNER_CHOICES, type OwnerChoice } from '#shared/agent.ts';
-import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/files.ts';
-import type { TelemetryWatch } from '../telemetry/telemetry.ts';
+import type { AgentContext } from '../context.ts';
+import type { Inference } from '../server/inference.ts';
 import type { HostActivity } from './host-activity.ts';
 import {
   type GpuPhase,
@@ -121,20 +119,6 @@ export function memoryGoalOf(state: OwnerState, rulesFree: boolean): MemoryGoal 
   return isFreed ? { kind: 'freed', graceMs: null } : { kind: 'kept' };
 }
 
-interface AvailabilityDeps {
-  readonly dataDirectory: string;
-  readonly settings: () => OwnerRules & Pick<Config['agent'], 'freeMemory'>;
-  readonly telemetry: Pick<TelemetryWatch, 'read'>;
-  readonly hostActivity: HostActivity;
-  readonly inFlight: () => number;
-  /** When the last request ended; null before the first has. */
-  readonly lastEndedTicks: () => number | null;
-  /** Called if more than the GPU's phase has changed. */
-  readonly changed: () => void;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /** A GPU reading is up to this old, so it may still show our own work after that has ended. */
 const READING_AGE_MAX_MS = 20_000;
 
@@ -142,12 +126,17 @@ export type Availability = ReturnType<typeof createAvailability>;
 
 /**
  * Whether this machine takes requests: the mode that the owner wants, which survives restarts, and the rules in the
- * settings, which are evaluated on the signals of this machine.
+ * settings, which are evaluated on the signals of this machine. `changed` is called if more than the GPU's phase has.
  */
-export function createAvailability(deps: AvailabilityDeps) {
-  const { settings, clock, hostActivity } = deps;
+export function createAvailability(
+  context: AgentContext,
+  inference: Pick<Inference, 'inFlight' | 'lastEndedTicks'>,
+  changed: () => void,
+) {
+  const { config, clock, hostActivity, telemetry } = context;
+  const settings = () => config().agent;
   const kept = () => ({ version: 1, choice: state.choice, freed: state.freed });
-  const file = createStateFile(join(deps.dataDirectory, FILE), kept, deps);
+  const file = createStateFile(join(context.dataDirectory, FILE), kept, context);
   const { choice, freed } = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
   let state: OwnerState = { ...INITIAL_STATE, choice, freed };
   const stopping = new AbortController();
@@ -164,7 +153,7 @@ export function createAvailability(deps: AvailabilityDeps) {
   function set(next: OwnerState): void {
     const before = { ...state, gpuPhase: next.gpuPhase };
     state = next;
-    if (!isDeepStrictEqual(before, next)) deps.changed();
+    if (!isDeepStrictEqual(before, next)) changed();
   }
 
   /** Reads a signal of the host and evaluates the rules on it, unless it is being read. */
@@ -180,7 +169,7 @@ export function createAvailability(deps: AvailabilityDeps) {
   }
 
   function signals(): Signals {
-    const { state: gpuState, devices } = deps.telemetry.read().gpus;
+    const { state: gpuState, devices } = telemetry.read().gpus;
     const highest = (values: readonly (number | null)[]) => {
       const known = values.filter((each) => each !== null);
       if (known.length > 0) return Math.max(...known);
@@ -195,8 +184,8 @@ export function createAvailability(deps: AvailabilityDeps) {
 
   function judge(): void {
     const ticks = clock.ticks();
-    const ended = deps.lastEndedTicks() ?? -Infinity;
-    const isServing = deps.inFlight() > 0 || ticks - ended < READING_AGE_MAX_MS;
+    const ended = inference.lastEndedTicks() ?? -Infinity;
+    const isServing = inference.inFlight() > 0 || ticks - ended < READING_AGE_MAX_MS;
     const seen = { ...signals(), isServing, ticks };
     set(afterObservation(afterTime(state, clock.now()), settings(), seen));
   }
@@ -205,7 +194,7 @@ export function createAvailability(deps: AvailabilityDeps) {
     choice: () => state.choice,
     freed: () => state.freed,
     memoryGoal: () => memoryGoalOf(state, settings().freeMemory),
-    mode: () => modeOf(state, settings(), deps.inFlight()),
+    mode: () => modeOf(state, settings(), inference.inFlight()),
     setChoice(wanted: OwnerChoice) {
       set(afterChoice(state, wanted));
       return save();

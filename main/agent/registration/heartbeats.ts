@@ -1,22 +1,19 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { createRounds, withTimeout } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
+import type { AgentContext } from '../context.ts';
 import type { EngineWatch } from '../engines/watch.ts';
 import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
 export type Heartbeats = ReturnType<typeof startHeartbeats>;
 
-export interface HeartbeatDeps {
-  readonly link: RegistryLink;
+export interface HeartbeatParts {
+  /** The first heartbeat waits for them. */
+  readonly engines: Pick<EngineWatch, 'looked'>;
   /** `isLeaving` makes it a goodbye. */
   readonly record: (isLeaving: boolean) => AgentRecord;
-  /** The first heartbeat waits until this resolves. */
-  readonly untilReady: (signal: AbortSignal) => Promise<void>;
-  readonly heartbeatMs: () => number;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
+  readonly link: RegistryLink;
   /** Called for each heartbeat except the goodbye. */
   readonly onOutcome: (outcome: BeatOutcome) => void;
 }
@@ -28,8 +25,9 @@ const DEBOUNCE_MS = 250;
 /** Shortest time between the starts of two heartbeats; a change is still reported within a second. */
 const MIN_GAP_MS = 750;
 
-export function startHeartbeats(deps: HeartbeatDeps) {
-  const { link, clock } = deps;
+export function startHeartbeats(context: AgentContext, parts: HeartbeatParts) {
+  const { config, clock, random } = context;
+  const { link, record } = parts;
   const waiting = new AbortController();
   let failures = 0;
   let isStarted = false;
@@ -41,17 +39,14 @@ export function startHeartbeats(deps: HeartbeatDeps) {
   async function beat(signal: AbortSignal): Promise<number> {
     isRunning = true;
     forgetChange();
-    const outcome = await link.beat(deps.record(false), { timeoutMs: TIMEOUT_MS, signal });
+    const outcome = await link.beat(record(false), { timeoutMs: TIMEOUT_MS, signal });
     isRunning = false;
     if (signal.aborted) return 0;
     const isHeard = outcome.kind === 'accepted' || outcome.kind === 'unwritten';
     failures = isHeard ? 0 : failures + 1;
-    deps.onOutcome(outcome);
-    return pauseAfter(outcome, {
-      heartbeatMs: deps.heartbeatMs(),
-      failures,
-      random: deps.random(),
-    });
+    parts.onOutcome(outcome);
+    const { heartbeatMs } = config().agent;
+    return pauseAfter(outcome, { heartbeatMs, failures, random: random() });
   }
 
   function forgetChange(): void {
@@ -64,7 +59,7 @@ export function startHeartbeats(deps: HeartbeatDeps) {
     rounds.start();
   }
 
-  void deps.untilReady(waiting.signal).then(start);
+  void untilReady({ ...context, ...parts }, waiting.signal).then(start);
 
   return {
     /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
@@ -84,7 +79,7 @@ export function startHeartbeats(deps: HeartbeatDeps) {
       waiting.abort();
       forgetChange();
       void rounds.stop();
-      const sent = link.beat(deps.record(true), { timeoutMs: GOODBYE_TIMEOUT_MS });
+      const sent = link.beat(record(true), { timeoutMs: GOODBYE_TIMEOUT_MS });
       await withTimeout(sent, { clock, ms: GOODBYE_TIMEOUT_MS });
     },
   };

@@ -1,23 +1,21 @@
 import type { AgentMembership } from '#shared/agent.ts';
 import type { JoinLine } from '#shared/join-line.ts';
-import type { Config } from '../../config/schema.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
 import { sleep } from '../../platform/clock.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
 import { digestOf } from '../../platform/secrets.ts';
+import type { AgentContext } from '../context.ts';
 import type { AgentIdentity, EnrollmentFile, SavedEnrollment } from '../storage.ts';
-import { type HeartbeatDeps, type Heartbeats, pauseAfter, startHeartbeats } from './heartbeats.ts';
+import { type HeartbeatParts, type Heartbeats, pauseAfter, startHeartbeats } from './heartbeats.ts';
 import {
   type BeatOutcome,
   createOwnLink,
   createHttpLink,
+  createSequence,
   isTemporary,
   type LinkProblem,
   linkProblemOf,
-  type OwnRegistry,
   type HttpLink,
   type RegistryLink,
-  type Sequence,
 } from './link.ts';
 
 const NOWHERE: AgentMembership = {
@@ -38,47 +36,41 @@ type JoinResult =
 /** The registry that this machine reports to, and the operations that change it. */
 export type Registration = ReturnType<typeof createRegistration>;
 
-interface RegistrationDeps extends Pick<
-  HeartbeatDeps,
-  'clock' | 'random' | 'record' | 'untilReady'
-> {
-  readonly settings: () => Config['agent'];
-  /** The view has changed. */
-  readonly onChange: () => void;
+interface RegistrationParts extends Pick<HeartbeatParts, 'engines' | 'record'> {
   readonly identity: AgentIdentity;
   readonly file: EnrollmentFile;
   /** The content of that file at the start. */
   readonly saved: SavedEnrollment | null;
-  readonly own: OwnRegistry | null;
-  readonly http: HttpClient;
-  readonly sequence: Sequence;
+  /** The view has changed. */
+  readonly changed: () => void;
 }
 
 type Membership = Pick<SavedEnrollment, 'registryUrl' | 'gatewayToken' | 'others'>;
 
 /** Nothing is sent before `start`. */
-export function createRegistration(deps: RegistrationDeps) {
-  const { clock, identity, settings } = deps;
-  const heartbeatMs = () => settings().heartbeatMs;
+export function createRegistration(context: AgentContext, parts: RegistrationParts) {
+  const { http, clock, config, random, ownRegistry } = context;
+  const { identity, file, engines, record } = parts;
+  const settings = () => config().agent;
+  const sequence = createSequence(clock);
   let view = NOWHERE;
-  /** The token that the gateway sends; null while there is none. */
-  let token: string | null = null;
-  let beats: Heartbeats | null = null;
+  /** `token` is what the gateway sends; null while this machine reports to none. */
+  let connection: { readonly token: string; readonly beats: Heartbeats } | null = null;
   /** Aborts what was started for the current registry. */
   let lifetime = new AbortController();
   let isStopped = false;
 
   function show(part: Partial<AgentMembership>): void {
     view = { ...view, ...part };
-    deps.onChange();
+    parts.changed();
   }
 
   /** Starts sending heartbeats over this link. */
   function connect(link: RegistryLink, gatewayToken: string): void {
     if (isStopped) return;
-    token = gatewayToken;
     const onOutcome = (outcome: BeatOutcome) => show(viewAfter(outcome, link, clock.now()));
-    beats = startHeartbeats({ ...deps, heartbeatMs, link, onOutcome });
+    const beats = startHeartbeats(context, { engines, record, link, onOutcome });
+    connection = { token: gatewayToken, beats };
   }
 
   /** Sends a goodbye. The returned signal aborts when the next registry is left. */
@@ -86,24 +78,23 @@ export function createRegistration(deps: RegistrationDeps) {
     lifetime.abort();
     lifetime = new AbortController();
     const { signal } = lifetime;
-    const before = beats;
-    beats = null;
-    token = null;
-    await before?.stop();
+    const before = connection;
+    connection = null;
+    await before?.beats.stop();
     return signal;
   }
 
   async function connectOwn(): Promise<void> {
     const { signal } = lifetime;
-    const { own } = deps;
-    if (own === null) return show({ ...NOWHERE, problem: NOT_JOINED });
+    if (ownRegistry === null) return show({ ...NOWHERE, problem: NOT_JOINED });
     show({ ...NOWHERE, kind: 'own', state: 'starting' });
-    const { gatewayToken } = await own.adopt(identity.publicKey);
-    if (!signal.aborted) connect(createOwnLink(own, identity.id), gatewayToken);
+    const { gatewayToken } = await ownRegistry.adopt(identity.publicKey);
+    if (!signal.aborted) connect(createOwnLink(ownRegistry, identity.id), gatewayToken);
   }
 
   function linkTo(home: string, named: readonly string[] = []): HttpLink {
-    return createHttpLink({ ...deps, home, others: [...named, ...settings().otherRegistryUrls] });
+    const others = [...named, ...settings().otherRegistryUrls];
+    return createHttpLink({ http, clock, identity, sequence, home, others });
   }
 
   /**
@@ -124,15 +115,15 @@ export function createRegistration(deps: RegistrationDeps) {
       if (outcome.kind === 'enrolled') {
         const { gatewayToken } = outcome;
         const joined = { registryUrl: origin, others: [], id: identity.id, gatewayToken };
-        const failure = await deps.file.save(joined, given);
+        const failure = await file.save(joined, given);
         if (signal.aborted) return;
         connect(link, gatewayToken);
-        return show({ problem: failure === null ? null : notSaved(failure) });
+        return show({ problem: notSaved(failure) });
       }
       const isFinal = !isTemporary(outcome);
       show({ state: isFinal ? 'not_enrolled' : 'failing', problem: linkProblemOf(outcome) });
       if (isFinal) return fallback === null ? undefined : connect(link, fallback.gatewayToken);
-      const pace = { heartbeatMs: heartbeatMs(), failures, random: deps.random() };
+      const pace = { heartbeatMs: settings().heartbeatMs, failures, random: random() };
       await sleep(clock, pauseAfter(outcome, pace), signal);
     }
   }
@@ -161,13 +152,13 @@ export function createRegistration(deps: RegistrationDeps) {
   }
 
   return {
-    start: () => void settle(deps.saved),
+    start: () => void settle(parts.saved),
     view: () => view,
     /** The digests of the tokens that are accepted from the gateway. */
-    tokenDigests: () => (token === null ? [] : [digestOf(token)]),
+    tokenDigests: () => (connection === null ? [] : [digestOf(connection.token)]),
     /** The record has changed: a heartbeat is sent soon. */
-    changed: () => beats?.changed(),
-    now: () => beats?.now(),
+    changed: () => connection?.beats.changed(),
+    now: () => connection?.beats.now(),
     async join({ url, others, token: given }: JoinLine): Promise<JoinResult> {
       const { registryUrl } = settings();
       const named = [url, ...others];
@@ -181,23 +172,22 @@ export function createRegistration(deps: RegistrationDeps) {
       const home = fixed ?? link.url;
       const { gatewayToken } = outcome;
       const joined = { registryUrl: home, others: named, id: identity.id, gatewayToken };
-      const failure = await deps.file.save(joined, given);
+      const failure = await file.save(joined, given);
       const signal = await disconnect();
       if (!signal.aborted) connectTo(joined);
-      const warning = failure === null ? null : notSaved(failure).happened;
-      return { kind: 'joined', url: link.url, warning };
+      return { kind: 'joined', url: link.url, warning: notSaved(failure)?.happened ?? null };
     },
     /** Returns to the registry of this process. */
     async leave(): Promise<void> {
       const signal = await disconnect();
-      await deps.file.remove();
+      await file.remove();
       if (!signal.aborted) await settle(null);
     },
     /** Applies settings that name another registry or another token. */
     async configure(): Promise<void> {
       const signal = await disconnect();
       // The result is the same as after a start with these settings.
-      if (!signal.aborted) await settle(deps.file.load().enrolment);
+      if (!signal.aborted) await settle(file.load().enrolment);
     },
     /** Leaves the registry for good. */
     async stop(): Promise<void> {
@@ -230,7 +220,9 @@ const FIXED_URL: LinkProblem = {
   remedy: 'Change or remove that setting, then join again.',
 };
 
-function notSaved(code: string): LinkProblem {
+/** `code`: why the enrolment could not be saved; null if it was. */
+function notSaved(code: string | null): LinkProblem | null {
+  if (code === null) return null;
   return {
     happened: `The enrolment could not be written to disk (${code}): it will be lost at the next start.`,
     remedy: 'Free disk space for the data directory, or make it writable, and join again.',

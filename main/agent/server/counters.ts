@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Clock } from '../../platform/clock.ts';
-import type { Log } from '../../platform/log.ts';
 import { createStateFile } from '../../platform/files.ts';
 import { createLines } from '../../platform/lines.ts';
+import type { AgentContext } from '../context.ts';
 
 interface AnswerCount {
   readonly tokens: number;
@@ -31,13 +30,11 @@ const fileSchema = servedSchema.extend({ version: z.literal(1) });
 
 const NOTHING = { requestsServed: 0, tokensGenerated: 0, decodeTps: null, lastModel: null };
 
-/** Continues with the counts saved in `directory`. */
-export function createCounters(
-  directory: string,
-  edges: { readonly clock: Clock; readonly log: Log },
-) {
+/** Continues with the counts that were saved. */
+export function createCounters(context: AgentContext) {
   let served: Readonly<z.infer<typeof servedSchema>> = NOTHING;
-  const file = createStateFile(join(directory, FILE), () => ({ version: 1, ...served }), edges);
+  const path = join(context.dataDirectory, FILE);
+  const file = createStateFile(path, () => ({ version: 1, ...served }), context);
   const { data } = fileSchema.safeParse(file.load());
   if (data !== undefined) {
     const { version: _, ...saved } = data;

@@ -1,36 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../platform/clock.ts';
+import type { AgentView } from '#shared/agent.ts';
 import { type BodyShare, createBodyBudget, readBody } from '../../platform/http/bodies.ts';
 import type {
   HttpRequest,
   ResponseHeaders,
   Exchange,
-  HttpClient,
   ResponseListener,
 } from '../../platform/http/types.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
+import type { AgentContext } from '../context.ts';
+import type { PowerWatch } from '../energy.ts';
+import { holds } from '../engines/tell-engine.ts';
+import type { EngineWatch } from '../engines/watch.ts';
 import { type AgentCounters, createMeter, type Meter } from './counters.ts';
-import { type AgentError, sendError } from './errors.ts';
+import { type AgentError, closedError, sendError } from './errors.ts';
 import { fromCaller, passedHeaders, toCaller } from '../../platform/http/passed-headers.ts';
 import { NOSNIFF, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
 
-interface InferenceDeps {
-  readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly engine: () => EngineAddress | null;
-  /** The error for new requests; null while they are accepted. */
-  readonly closed: () => AgentError | null;
-  readonly limits: () => { readonly maxBodyBytes: number; readonly maxBodiesInFlightBytes: number };
+interface InferenceParts {
+  readonly engines: Pick<EngineWatch, 'engine' | 'target' | 'isStuck' | 'look'>;
   readonly counters: AgentCounters;
-  /** A request for a model begins; its result is called at the end, with the tokens that it generated. */
-  readonly energyBegan: (model: string | null) => (tokens: number) => void;
+  readonly power: Pick<PowerWatch, 'began'>;
+  readonly mode: () => Pick<AgentView['owner'], 'mode' | 'reasons'>;
   readonly onInFlight: () => void;
-  /** Called when the engine sends an incomplete response, or none for some seconds. */
-  readonly onTrouble: () => void;
-  /** The engine begins to answer a request for that model. */
-  readonly onAnswer: (model: string | null) => void;
-  readonly isStuck: () => boolean;
 }
 
 export type Inference = ReturnType<typeof createInference>;
@@ -74,8 +67,9 @@ function wrongType(path: string): AgentError {
 /** The only route whose bodies are forms. */
 export const FORM_PATH = '/v1/audio/transcriptions';
 
-export function createInference(deps: InferenceDeps) {
-  const { clock, counters } = deps;
+export function createInference(context: AgentContext, parts: InferenceParts) {
+  const { clock, config } = context;
+  const { engines, counters } = parts;
   let inFlight = 0;
   let lastEndedTicks: number | null = null;
   let running = new AbortController();
@@ -85,48 +79,61 @@ export function createInference(deps: InferenceDeps) {
   const bodies = createBodyBudget(1);
   const shortRest = { clock, maxRestBytes: SHORT_REST_BYTES };
 
+  /** The error for new requests; null while they are accepted. */
+  function closed(): AgentError | null {
+    const { mode, reasons } = parts.mode();
+    return mode === 'on' ? null : closedError(mode, reasons);
+  }
+
+  /** What the engine has just loaded is worth a reading: gateways prefer a machine that has a model in memory. */
+  function lookIfLoaded(model: string | null): void {
+    const loaded = engines.engine()?.loaded ?? null;
+    if (model !== null && loaded !== null && !holds(loaded, model)) engines.look();
+  }
+
   async function answer(
     req: IncomingMessage,
     res: ServerResponse,
     { path, share }: { readonly path: string; readonly share: BodyShare },
   ): Promise<void> {
     const { signal } = running;
-    const { maxBodyBytes, maxBodiesInFlightBytes } = deps.limits();
+    const { maxBodyBytes, maxBodiesInFlightBytes } = config().gateway;
     const maxBytes = Math.min(maxBodyBytes, maxBodiesInFlightBytes);
     const bytes = await readBody(req, { maxBytes, share });
     if (bytes === 'aborted') return;
     if (bytes === 'no_room') return sendError(res, BUSY, shortRest);
     if (bytes === 'too_large') return sendError(res, tooLarge(maxBytes), { clock });
-    const engine = deps.engine();
+    const engine = engines.target();
     if (engine === null) return sendError(res, NO_ENGINE);
-    if (deps.isStuck()) return sendError(res, STUCK);
+    if (engines.isStuck()) return sendError(res, STUCK);
     const model = requestedModel(bytes);
     if (model !== null) counters.asked(model);
     const waiting = new AbortController();
     unanswered.add(waiting);
-    const cancelQuiet = clock.after(QUIET_MS, deps.onTrouble);
+    const cancelQuiet = clock.after(QUIET_MS, engines.look);
     const answered = () => {
       unanswered.delete(waiting);
       cancelQuiet();
     };
-    const energyEnded = deps.energyBegan(model);
+    const energyEnded = parts.power.began(model ?? engines.engine()?.currentModel ?? '');
     const end = await forward(
       {
         request: requestTo(engine, { method: 'POST', path, body: bytes }, req),
         silenceMs: SILENCE_MS,
         meterFor(status, headers) {
           answered();
-          deps.onAnswer(model);
+          lookIfLoaded(model);
           return tokenMeter(path, status, headers);
         },
         signal: AbortSignal.any([signal, waiting.signal]),
-        abortError: () => (waiting.signal.aborted ? STUCK : (deps.closed() ?? BUSY)),
+        abortError: () => (waiting.signal.aborted ? STUCK : (closed() ?? BUSY)),
       },
       res,
-      deps,
+      context,
     );
     answered();
-    if (end.kind === 'broken') deps.onTrouble();
+    // Gateways hear of it soon, because a change of the engine's state sends a heartbeat.
+    if (end.kind === 'broken') engines.look();
     const isServed = end.kind === 'served' && end.status < 300;
     const count = (isServed ? end.meter?.count() : null) ?? NOTHING_COUNTED;
     if (isServed) counters.served(count);
@@ -135,28 +142,28 @@ export function createInference(deps: InferenceDeps) {
 
   return {
     async post(req: IncomingMessage, res: ServerResponse, path: string) {
-      const refused = hasType(req, path) ? deps.closed() : wrongType(path);
+      const refused = hasType(req, path) ? closed() : wrongType(path);
       if (refused !== null || inFlight >= MAX_IN_FLIGHT)
         return sendError(res, refused ?? BUSY, shortRest);
       inFlight += 1;
-      deps.onInFlight();
-      const share = bodies.share(deps.limits().maxBodiesInFlightBytes);
+      parts.onInFlight();
+      const share = bodies.share(config().gateway.maxBodiesInFlightBytes);
       try {
         await answer(req, res, { path, share });
       } finally {
         share.giveBack();
         inFlight -= 1;
         lastEndedTicks = clock.ticks();
-        deps.onInFlight();
+        parts.onInFlight();
       }
     },
     async models(req: IncomingMessage, res: ServerResponse) {
-      const engine = deps.engine();
+      const engine = engines.target();
       if (engine === null) return sendError(res, NO_ENGINE);
       const request = requestTo(engine, { method: 'GET', path: '/v1/models', body: null }, req);
       const limits = { silenceMs: MODELS_SILENCE_MS, signal: running.signal };
       const plan = { request, ...limits, meterFor: () => null, abortError: () => BUSY };
-      await forward(plan, res, deps);
+      await forward(plan, res, context);
     },
     inFlight: () => inFlight,
     /** Null before the first request has ended. */
@@ -245,7 +252,7 @@ const EXHAUSTED: AgentError = {
 function forward(
   { request, silenceMs, meterFor, signal, abortError }: ForwardPlan,
   res: ServerResponse,
-  { http, clock }: Pick<InferenceDeps, 'http' | 'clock'>,
+  { http, clock }: AgentContext,
 ): Promise<ForwardEnd> {
   const { promise, resolve } = Promise.withResolvers<ForwardEnd>();
   let exchange: Exchange | null = null;
