@@ -36,9 +36,9 @@ export interface UnexplainedMove extends Pick<RequestRow, 'caller' | 'key'> {
   readonly upstream: UpstreamId;
   /** The upstream's own, of the last one. */
   readonly words: string;
-  /** How many there were in the last hour. */
+  /** How many of the latest requests, within the last hour. */
   readonly count: number;
-  /** What they have cost since the first, in billionths of the currency. */
+  /** What they have cost together, in billionths of the currency. */
   readonly spentNano: number;
 }
 

@@ -27,7 +27,7 @@ import { createUsageRecorder, type UsageRecorder, type UsageStore } from '../usa
 import { createCounters } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createKeyRefusals } from './key-refusals.ts';
-import { createMoves } from './moves.ts';
+import { movesIn } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
 import { restoreState, stateToSave } from './saved-state.ts';
 import { sightingsOf } from './sightings.ts';
@@ -87,7 +87,6 @@ const MAX_UNASKED = 1000;
 export function createMonitor(deps: MonitorDeps) {
   const { clock, memory, config, http, log, random, opened, pickLocal, machines } = deps;
   const counters = createCounters();
-  const moves = createMoves(clock);
   const keyRefusals = createKeyRefusals(clock, () => feed.changed());
   const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
   function changed(): void {
@@ -113,7 +112,7 @@ export function createMonitor(deps: MonitorDeps) {
       judgement: judge({ ...seen, local, probing: probingIn(circuits) }),
       providers: machines.summary(),
       outcomes: counters.outcomes(),
-      moves: moves.view(),
+      moves: movesIn(logs.rows(), clock.now()),
       keyRefusals: keyRefusals.view(),
       app: deps.app(),
     };
@@ -169,7 +168,6 @@ export function createMonitor(deps: MonitorDeps) {
     routed: machines.routed,
     nameOf: machines.nameOf,
     counters,
-    moves,
     listener: feed,
     usage,
     unsaved: state.changed,

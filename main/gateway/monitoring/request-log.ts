@@ -14,7 +14,6 @@ import type {
 import type { UsageRecorder } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
 import type { LiveFeed } from './live-feed.ts';
-import type { MoveTally } from './moves.ts';
 
 /** Receives the results of calls to machines, except refusals that say nothing about their health. */
 export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
@@ -23,7 +22,6 @@ interface RequestLogDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
-  readonly moves: Pick<MoveTally, 'ended'>;
   readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
@@ -55,7 +53,6 @@ export function createRequestLogs(deps: RequestLogDeps) {
     ended.push(row.id);
     const outcome = outcomeOf(row);
     counters.requestEnded(row, outcome);
-    deps.moves.ended(row);
     writeRequestLine(row, deps.log);
     deps.usage.requestEnded(row, outcome, wallMs);
     deps.unsaved();

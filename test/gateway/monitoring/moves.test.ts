@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { createMoves } from '../../../main/gateway/monitoring/moves.ts';
-import { attempt, request } from '../../renderer/builders.ts';
-import { createManualClock } from '../../support/clock.ts';
+import { movesIn } from '../../../main/gateway/monitoring/moves.ts';
+import { attempt, NOW, request } from '../../renderer/builders.ts';
 
 const HOUR_MS = 3_600_000;
 const caller = { key: null, address: null, userAgent: 'codex/1.2' };
@@ -12,17 +11,10 @@ function moved(error: string, reason: `http_${number}` | 'context_length' = 'htt
   return request('r', { caller, attempts, spentNano: 5 });
 }
 
-function createTally() {
-  const clock = createManualClock();
-  return { clock, tally: createMoves(clock) };
-}
-
 test('requests that move on three times in an hour for the same unexplained words cause a notice with their cost', () => {
-  const { clock, tally } = createTally();
-  for (const id of [17, 18]) tally.ended(moved(`HTTP 400: no field "a${id}" at ${id}`));
-  expect(tally.view()).toEqual([]);
-  tally.ended(moved('HTTP 400: no field "a19" at 19'));
-  expect(tally.view()).toEqual([
+  const rows = [19, 18, 17].map((id) => moved(`HTTP 400: no field "a${id}" at ${id}`));
+  expect(movesIn(rows.slice(1), NOW)).toEqual([]);
+  expect(movesIn(rows, NOW)).toEqual([
     {
       upstream: 'local',
       words: 'HTTP 400: no field "a19" at 19',
@@ -32,16 +24,14 @@ test('requests that move on three times in an hour for the same unexplained word
       spentNano: 15,
     },
   ]);
-  clock.advance(HOUR_MS);
-  expect(tally.view()).toEqual([]);
+  expect(movesIn(rows, NOW + HOUR_MS)).toEqual([]);
 });
 
 test('refusals that are explained, that end a request, or that differ in words cause no notice', () => {
-  const { tally } = createTally();
-  for (const words of ['one', 'two', 'three']) {
-    tally.ended(moved(words));
-    tally.ended(moved('too long', 'context_length'));
-    tally.ended(request('r', { attempts: [attempt({ reason: 'http_400', error: 'last' })] }));
-  }
-  expect(tally.view()).toEqual([]);
+  const rows = ['one', 'two', 'three'].flatMap((words) => [
+    moved(words),
+    moved('too long', 'context_length'),
+    request('r', { attempts: [attempt({ reason: 'http_400', error: 'last' })] }),
+  ]);
+  expect(movesIn(rows, NOW)).toEqual([]);
 });
