@@ -33,10 +33,9 @@ import { createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
 import { createIdentify } from './auth/identity.ts';
 import { createBrowsers, createSessions } from './auth/sessions.ts';
-import { createAdmission } from './chat/admission.ts';
+import { roundedMean } from './circuits/breaker.ts';
 import { logDroppedFields } from './chat/respond.ts';
-import type { ChatDeps } from './chat/handler.ts';
-import { providerTraffic } from './monitoring/counters.ts';
+import { type ChatDeps, createAdmission } from './chat/handler.ts';
 import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/monitor.ts';
 import { type Checker, createChecker, createHungWatch } from './routing/checker.ts';
 import { createHealthCheck } from './routing/health-check-routes.ts';
@@ -255,8 +254,16 @@ function changeHandlers(
       for (const id of memory.ids('circuit'))
         if (circuits.at(id).breaker.health.consecutiveSlow > 0) circuits.coolDown(id);
     },
-    traffic: (id: string): ProviderTraffic =>
-      providerTraffic(memory.of(id), counters.inFlightAt(id)),
+    traffic(id: string): ProviderTraffic {
+      const { ttft, requests, successes } = circuits.at(id).breaker.health;
+      return {
+        ewmaTtft: roundedMean(ttft),
+        ewmaLatency: roundedMean(memory.of(id).get('latency')?.mean ?? null),
+        concurrentRequests: counters.inFlightAt(id),
+        totalRequests: requests,
+        successCount: successes,
+      };
+    },
     /** What happens to machines of the registry. */
     machineEvents: {
       /** It has a new token, so its circuit and exclusions no longer apply. */

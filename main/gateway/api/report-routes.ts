@@ -20,7 +20,7 @@ interface ReportDeps extends MetricsDeps {
 /** How the gateway does and what it has done. */
 export function reportRoutes(deps: ReportDeps): readonly Route[] {
   const { nameOf, identify } = deps;
-  const { status, usage, requests } = deps.monitor;
+  const { status, usage, logs } = deps.monitor;
   return [
     route('GET', '/api/v1/status', 'callers', ({ headers }) =>
       answered(status(String(headers['x-gateway-force-zero'] ?? '0'), 'known')),
@@ -33,12 +33,12 @@ export function reportRoutes(deps: ReportDeps): readonly Route[] {
     route('GET', '/api/v1/requests', 'callers', async ({ query, headers }) => {
       const wanted = readQuery(query, requestsSchema);
       if (wanted.kind === 'refused') return wanted;
-      const page = await requests.page(wanted.value);
+      const page = await logs.page(wanted.value);
       const shown = rowFor(identify(headers));
       return answered({ ...page, data: page.data.map(shown) });
     }),
     route('GET', '/api/v1/requests/:id', 'callers', async ({ params: { id = '' }, headers }) => {
-      const row = await requests.one(id);
+      const row = await logs.one(id);
       return row === null ? noRequest(id) : answered(rowFor(identify(headers))(row));
     }),
     route('GET', '/metrics', 'callers', () => {

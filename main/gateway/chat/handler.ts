@@ -21,7 +21,6 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { formsOf } from '../protocols/request-forms.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { isOwnModel, type RemoteUpstream } from '../upstream/upstreams.ts';
-import type { Admission, Place } from './admission.ts';
 import { NOT_ROUTED } from './answer-headers.ts';
 import { createEarlyAnswer } from './early-answer.ts';
 import type { FinalDeps } from './final-error.ts';
@@ -48,7 +47,7 @@ interface Caller {
 
 interface AdmittedCaller extends Caller {
   readonly share: BodyShare;
-  readonly place: Place;
+  readonly place: ReturnType<Admission['place']>;
   readonly limit: Limit;
 }
 
@@ -111,6 +110,36 @@ async function answer(
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, { res, base, context, early, items, deps });
+}
+
+type Admission = ReturnType<typeof createAdmission>;
+
+/** Limits the requests that run at the same time. */
+export function createAdmission(limit: () => number) {
+  let running = 0;
+  let refused = 0;
+  return {
+    /** For one request. */
+    place() {
+      let isHeld = false;
+      return {
+        /** False while all places are taken. */
+        enter(): boolean {
+          isHeld = running < limit();
+          if (isHeld) running += 1;
+          else refused += 1;
+          return isHeld;
+        },
+        /** Gives back the place, if it was entered. */
+        leave(): void {
+          if (isHeld) running -= 1;
+          isHeld = false;
+        },
+      };
+    },
+    /** `refused`: since the start. */
+    view: () => ({ running, limit: limit(), refused }),
+  };
 }
 
 interface Refusal {

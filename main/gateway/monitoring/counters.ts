@@ -10,12 +10,9 @@ import {
   type RequestRow,
   timedOutputOf,
 } from '#shared/live.ts';
-import type { ProviderTraffic } from '#shared/provider.ts';
-import { roundedMean, UNUSED } from '../circuits/breaker.ts';
-import type { Knowledge } from '../memory/memory.ts';
 import type { AttemptStart } from '../routing/observer.ts';
 import type { EndedCall } from '../usage/recorder.ts';
-import { createSeries, type Family, type Labels } from './exposition.ts';
+import { counter, familyText, type Labels, linesOf, type Point } from './exposition.ts';
 
 /** What happens is counted here, once: calls when they end, requests when they end. */
 export type Counters = ReturnType<typeof createCounters>;
@@ -122,17 +119,6 @@ export function createCounters() {
   };
 }
 
-export function providerTraffic(known: Knowledge, concurrentRequests: number): ProviderTraffic {
-  const { ttft, requests, successes } = known.get('circuit')?.breaker.health ?? UNUSED;
-  return {
-    ewmaTtft: roundedMean(ttft),
-    ewmaLatency: roundedMean(known.get('latency')?.mean ?? null),
-    concurrentRequests,
-    totalRequests: requests,
-    successCount: successes,
-  };
-}
-
 const modelAt = (id: string, model: string) => `${id} ${model}`;
 
 /** Also by the model that a machine of the local pool is sent. */
@@ -189,6 +175,85 @@ function skipsOf({ fallbackReason, attempts }: RequestRow) {
         (each) => each.upstream === entry.upstream && each.provider === entry.provider,
       ),
   );
+}
+
+/** A family of counters, or of histograms. */
+interface Family {
+  readonly help: string;
+  /** Present from the start: `increase` misses the first count of a new series. */
+  readonly initial: readonly Labels[];
+  /** What is added for one of its unit. */
+  readonly unit?: number;
+  /** Of a histogram. */
+  readonly bounds?: readonly number[];
+}
+
+interface Series {
+  readonly labels: Labels;
+  /** Of a histogram: how many there were. */
+  value: number;
+  /** Of a histogram: up to each bound, then all others. */
+  readonly counts: number[];
+  sum: number;
+}
+
+/** Counts that begin with the process, as scrapers expect: one restored from disk would jump after a crash. */
+function createSeries<Name extends string>(families: Readonly<Record<Name, Family>>) {
+  const all = new Map<string, Map<string, Series>>();
+
+  function at(name: Name, labels: Labels): Series {
+    const series = all.get(name) ?? new Map<string, Series>();
+    all.set(name, series);
+    const key = Object.values(labels).join('\n');
+    const known = series.get(key);
+    if (known !== undefined) return known;
+    const counts = families[name].bounds?.map(() => 0) ?? [];
+    const fresh = { labels, value: 0, counts: [...counts, 0], sum: 0 };
+    series.set(key, fresh);
+    return fresh;
+  }
+
+  function textOf(name: Name): string {
+    const { help, unit = 1, bounds } = families[name];
+    const series = [...(all.get(name)?.values() ?? [])];
+    if (bounds === undefined)
+      return counter(
+        name,
+        help,
+        series.map(({ labels, value }): Point => [labels, value / unit]),
+      );
+    const lines = series.flatMap(({ labels, value, counts, sum }) => {
+      let total = 0;
+      const buckets = [...bounds.map(String), '+Inf'].map((le, index): Point => [
+        { ...labels, le },
+        (total += counts[index] ?? 0),
+      ]);
+      return [
+        ...linesOf(`${name}_bucket`, buckets),
+        ...linesOf(`${name}_sum`, [[labels, sum]]),
+        ...linesOf(`${name}_count`, [[labels, value]]),
+      ];
+    });
+    return familyText('histogram', name, help, lines);
+  }
+
+  const names = Object.keys(families) as Name[];
+  for (const name of names) for (const labels of families[name].initial) at(name, labels);
+  return {
+    add(name: Name, labels: Labels, value = 1) {
+      at(name, labels).value += value;
+    },
+    observe(name: Name, labels: Labels, value: number) {
+      const series = at(name, labels);
+      const { bounds = [] } = families[name];
+      const index = bounds.findIndex((bound) => value <= bound);
+      const place = index === -1 ? bounds.length : index;
+      series.counts[place] = (series.counts[place] ?? 0) + 1;
+      series.value += 1;
+      series.sum += value;
+    },
+    text: () => names.map(textOf).join(''),
+  };
 }
 
 const FIRST_TOKEN_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];

@@ -1,9 +1,7 @@
 import { judge, type LocalStanding, type NoProviderCause, pauseOf } from '#shared/condition.ts';
 import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
-import type { AppInfo, ProvidersSummary, RequestRow } from '#shared/live.ts';
-import { namesNow } from '#shared/machine-names.ts';
+import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
 import type { LocalProvider, ProviderEnergy, VerificationProof } from '#shared/provider.ts';
-import type { RequestQuery } from '#shared/request-filter.ts';
 import type { PoolReport, StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
 import type { Config } from '../../config/schema.ts';
@@ -22,8 +20,7 @@ import {
   localModel,
 } from '../upstream/upstreams.ts';
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
-import { pageOf } from '../usage/queries.ts';
-import { createUsageRecorder, type UsageRecorder, type UsageStore } from '../usage/recorder.ts';
+import { createUsageRecorder, type UsageStore } from '../usage/recorder.ts';
 import { createCounters } from './counters.ts';
 import { createLiveFeed } from './live-feed.ts';
 import { createKeyRefusals } from './key-refusals.ts';
@@ -85,15 +82,15 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
-  const { clock, memory, config, http, log, random, opened, pickLocal, machines } = deps;
+  const { clock, memory, config, pickLocal, machines } = deps;
   const counters = createCounters();
-  const keyRefusals = createKeyRefusals(clock, () => feed.changed());
-  const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
+  const feed = createLiveFeed({ ...deps, current, rows: () => logs.rows() });
+  const keyRefusals = createKeyRefusals(clock, feed.changed);
   function changed(): void {
     state.changed();
     feed.changed();
   }
-  const circuits = createCircuits({ memory, clock, random, config, changed, opened });
+  const circuits = createCircuits({ ...deps, changed });
   function sightings() {
     const choice = pickLocal();
     const pool =
@@ -118,23 +115,12 @@ export function createMonitor(deps: MonitorDeps) {
     };
   }
 
-  const warmup = createWarmup({ http, clock }, changed);
+  const warmup = createWarmup(deps, changed);
   const { part, before, rows: earlier } = deps.usage;
-  const budgets = createBudgets(before.spent, {
-    clock,
-    config,
-    log,
-    changed: () => feed.changed(),
-  });
-  const limitsOf = (key: string) => deps.keys.limitsOf(key);
-  const keyLimits = createKeyLimits(before, { clock, log, limitsOf });
-  const usage = createUsageRecorder(part, {
-    clock,
-    config,
-    budgets,
-    keyLimits,
-    energyOf: machines.energyOf,
-  });
+  const budgets = createBudgets(before.spent, { ...deps, changed: feed.changed });
+  const keyLimits = createKeyLimits(before, { ...deps, limitsOf: deps.keys.limitsOf });
+  const { energyOf } = machines;
+  const usage = createUsageRecorder(part, { ...deps, budgets, keyLimits, energyOf });
   const saved = { counters, memory, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
@@ -162,11 +148,8 @@ export function createMonitor(deps: MonitorDeps) {
       budgetAt: (id) => budgets.at(id),
     });
   const logs = createRequestLogs({
-    clock,
-    log,
-    memory,
-    routed: machines.routed,
-    nameOf: machines.nameOf,
+    ...deps,
+    ...machines,
     counters,
     listener: feed,
     usage,
@@ -175,7 +158,6 @@ export function createMonitor(deps: MonitorDeps) {
   });
   return {
     logs,
-    requests: createRequestReader({ rows: () => logs.rows(), usage, nameOf: machines.nameOf }),
     circuits,
     counters,
     refusedKey: keyRefusals.refused,
@@ -191,34 +173,6 @@ export function createMonitor(deps: MonitorDeps) {
     flush: async (): Promise<void> => {
       await state.flush();
       await usage.close();
-    },
-  };
-}
-
-/** Reads the stored requests, which are more than the live feed shows. */
-function createRequestReader(deps: {
-  readonly rows: () => readonly RequestRow[];
-  readonly usage: Pick<UsageRecorder, 'requests' | 'request'>;
-  readonly nameOf: (id: string) => string | null;
-}) {
-  const { rows, usage, nameOf } = deps;
-  return {
-    async page(wanted: RequestQuery) {
-      // If nothing can be read, there are only the requests that the feed shows.
-      const ended = () => rows().filter(({ state }) => state !== 'running');
-      const page = (await usage.requests(wanted)) ?? pageOf(ended(), wanted);
-      // Only the rows in memory have the words of upstreams.
-      const inMemory = new Map(rows().map((row) => [row.id, row]));
-      const asked = page.data.flatMap(({ attempts }) =>
-        attempts.flatMap(({ provider }) => provider ?? []),
-      );
-      const named = namesNow([...page.facets.machine, ...asked], nameOf);
-      const data = page.data.map((row) => inMemory.get(row.id) ?? row);
-      return { ...page, data, machines: { ...page.machines, ...named } };
-    },
-    /** Finds one request, also while it runs; null if it is unknown or no longer stored. */
-    async one(id: string) {
-      return rows().find((row) => row.id === id) ?? (await usage.request(id));
     },
   };
 }

@@ -1,4 +1,6 @@
 import { type AttemptRow, type RequestRow, outcomeOf } from '#shared/live.ts';
+import { namesNow } from '#shared/machine-names.ts';
+import type { RequestQuery } from '#shared/request-filter.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { withSample } from '../circuits/breaker.ts';
@@ -11,6 +13,7 @@ import type {
   RequestArrival,
   RequestObserver,
 } from '../routing/observer.ts';
+import { pageOf } from '../usage/queries.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
 import type { LiveFeed } from './live-feed.ts';
@@ -42,23 +45,25 @@ const MAX_MODEL_LENGTH = 200;
 const MAX_ENDED_ROWS = 100;
 const MAX_ATTEMPTS_PER_ROW = 16;
 
-/** The rows of all running requests and of the latest ones that have ended. */
+/** The rows of all running requests and of the latest ones that have ended; pages of them and of the stored ones. */
 export function createRequestLogs(deps: RequestLogDeps) {
-  const { clock, counters, listener } = deps;
+  const { clock, counters, listener, usage, nameOf } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
-  const rows = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
+  const inMemory = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
   const ended = before.map(({ id }) => id);
+  /** Newest first. */
+  const rows = () => [...inMemory.values()].toReversed();
 
   function onEnd(row: MutableRow, wallMs: number): void {
     ended.push(row.id);
     const outcome = outcomeOf(row);
     counters.requestEnded(row, outcome);
     writeRequestLine(row, deps.log);
-    deps.usage.requestEnded(row, outcome, wallMs);
+    usage.requestEnded(row, outcome, wallMs);
     deps.unsaved();
     const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
-    rows.delete(oldest);
+    inMemory.delete(oldest);
     listener.requestChanged(oldest);
   }
 
@@ -84,13 +89,27 @@ export function createRequestLogs(deps: RequestLogDeps) {
         attempts: [],
         attemptCount: 0,
       };
-      rows.set(id, row);
-      deps.usage.requested(key);
+      inMemory.set(id, row);
+      usage.requested(key);
       counters.accepted();
       listener.requestChanged(id);
       return new OpenRequest(row, begun.ticks, deps, onEnd);
     },
-    rows: () => [...rows.values()].toReversed(),
+    rows,
+    async page(wanted: RequestQuery) {
+      // If nothing can be read, there are only the requests that the feed shows.
+      const shown = () => rows().filter(({ state }) => state !== 'running');
+      const page = (await usage.requests(wanted)) ?? pageOf(shown(), wanted);
+      const asked = page.data.flatMap(({ attempts }) =>
+        attempts.flatMap(({ provider }) => provider ?? []),
+      );
+      const named = namesNow([...page.facets.machine, ...asked], nameOf);
+      // Only the rows in memory have the words of upstreams.
+      const data = page.data.map((row) => inMemory.get(row.id) ?? row);
+      return { ...page, data, machines: { ...page.machines, ...named } };
+    },
+    /** Also while it runs; null if it is unknown or no longer stored. */
+    one: async (id: string) => inMemory.get(id) ?? (await usage.request(id)),
   };
 }
 
