@@ -3,9 +3,11 @@ import { isObject, isTooDeep, listOf, memberOf, parseExactJson } from '../../pla
 import {
   type BodyChange,
   enclosed,
+  isText,
   JsonScan,
   memberAt,
   type Span,
+  without,
   withMembers,
 } from './json-edit.ts';
 
@@ -21,9 +23,9 @@ export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[]
 }
 
 /**
- * The list that the body has as `key`, whose objects `edit` changes, each parsed: it returns the same value to keep its
- * bytes, another to replace it, or a list of those to stand in its place, of which an empty one drops it. Only objects
- * with one of the `words` in them are parsed, and only those that are not too heavy.
+ * The object that the body has as `key`, or the objects in the list there, changed by `edit`, each parsed: it returns the
+ * same value to keep its bytes, another to replace it, or a list of those to stand in its place, of which an empty one drops
+ * it. Only objects with one of the `words` in them are parsed, and only those that are not too heavy.
  */
 export function editedObjects(
   key: string,
@@ -31,10 +33,11 @@ export function editedObjects(
   edit: (element: Json, at: number, isLast: boolean) => Json | readonly Json[],
 ): BodyChange {
   return (body) => {
-    const list = memberAt(body, key);
-    if (list === undefined) return null;
+    const member = memberAt(body, key);
+    if (member === undefined || isText(body.bytes, member)) return null;
+    const isList = member.last !== null;
+    const elements = isList ? elementsOf(body.bytes, member) : [member];
     let isChanged = false;
-    const elements = elementsOf(body.bytes, list);
     const parts = elements.flatMap(({ start, end }, at) => {
       const own = body.bytes.subarray(start, end);
       const isMeant = words.some((word) => own.includes(word));
@@ -45,7 +48,9 @@ export function editedObjects(
       isChanged = true;
       return [after].flat().map((each) => Buffer.from(JSON.stringify(each)));
     });
-    return isChanged ? withMembers(body, { [key]: enclosed('[', parts, ']') }) : null;
+    if (!isChanged) return null;
+    const left = isList ? enclosed('[', parts, ']') : parts[0];
+    return left === undefined ? without(key)(body) : withMembers(body, { [key]: left });
   };
 }
 

@@ -8,7 +8,7 @@ import {
   smallValueOf,
   withMembers,
 } from '../protocols/json-edit.ts';
-import { isObject, memberOf, parseJson } from '../../platform/json.ts';
+import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import { withoutThinking } from '../protocols/messages/history.ts';
 import {
   withAlternatingTurns,
@@ -32,14 +32,13 @@ const withOtherEffort: BodyChange = (body) => {
     : null;
 };
 
-const ANY_OBJECT = { name: 'object', schema: { type: 'object' } };
-
 /** A schema that any object fulfils, in place of none. */
+const ANY_SCHEMA =
+  '{"type":"json_schema","json_schema":{"name":"object","schema":{"type":"object"}}}';
+
 const withAnySchema: BodyChange = (body) =>
   memberOf(smallValueOf(body, 'response_format'), 'type') === 'json_object'
-    ? withMembers(body, {
-        response_format: JSON.stringify({ type: 'json_schema', json_schema: ANY_OBJECT }),
-      })
+    ? withMembers(body, { response_format: ANY_SCHEMA })
     : null;
 
 const withoutThoughts: BodyChange = (body) => withoutForeignItems(body) ?? withoutThinking(body);
@@ -162,7 +161,7 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const { status, isForWords, made, headers, mayBeWhole } = refused;
   if (made.size >= MAX_CHANGES || refused.body.length > MAX_BYTES) return [];
   const request = parseJson(refused.body.toString('utf8'));
-  if (!isObject(request)) return [];
+  if (!isObject(request) || isTooDeep(request)) return [];
   const body = bodyOf(refused.body);
   const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
   const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
@@ -208,8 +207,7 @@ export function adjustedHeaders(
   headers: readonly string[],
   made: ReadonlySet<Adjustment>,
 ): readonly string[] {
-  if (made.size === 0) return headers;
-  const sent = betasIn(headers);
+  const sent = made.size === 0 ? [] : betasIn(headers);
   const isLeft = (beta: string) => !made.has(`without ${BETAS}.${beta}`);
   const left = made.has(`without ${BETAS}`) ? [] : sent.filter(isLeft);
   if (left.length === sent.length) return headers;

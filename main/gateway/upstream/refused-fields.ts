@@ -1,4 +1,4 @@
-import { isObject, isTooDeep, memberOf } from '../../platform/json.ts';
+import { isObject, memberOf } from '../../platform/json.ts';
 import {
   type BodyChange,
   type JsonBody,
@@ -32,10 +32,6 @@ const KEPT_INSIDE =
 /** What may be left out of what is said, wherever it stands there: anything else may be what it says. */
 const BESIDE_CONTENT =
   /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/;
-/** What is in them is the caller's own. */
-const OWN_DATA = new Set(['schema', 'input', 'arguments', 'output']);
-/** The member of a tool's schema that holds the caller's own names. */
-const OWN_NAMES = 'properties';
 
 /** Fields that a host names by their subject where it names none by its name. */
 const SUBJECTS: readonly (readonly [words: RegExp, fields: readonly string[]])[] = [
@@ -63,26 +59,23 @@ export function refusedFields(
   body: JsonBody,
   request: Json,
 ): readonly RefusedField[] {
-  const inside = namesInside(request);
+  const optional = optionalFields(request, body);
   const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
   const named = param ?? '';
   const subject = SUBJECTS.find(([words]) => words.test(text) && isRefused(text));
   const ways = [
-    isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([named], inside) : [],
+    isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([named], request) : [],
     text
       .split(/[.;] |\n|,? expected | known /)
       .filter(isRefused)
-      .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], inside)),
+      .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], request)),
     subject?.[1] ?? [],
   ];
-  function has(field: string): boolean {
-    const [holder = '', name] = field.split('.');
-    if (name !== undefined) return inside.get(holder)?.has(name) === true;
-    return inside.has(holder) && REWRITTEN.get(holder)?.(body) !== null;
-  }
   const fields =
-    ways.map((way) => [...new Set(way)].filter(has)).find(({ length }) => length > 0) ?? [];
+    ways
+      .map((way) => [...new Set(way)].filter((field) => optional.has(field)))
+      .find(({ length }) => length > 0) ?? [];
   // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
@@ -91,6 +84,18 @@ export function refusedFields(
     const isScalar = typeof value === 'string' || typeof value === 'number';
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
+}
+
+/** What the request could do without. */
+function optionalFields(request: Json, body: JsonBody): ReadonlySet<string> {
+  const fields = new Set<string>();
+  for (const [key, value] of Object.entries(request)) {
+    if (!KEPT.test(key) && REWRITTEN.get(key)?.(body) !== null) fields.add(key);
+    eachOptional(value, (_, name) => {
+      if (key === 'reasoning' || !KEPT_INSIDE.test(name)) fields.add(`${key}.${name}`);
+    });
+  }
+  return fields;
 }
 
 function namesIn(sentence: string): readonly string[] {
@@ -109,17 +114,15 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
  * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
  * pydantic's may stand between them. A name that comes without a member of the request may be inside any of them.
  */
-function fieldsOf(names: readonly string[], inside: InnerNames): readonly string[] {
+function fieldsOf(names: readonly string[], request: Json): readonly string[] {
+  const isMember = (name: string) => Object.hasOwn(request, name);
   const paths = names.map(partsOf);
-  const members = paths.flat().filter((part) => inside.has(part));
-  const holders = [...(members.length > 0 ? members : inside.keys())];
+  const members = paths.flat().filter(isMember);
+  const holders = members.length > 0 ? members : Object.keys(request);
   return paths.flatMap((parts) => {
     const last = parts.at(-1) ?? '';
-    if (parts.find((part) => inside.has(part)) === last) return KEPT.test(last) ? [] : [last];
-    return holders
-      .filter((holder) => inside.get(holder)?.has(last))
-      .filter((holder) => holder === 'reasoning' || !KEPT_INSIDE.test(last))
-      .map((holder) => `${holder}.${last}`);
+    if (parts.find(isMember) === last) return [last];
+    return holders.map((holder) => `${holder}.${last}`);
   });
 }
 
@@ -148,65 +151,45 @@ export function withoutFields(refused: readonly RefusedField[], body: JsonBody):
 }
 
 /** Without the names inside of it, or without all of it if one is empty. */
-const dropped =
-  (holder: string, names: readonly string[]): BodyChange =>
-  (body) => {
-    if (names.includes('')) return (REWRITTEN.get(holder) ?? without(holder))(body);
-    const edit = (value: Json) => pruned(value, (name) => names.includes(name)) as Json;
-    const words = names.map((name) => `"${name}"`);
-    const inList = editedObjects(holder, words, edit)(body);
-    const value = inList === null ? smallValueOf(body, holder) : null;
-    if (!isObject(value) || isTooDeep(value)) return inList;
-    const left = edit(value);
-    if (left === value) return null;
-    return Object.keys(left).length === 0
-      ? without(holder)(body)
-      : withMembers(body, { [holder]: JSON.stringify(left) });
-  };
+function dropped(holder: string, names: readonly string[]): BodyChange {
+  if (names.includes('')) return REWRITTEN.get(holder) ?? without(holder);
+  const words = names.map((name) => `"${name}"`);
+  return editedObjects(holder, words, (object) => {
+    let left: Json | readonly Json[] = object;
+    eachOptional(object, (inner, name) => {
+      if (!names.includes(name)) return;
+      delete inner[name];
+      left = Object.keys(object).length === 0 ? [] : { ...object };
+    });
+    return left;
+  });
+}
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Where something stands: in what a message says, or among the caller's own names. */
-type Place = 'request' | 'said' | 'own names';
+/** Where something stands: in what a message says, or among names or in data of the caller's own. */
+type Place = 'request' | 'said' | 'own names' | 'own data';
 
-/** By member of a request, the names inside of it that could be left out. */
-type InnerNames = ReadonlyMap<string, ReadonlySet<string>>;
+/** Members in which another place begins. */
+const PLACES: ReadonlyMap<string, Place> = new Map([
+  ['content', 'said'],
+  // Of a tool's schema.
+  ['properties', 'own names'],
+  ...['schema', 'input', 'arguments', 'output'].map((name) => [name, 'own data'] as const),
+]);
 
-function namesInside(request: Json): InnerNames {
-  const all = Object.entries(request).map(([key, value]) => {
-    const names = new Set<string>();
-    const isGone = (name: string) => {
-      names.add(name);
-      return false;
-    };
-    if (!isTooDeep(value)) pruned(value, isGone);
-    return [key, names] as const;
-  });
-  return new Map(all);
-}
-
-/** Without the members of those names, wherever they may be left out; the value itself if it has none of them. */
-function pruned(value: unknown, isGone: (name: string) => boolean, place: Place = 'request') {
-  if (typeof value !== 'object' || value === null) return value;
-  const before = Object.entries(value);
-  const left = before.flatMap(([key, inner]): [string, unknown][] => {
-    const mayGo = place === 'request' || (place === 'said' && BESIDE_CONTENT.test(key));
-    if (!Array.isArray(value) && mayGo && isGone(key)) return [];
-    const within = placeWithin(key, place);
-    return [[key, within === null ? inner : pruned(inner, isGone, within)]];
-  });
-  const isSame =
-    left.length === before.length && left.every(([, inner], at) => inner === before[at]?.[1]);
-  if (isSame) return value;
-  return Array.isArray(value) ? left.map(([, inner]) => inner) : Object.fromEntries(left);
-}
-
-/** Null if what is in it is the caller's own. */
-function placeWithin(key: string, place: Place): Place | null {
-  if (place === 'own names') return 'request';
-  if (OWN_DATA.has(key)) return null;
-  if (key === OWN_NAMES) return 'own names';
-  return key === 'content' ? 'said' : place;
+/** The members that may be left out, each with its name and the object that has it. */
+function eachOptional(
+  value: unknown,
+  see: (holder: Record<string, unknown>, name: string) => void,
+  place: Place = 'request',
+): void {
+  if (typeof value !== 'object' || value === null || place === 'own data') return;
+  for (const [name, inner] of Object.entries(value)) {
+    const mayGo = place === 'request' || (place === 'said' && BESIDE_CONTENT.test(name));
+    if (mayGo && isObject(value)) see(value, name);
+    eachOptional(inner, see, place === 'own names' ? 'request' : (PLACES.get(name) ?? place));
+  }
 }
 
 const renamed =

@@ -37,21 +37,18 @@ export function tokenLimitIn(text: string): TokenLimit | null {
   return left >= Math.min(LEAST_TOKENS, Number(window) * LEAST_SHARE) ? `at_most_${left}` : null;
 }
 
-const LIMIT = /^at_(most|least)_(\d+)$/;
-
 export const isTokenLimit = (adjustment: string): adjustment is TokenLimit =>
-  LIMIT.test(adjustment);
+  adjustment.startsWith('at_');
 
 /** Within a limit, where the body's own is beyond it. */
 export const withinLimit =
   (tokens: TokenLimit): BodyChange =>
   (body) => {
-    const [, side, digits] = LIMIT.exec(tokens) ?? [];
-    const limit = Number(digits);
+    const [, side, limit = ''] = tokens.split('_');
     const beyond = FIELDS.filter((field) => {
       const asked = smallValueOf(body, field);
-      return typeof asked === 'number' && (side === 'most' ? asked > limit : asked < limit);
+      return typeof asked === 'number' && (side === 'most' ? asked > +limit : asked < +limit);
     });
     if (beyond.length === 0) return null;
-    return withMembers(body, Object.fromEntries(beyond.map((field) => [field, `${limit}`])));
+    return withMembers(body, Object.fromEntries(beyond.map((field) => [field, limit])));
   };

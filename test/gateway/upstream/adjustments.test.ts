@@ -40,7 +40,7 @@ const output = { type: 'output_text', text: 'b' };
 /** What is changed. */
 const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ['without text.verbosity', { text: { verbosity: 'low' } }, {}],
-  ['without text.verbosity', { text: { verbosity: 'low', format: {} } }, { text: { format: {} } }],
+  ['without text.strict', { text: { format: { strict: true } } }, { text: { format: {} } }],
   ['without reasoning_effort="none"', { reasoning_effort: 'low' }, { reasoning_effort: 'low' }],
   [
     'without tools.strict',
