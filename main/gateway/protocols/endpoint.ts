@@ -9,7 +9,7 @@ import {
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
-import { isObjectText, type JsonBody, JsonScan, type Member, memberAt } from './json-edit.ts';
+import { type JsonBody, JsonScan, type Member, memberAt } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/content.ts';
 import { DONE_EVENT, MAX_EVENT_BYTES } from './sse.ts';
@@ -238,7 +238,7 @@ export function createMemberScan(wanted: Readonly<Record<string, keyof typeof KI
     push: (body) => scan.push(body.view()),
     substance(bytes) {
       if (!scan.isWhole(bytes)) return null;
-      if (!isObjectText(bytes)) return 'error';
+      if (!scan.isObject) return 'error';
       const body = { bytes, members: scan.members };
       if (isOf('error', body, 'error')) return 'error';
       const isContent = Object.entries(wanted).some(([name, kind]) => isOf(kind, body, name));

@@ -53,6 +53,8 @@ const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b
  */
 export class JsonScan {
   readonly members: Member[] = [];
+  /** Whether the outermost value is an object, and not a list. */
+  isObject = false;
   #at = 0;
   /** The brackets and braces that are open. */
   readonly #nest: number[] = [];
@@ -82,7 +84,7 @@ export class JsonScan {
 
   /** The members if all of `bytes` is an object; null if it is not. */
   ofObject(bytes: Buffer): readonly Member[] | null {
-    return this.isWhole(bytes) && isObjectText(bytes) ? this.members : null;
+    return this.isWhole(bytes) && this.isObject ? this.members : null;
   }
 
   #step(bytes: Buffer, byte: number): void {
@@ -90,26 +92,23 @@ export class JsonScan {
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#open(byte);
     else if (depth === 0) this.#isFaulty = !isBlank(byte);
     else if (byte === QUOTE) this.#isText = true;
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.#close(bytes, byte);
     else if (byte === COLON && depth === 1 && this.#colon === -1) this.#colon = this.#at;
-    else if (byte === COMMA && depth === 1) this.#member(bytes, this.#at - 1, true);
-    else if (byte === COMMA && depth === 2) this.#element(bytes, this.#at - 1);
+    else if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === 1) this.#member(bytes, this.#at - 1, byte === COMMA || this.members.length > 0);
+      if (depth === 2) this.#element(bytes, this.#at - 1);
+      // In ASCII a closing bracket is its opening one plus two.
+      if (byte !== COMMA) this.#isFaulty ||= this.#nest.pop() !== byte - 2;
+    }
   }
 
   #open(byte: number): void {
     const depth = this.#nest.push(byte);
     // A second value behind the first.
     this.#isFaulty = depth > MAX_DEPTH || (depth === 1 && this.#start > 0);
-    if (depth === 1) this.#start = this.#at;
     if (depth === 2) this.#inner = this.#at;
-  }
-
-  #close(bytes: Buffer, byte: number): void {
-    const depth = this.#nest.length;
-    if (depth === 1) this.#member(bytes, this.#at - 1, this.members.length > 0);
-    if (depth === 2) this.#element(bytes, this.#at - 1);
-    // In ASCII a closing bracket is its opening one plus two.
-    this.#isFaulty ||= this.#nest.pop() !== byte - 2;
+    if (depth !== 1) return;
+    this.#start = this.#at;
+    this.isObject = byte === OPEN_BRACE;
   }
 
   #text(bytes: Buffer): void {
@@ -129,13 +128,12 @@ export class JsonScan {
   /** Nothing may stand where nothing has to. */
   #member(bytes: Buffer, end: number, mustBe: boolean): void {
     const { start: nameStart, end: last } = trimmed(bytes, this.#start, end);
-    const isNamed = this.#nest[0] === OPEN_BRACE;
-    const value = trimmed(bytes, isNamed ? this.#colon : nameStart, end);
+    const value = trimmed(bytes, this.isObject ? this.#colon : nameStart, end);
     const name = { start: nameStart, end: this.#colon - 1 };
-    const key = isNamed ? smallValueAt(bytes, name) : '';
-    const isFit = typeof key === 'string' && value.start < value.end;
+    const key = this.isObject ? smallValueAt(bytes, name) : '';
+    const isFit = value.start < value.end && this.members.length < MAX_MEMBERS;
     if (nameStart === last) this.#isFaulty ||= mustBe;
-    else if (!isFit || this.members.length === MAX_MEMBERS) this.#isFaulty = true;
+    else if (typeof key !== 'string' || !isFit) this.#isFaulty = true;
     else this.members.push({ key, nameStart, ...value, last: this.#last, ends: this.#ends });
     this.#start = end + 1;
     this.#colon = -1;
@@ -176,9 +174,6 @@ export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] |
   }
   return scan.ofObject(bytes);
 }
-
-export const isObjectText = (bytes: Buffer) =>
-  bytes[trimmed(bytes, 0, bytes.length).start] === OPEN_BRACE;
 
 /** The last of that name counts, as in `JSON.parse`. */
 export const memberAt = ({ members }: JsonBody, key: string): Member | undefined =>
@@ -250,7 +245,7 @@ export function withMembers(
   const added = Object.entries(values)
     .filter(([name]) => !members.some(({ key }) => key === name))
     .map(([name, value]) => `${JSON.stringify(name)}:${value.toString()}`);
-  const close = added.length === 0 ? bytes.length : bytes.lastIndexOf(CLOSE_BRACE);
+  const close = bytes.lastIndexOf(CLOSE_BRACE);
   const inserted = (members.length === 0 || added.length === 0 ? '' : ',') + added.join(',');
   parts.push(bytes.subarray(copied, close), Buffer.from(inserted), bytes.subarray(close));
   return bodyOf(Buffer.concat(parts));
