@@ -72,26 +72,24 @@ export class ChunkWatch implements StreamWatch {
   }
 
   take(frames: Frames): WatchedFrames {
-    // Most reads bring one such event.
-    const isUsual = frames.ends.length === 1 && this.#usual.is(frames.bytes);
-    return isUsual ? { frames, sight: GOING } : watched(frames, (event) => this.#see(event));
+    return watched(frames, this.#see);
   }
 
-  #see(event: Buffer): EventView {
-    if (this.#usual.is(event)) return passing(event);
+  readonly #see = (event: Buffer): EventView => {
+    if (this.#usual.is(event)) return PASSED;
     const data = dataOf(event)?.trim();
     if (data === '[DONE]') return this.#isWhole() ? { event, sight: DONE_SEEN } : UNFINISHED_SEEN;
     if (data === undefined) {
       const outside = errorOutsideOfData(event);
-      return outside === null ? passing(event) : failing(outside);
+      return outside === null ? PASSED : failing(outside);
     }
     const chunk = parseJson(data);
     const error = isNamedError(event) ? describedError(chunk) : errorIn(chunk);
     if (error !== null) return failing(error);
     // Too heavy to be parsed here, it may still be a chunk; the caller's parser decides.
-    if (!isObject(chunk)) return isHeavyJson(data) ? passing(event) : DROPPED;
+    if (!isObject(chunk)) return isHeavyJson(data) ? PASSED : DROPPED;
     return this.#repaired(event, chunk);
-  }
+  };
 
   #repaired(event: Buffer, chunk: Readonly<Record<string, unknown>>): EventView {
     const before = this.#repair.finished;
@@ -103,12 +101,12 @@ export class ChunkWatch implements StreamWatch {
     if (typeof repaired === 'string') return failing(wordsOnly(repaired));
     if (repaired === chunk) {
       if (finished === before) this.#usual.learn(event, chunk);
-      return passing(event);
+      return PASSED;
     }
     const json = writeJson(repaired);
     return json === null
       ? failing(wordsOnly('an event nested too deep'))
-      : passing(eventWith(event, json));
+      : { event: eventWith(event, json), sight: GOING };
   }
 
   /** A list of prompts may be too long to be counted: then only `[DONE]` tells that all of them are finished. */
@@ -118,19 +116,25 @@ export class ChunkWatch implements StreamWatch {
 }
 
 export interface EventView {
-  /** What the caller gets of it, if anything. */
-  readonly event: Buffer | null;
+  /** What the caller gets in its place, if anything; left out for the event itself. */
+  readonly event?: Buffer | null;
   readonly sight: Sight;
 }
 
 /** Each event as it is seen, up to the end. */
 export function watched(frames: Frames, see: (event: Buffer) => EventView): WatchedFrames {
+  const { bytes, ends } = frames;
+  // Most reads bring one.
+  if (ends.length === 1) {
+    const { event = bytes, sight } = see(bytes);
+    return { frames: event === bytes ? frames : framesOf(event === null ? [] : [event]), sight };
+  }
   const events = eventsOf(frames);
   const taken: Buffer[] = [];
   let sight = GOING;
   for (const event of events) {
     const seen = see(event);
-    if (seen.event !== null) taken.push(seen.event);
+    if (seen.event !== null) taken.push(seen.event ?? event);
     ({ sight } = seen);
     if (sight !== GOING) break;
   }
@@ -139,7 +143,7 @@ export function watched(frames: Frames, see: (event: Buffer) => EventView): Watc
   return { frames: areSame ? frames : framesOf(taken), sight };
 }
 
-export const passing = (event: Buffer): EventView => ({ event, sight: GOING });
+export const PASSED: EventView = { sight: GOING };
 export const failing = (error: UpstreamError): EventView => ({
   event: null,
   sight: { kind: 'error', error },

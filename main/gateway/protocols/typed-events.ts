@@ -8,7 +8,7 @@ import {
   type EventView,
   failing,
   GOING,
-  passing,
+  PASSED,
   type StreamWatch,
   UNFINISHED_SEEN,
   watched,
@@ -37,7 +37,7 @@ export function createTypedWatch({ done, failed }: TypedEnds, repair: EventRepai
   function see(event: Buffer): EventView {
     if (!isReadable(event)) return unreadable(event);
     const type = words.some((word) => event.includes(word)) ? typeOf(event) : null;
-    if (type === null) return passing(event);
+    if (type === null) return PASSED;
     if (failed.includes(type)) return failing(errorOfTyped(parseJson(dataOf(event) ?? '')));
     const right = repair.take(event, type);
     if (!done.includes(type)) return { event: right, sight: GOING };
