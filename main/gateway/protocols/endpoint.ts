@@ -94,9 +94,9 @@ export interface StreamFormat {
   readonly createWatch: (choices: number) => StreamWatch;
   readonly createAssembly: () => Assembly;
   /** It reports its usage only if `stream_options` asks for it. */
-  readonly asksForUsage: boolean;
-  /** The chunks that say what a whole answer does; null if it cannot be a stream. */
-  readonly chunksOf: ((answer: Json, includeUsage: boolean) => readonly object[]) | null;
+  readonly asksForUsage?: true;
+  /** The chunks that say what a whole answer does; left out if it cannot be a stream. */
+  readonly chunksOf?: (answer: Json, includeUsage: boolean) => readonly object[];
   /**
    * The `n`-th sign of life, from 0 on, before the first event of an answer. Clients skip it, and it keeps their
    * connection open.

@@ -36,8 +36,8 @@ export function credible(
   return isPossible ? told : null;
 }
 
-/** About four bytes of English are a token. */
-const BYTES_PER_TOKEN = 4;
+/** Of English and of code; other languages take more tokens, but also more bytes. */
+export const BYTES_PER_TOKEN = 4;
 
 /** `promptBytes` is the length of the request, its JSON included. */
 export function estimatedTokens(promptBytes: number, output: number): Tokens {

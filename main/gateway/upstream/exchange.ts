@@ -352,8 +352,8 @@ export function inCallersProtocol(
     return whole.kind === 'answer' ? { ...seen, body: whole.body } : whole;
   }
   if (!stream) return seen;
-  const chunksOf = endpoint.answer.stream?.chunksOf ?? null;
-  const body = chunksOf && streamOf(seen.body, (each) => chunksOf(each, includeUsage));
+  const chunksOf = endpoint.answer.stream?.chunksOf;
+  const body = chunksOf ? streamOf(seen.body, (each) => chunksOf(each, includeUsage)) : null;
   return body === null ? NO_STREAM : { ...seen, body };
 }
 
@@ -415,7 +415,7 @@ function adjustmentsFor(
   const { status, error } = seen;
   const { mode, request } = call;
   const { endpoint } = request;
-  const mayBeWhole = mode === 'assemble' || (endpoint.answer.stream?.chunksOf ?? null) !== null;
+  const mayBeWhole = mode === 'assemble' || endpoint.answer.stream?.chunksOf !== undefined;
   const isForWords = !endpoint.keepsModel;
   return adjustmentsAfter({ status, error, isForWords, body, headers, made, mayBeWhole });
 }

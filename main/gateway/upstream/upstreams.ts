@@ -177,10 +177,6 @@ export function hasModel({ models }: LocalTarget, requested: string | null): boo
   return requested === null || models.length === 0 || nameAt(models, requested) !== null;
 }
 
-function listsModel({ models }: LocalTarget, requested: string): boolean {
-  return nameAt(models, requested) !== null;
-}
-
 /** Whether the owner has a model of that name: in an engine, or in an upstream's list. */
 export function isOwnModel(
   model: string,
@@ -189,7 +185,7 @@ export function isOwnModel(
 ): boolean {
   return (
     remotes.some(({ models }) => models.includes(model)) ||
-    targetsOf(local).some((target) => listsModel(target, model))
+    targetsOf(local).some((target) => nameAt(target.models, model) !== null)
   );
 }
 

@@ -52,8 +52,7 @@ export const failedWith = (message: string): Substance => ({
 export const brokenOff = (choice: unknown): string =>
   `The upstream broke off its answer: ${String(memberOf(choice, 'finish_reason'))}.`;
 
-function hasContent(choice: unknown): boolean {
-  if (!isObject(choice)) return false;
+function hasContent(choice: Json): boolean {
   const said = choice['delta'] ?? choice['message'];
   return isObject(said) && isFilled(said);
 }

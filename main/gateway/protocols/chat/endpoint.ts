@@ -1,5 +1,4 @@
 import { parseJson } from '../../../platform/json.ts';
-import type { HttpError } from '../../../platform/http/responses.ts';
 import { openaiError } from '../../http/errors.ts';
 import { chunksOf, createAssembly } from '../assembly.ts';
 import { endOf, substanceOf } from './content.ts';
@@ -32,7 +31,8 @@ export const CHAT_STREAM: StreamFormat = {
   chunksOf,
   // A comment: chat completions have no event for it.
   sign: () => ': waiting for the first token\n\n',
-  errorEvent: errorChunk,
+  // An error object in place of a chunk, without a `[DONE]` after it.
+  errorEvent: (error) => `data: ${JSON.stringify(openaiError(error))}\n\n`,
   maxHeldBytes: 64 * 1024,
 };
 
@@ -120,9 +120,4 @@ function lastRole(body: JsonBody): string {
   if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return '';
   const role = smallValueOf(bodyOf(body.bytes.subarray(last.start, last.end)), 'role');
   return typeof role === 'string' ? role : '';
-}
-
-/** An error object in place of a chunk, without a `[DONE]` after it. */
-function errorChunk(error: HttpError): string {
-  return `data: ${JSON.stringify(openaiError(error))}\n\n`;
 }

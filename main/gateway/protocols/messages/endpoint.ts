@@ -13,6 +13,7 @@ import { type ChatPart, textPart } from '../translation/conversation.ts';
 import type { ProtocolTranslation } from '../translation/translation.ts';
 import { typedEvent } from '../sse.ts';
 import { type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
+import { BYTES_PER_TOKEN } from '../usage.ts';
 import { MessageSteps } from './answers.ts';
 import {
   createMessage,
@@ -21,10 +22,10 @@ import {
   messageWithReason,
 } from './events.ts';
 import { withoutUnsigned } from './history.ts';
-import { toChat, toCountedChat } from './request.ts';
+import { toChat } from './request.ts';
 
 export const MESSAGES_TRANSLATION: ProtocolTranslation = {
-  toChat,
+  toChat: (body) => toChat(body, true),
   stepsOf: (answer) => new MessageSteps(answer),
   wholeOf(events) {
     const message = createMessage();
@@ -54,8 +55,6 @@ export const MESSAGES = endpointAt('/messages', {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       createWatch: () => createTypedWatch(ENDS, createMessageRepair()),
       createAssembly: createMessageAssembly,
-      asksForUsage: false,
-      chunksOf: null,
       sign: () => 'event: ping\ndata: {"type":"ping"}\n\n',
       errorEvent: (error) => typedEvent(anthropicError(error)),
       maxHeldBytes: 64 * 1024,
@@ -90,8 +89,6 @@ function isFilled([key, value]: readonly [string, unknown]): boolean {
   return key !== 'type' && value !== '' && value !== null;
 }
 
-/** For English and for code; other languages take more tokens, but also more bytes. */
-const BYTES_PER_TOKEN = 4;
 /** For the role and the separators of a message. */
 const TOKENS_PER_MESSAGE = 4;
 /** Of a PDF, as text and as a picture (docs.anthropic.com, PDF support), and the bytes of a usual page. */
@@ -102,7 +99,7 @@ const TOKENS_PER_IMAGE = 1600;
 
 /** An estimate: chat completions offer no way to count, and each model counts differently. */
 export function countTokens(body: unknown): StandIn {
-  const translated = toCountedChat(body);
+  const translated = toChat(body, false);
   if (translated.kind !== 'chat') return translated;
   const { messages, tools } = translated.body;
   const tokens = messages.flatMap((message) => {

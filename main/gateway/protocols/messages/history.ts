@@ -50,7 +50,8 @@ export const withoutThinking: BodyChange = (body) =>
 function withoutThoughts(body: JsonBody, isDropped: (block: Json) => boolean): JsonBody | null {
   const edit = (message: Json) => edited(message, isDropped);
   const left = editedObjects('messages', ['thinking'], edit)(body);
-  const isRefused = left !== null && isLoopWithoutThought(left) && thinks(left);
+  // With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking).
+  const isRefused = left !== null && isLoopWithoutThought(left) && thinkingOf(left) === 'enabled';
   return isRefused ? withThinkingOff(left) : left;
 }
 
@@ -65,10 +66,7 @@ function edited(message: Json, isDropped: (block: Json) => boolean): Json | read
   return listOf(message['tool_calls']).length > 0 ? { ...message, content: null } : [];
 }
 
-/** With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking). */
-function thinks(body: JsonBody): boolean {
-  return memberOf(smallValueOf(body, 'thinking'), 'type') === 'enabled';
-}
+const thinkingOf = (body: JsonBody) => memberOf(smallValueOf(body, 'thinking'), 'type');
 
 /** Whether the conversation goes on behind a tool's result, and the turn that called the tool has no thought. */
 function isLoopWithoutThought(body: JsonBody): boolean {
@@ -83,7 +81,7 @@ function isLoopWithoutThought(body: JsonBody): boolean {
 
 /** The body with thinking switched off, and what is taken only with it; null if it is not on. */
 export const withThinkingOff: BodyChange = (body) => {
-  const type = memberOf(smallValueOf(body, 'thinking'), 'type');
+  const type = thinkingOf(body);
   if (typeof type !== 'string' || type === 'disabled') return null;
   const values: Record<string, string> = { thinking: '{"type":"disabled"}' };
   const management = smallValueOf(body, 'context_management');

@@ -32,12 +32,8 @@ const OF_TOOL = fieldNames('cache_control defer_loading eager_input_streaming');
 /** Of blocks of any type: for caches, signatures, and who called a tool. */
 const OF_BLOCK = fieldNames('cache_control citations signature data id caller toolset_name');
 
-export const toChat = (body: unknown): TranslationResult => translate(body, true);
-
-/** Like `toChat`, for a request to count tokens, which has no `max_tokens`. */
-export const toCountedChat = (body: unknown): TranslationResult => translate(body, false);
-
-function translate(body: unknown, isToBeAnswered: boolean): TranslationResult {
+/** @param isToBeAnswered and not only counted, which needs no `max_tokens` */
+export function toChat(body: unknown, isToBeAnswered: boolean): TranslationResult {
   const { reader, result } = bodyReader(body, OF_BODY);
   refuseState(reader);
 

@@ -34,8 +34,6 @@ export const RESPONSES = endpointAt('/responses', {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       createWatch: () => createTypedWatch(ENDS, createResponseRepair()),
       createAssembly: createResponseAssembly,
-      asksForUsage: false,
-      chunksOf: null,
       sign: responseSign,
       afterSigns: afterResponseSigns,
       errorEvent: (error) =>

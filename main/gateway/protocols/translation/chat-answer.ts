@@ -2,7 +2,6 @@ import { isObject, isTooDeep, listOf, memberOf } from '../../../platform/json.ts
 import { type CallPiece, callPieceOf, callsIn } from '../chat/calls.ts';
 import { type Finish, brokenOff, endOf } from '../chat/content.ts';
 import { type TokenCounts, tokenCounts } from '../usage.ts';
-import { errorIn, type UpstreamError } from '../upstream-error.ts';
 
 /** A part of a chunk, which yields its parts in this order. */
 export type AnswerDelta =
@@ -34,12 +33,10 @@ interface AnswerPart extends AnswerState {
   readonly deltas: readonly AnswerDelta[];
 }
 
-/** Reads a chunk that was put right. A text is the reason to fail the answer. */
+/** Reads a chunk that was put right, and is no error. A text is the reason to fail the answer. */
 export function readChatAnswer(value: unknown): AnswerPart | string {
   if (!isObject(value)) return 'The upstream did not send a JSON object.';
   if (isTooDeep(value)) return 'The upstream nested its answer too deeply.';
-  const error = errorIn(value);
-  if (error !== null) return messageOf(error);
   const choice = listOf(value['choices']).find(
     (each) => isObject(each) && (each['index'] ?? 0) === 0,
   );
@@ -72,11 +69,6 @@ function stopOf(value: unknown, choice: unknown): Stop | null {
   const reasons = [memberOf(choice, 'finish_reason'), memberOf(choice, 'native_finish_reason')];
   return reasons.includes('stop_sequence') ? { sequence: null } : null;
 }
-
-const MAX_MESSAGE_CHARS = 500;
-
-const messageOf = ({ message }: UpstreamError): string =>
-  message.slice(0, MAX_MESSAGE_CHARS) || 'The upstream reported an error.';
 
 function deltasOf(said: Readonly<Record<string, unknown>>): AnswerDelta[] {
   const deltas: AnswerDelta[] = [];
