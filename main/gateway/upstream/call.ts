@@ -7,7 +7,7 @@ import type { AnswerTranslator } from '../protocols/translation/translation.ts';
 import type { AnswerMode } from './body-readers.ts';
 import { askingFor, type ChatRequest } from '../protocols/chat-request.ts';
 import { memberAt } from '../protocols/json-edit.ts';
-import { type Rescue, rescueFor } from '../protocols/rescue/rescue.ts';
+import { rescueFor } from '../protocols/rescue/rescue.ts';
 import type { RequestForms } from '../protocols/request-forms.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
@@ -72,7 +72,7 @@ export interface UpstreamCall {
   /** Fields by which an engine tells more than its API has. */
   readonly asksForMore: Readonly<Record<string, string>>;
   /** How tool calls that the answer has as text are rescued; null if they are not. */
-  readonly rescue: Rescue | null;
+  readonly rescue: ReturnType<typeof rescueFor>;
   /** Credentials that the request carries: what is said of its failure must not repeat them. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;

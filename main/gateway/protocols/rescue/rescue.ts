@@ -14,13 +14,6 @@ import {
   readCalls,
 } from './dialects.ts';
 
-/** Makes calls of those that a model wrote into the text of its answer and its engine did not read. */
-export interface Rescue {
-  readonly whole: (answer: Buffer) => { readonly body: Buffer; readonly calls: number };
-  /** Of the events of a stream, in turn. */
-  readonly inStream: (onCalls: (calls: number) => void) => (frames: Frames) => Frames;
-}
-
 /** Not of a request that offers no tool, or whose answer is to be JSON. */
 export function mayLeakCalls(request: ChatRequest): boolean {
   const { endpoint, choices, needs } = request;
@@ -30,16 +23,20 @@ export function mayLeakCalls(request: ChatRequest): boolean {
   return choice !== 'none' && isText;
 }
 
-/** Null for a request whose answer has none. */
-export function rescueFor(request: ChatRequest): Rescue | null {
+/**
+ * Makes calls of those that a model wrote into the text of its answer and its engine did not read; null for a request
+ * whose answer has none.
+ */
+export function rescueFor(request: ChatRequest) {
   if (!mayLeakCalls(request)) return null;
   let known: OfferedTools | null = null;
   const offered = () => (known ??= offeredIn(request));
   return {
-    whole: (answer) => rescuedAnswer(answer, new LeakGate(offered)),
-    inStream(onCalls) {
+    whole: (answer: Buffer) => rescuedAnswer(answer, new LeakGate(offered)),
+    /** Of the events of a stream, in turn. */
+    inStream(onCalls: (calls: number) => void) {
       const gate = new LeakGate(offered);
-      return (frames) =>
+      return (frames: Frames) =>
         framesOf(eventsOf(frames).flatMap((event) => rescuedEvent(event, gate, onCalls)));
     },
   };
@@ -53,7 +50,7 @@ const asCall = ({ name, arguments: args }: LeakedCall) => ({
 
 const textOf = (content: unknown): string => (typeof content === 'string' ? content : '');
 
-function rescuedAnswer(body: Buffer, gate: LeakGate): ReturnType<Rescue['whole']> {
+function rescuedAnswer(body: Buffer, gate: LeakGate) {
   const answer = parseExactJson(body.toString('utf8'));
   const [choice] = listOf(memberOf(answer, 'choices'));
   const message = memberOf(choice, 'message');

@@ -4,21 +4,10 @@ import { editedObjects } from '../turns.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-export interface ItemSource {
-  /** Undefined if the item is not stored, or no longer stored. */
-  find(id: string): unknown;
-}
-
-/** Keeps items of answers, because clients may send an item's id instead of the item. */
-export interface ItemMemory extends ItemSource {
-  keep(items: readonly KeptItem[]): void;
-}
-
 /** Of all callers; each finds only its own. */
-export interface ItemMemories {
-  /** By the name of a caller's key; callers without one are one. */
-  of(caller: string | null): ItemMemory;
-}
+export type ItemMemories = ReturnType<typeof createItemMemory>;
+export type ItemMemory = ReturnType<ItemMemories['of']>;
+export type ItemSource = Pick<ItemMemory, 'find'>;
 
 export interface KeptItem {
   readonly id: string;
@@ -27,8 +16,11 @@ export interface KeptItem {
 /** A map entry, with its key and the headers of its strings. */
 const OVERHEAD_BYTES = 400;
 
-/** The oldest items are dropped once all items together take more than `maxBytes`. */
-export function createItemMemory(maxBytes: number): ItemMemories {
+/**
+ * Keeps items of answers, because clients may send an item's id instead of the item. The oldest are dropped once all
+ * together take more than `maxBytes`.
+ */
+export function createItemMemory(maxBytes: number) {
   /** As JSON, by caller and id: a string takes a fraction of the memory of the objects. */
   const kept = new Map<string, string>();
   let bytes = 0;
@@ -52,19 +44,22 @@ export function createItemMemory(maxBytes: number): ItemMemories {
     }
   }
 
-  function of(caller: string | null): ItemMemory {
-    const keyOf = (id: string) => JSON.stringify([caller, id]);
-    return {
-      keep(items) {
-        for (const item of items) keepOne(keyOf(item.id), JSON.stringify(item));
-      },
-      find(id) {
-        const json = kept.get(keyOf(id));
-        return json === undefined ? undefined : (JSON.parse(json) as unknown);
-      },
-    };
-  }
-  return { of };
+  return {
+    /** By the name of a caller's key; callers without one are one. */
+    of(caller: string | null) {
+      const keyOf = (id: string) => JSON.stringify([caller, id]);
+      return {
+        keep(items: readonly KeptItem[]) {
+          for (const item of items) keepOne(keyOf(item.id), JSON.stringify(item));
+        },
+        /** Undefined if the item is not stored, or no longer stored. */
+        find(id: string): unknown {
+          const json = kept.get(keyOf(id));
+          return json === undefined ? undefined : JSON.parse(json);
+        },
+      };
+    },
+  };
 }
 
 /** Callers without a key can refer to each other's items. Ids of hosts are random; some engines count. */
