@@ -40,6 +40,11 @@ const LEAN_HTTP: Plugin = {
   }),
 };
 
+/** The gateway reads them from beside its code. */
+const INSTALLERS = ['install.sh', 'install.ps1'].map((name) =>
+  join(ROOT, 'main/gateway/api', name),
+);
+
 /** Packages are built in: what an installation runs is what was built and tested here, whatever they publish later. */
 export function nodeBundle(
   outDir: string,
@@ -49,7 +54,7 @@ export function nodeBundle(
   return {
     root: ROOT,
     publicDir: false,
-    plugins: [LEAN_HTTP],
+    plugins: [LEAN_HTTP, copyFiles(INSTALLERS)],
     ssr: { noExternal: true, external: OUTSIDE },
     build: {
       ssr: true,

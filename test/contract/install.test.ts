@@ -4,7 +4,7 @@ import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { InstallLines } from '#shared/install.ts';
-import { unixInstaller } from '../../main/gateway/api/installers.ts';
+import { unixInstaller } from '../../main/gateway/api/install-routes.ts';
 import { startControlled } from '../support/control.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { expectError, postJson, send } from '../support/http.ts';

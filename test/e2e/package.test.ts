@@ -42,7 +42,7 @@ const NAME = 'inglenook';
 const NATIVE = 'better-sqlite3';
 
 const PACKED =
-  /^(LICENSE|README\.md|package\.json|dist\/node\/([\w-]+\.c?js|licenses\.md)|dist\/window\/(index\.html|licenses\.md|assets\/[\w-]+\.(js|css|svg)))$/;
+  /^(LICENSE|README\.md|package\.json|dist\/node\/([\w-]+\.c?js|install\.(sh|ps1)|licenses\.md)|dist\/window\/(index\.html|licenses\.md|assets\/[\w-]+\.(js|css|svg)))$/;
 
 const scene = mkdtempSync(join(tmpdir(), 'inglenook-package-'));
 afterAll(() => rmSync(scene, { recursive: true, force: true }));
@@ -198,6 +198,8 @@ describe.runIf(process.platform !== 'win32')('the npm package', () => {
       'dist/node/inglenook.cjs',
       'dist/node/headless.js',
       'dist/node/licenses.md',
+      'dist/node/install.sh',
+      'dist/node/install.ps1',
       'dist/node/database-thread.js',
       'dist/node/systeminformation-helper.js',
       'dist/window/index.html',

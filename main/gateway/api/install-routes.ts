@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
+import { join } from 'node:path';
 import type { InstallLines } from '#shared/install.ts';
 import { type GatewayError, refused } from '../http/errors.ts';
-import {
-  type Installed,
-  unixInstaller,
-  unixLine,
-  windowsInstaller,
-  windowsLine,
-} from './installers.ts';
 import { isLoopbackHost } from '../../platform/http/addresses.ts';
 import {
   answered,
@@ -77,6 +72,33 @@ export function installRoutes({ ownPackage, lifecycle }: InstallDeps): readonly 
     route('GET', '/install/package.tgz', 'anyone', tarball),
     route('GET', '/api/v1/install', 'control', lines),
   ];
+}
+
+interface Installed {
+  /** Of the gateway, as the other machine reaches it. */
+  readonly url: string;
+  readonly name: string;
+  readonly version: string;
+  readonly sha256: string;
+}
+
+const unixLine = (url: string) => `curl -fsS ${url}/install | sh -s -- <token>`;
+
+export const windowsLine = (url: string) =>
+  `& ([scriptblock]::Create((irm ${url}/install.ps1))) <token>`;
+
+/** For Linux and macOS. It runs nothing until it has arrived completely. */
+export const unixInstaller = (installed: Installed) => scriptOf('install.sh', installed);
+
+/** For Windows PowerShell 5 and newer. */
+export const windowsInstaller = (installed: Installed) => scriptOf('install.ps1', installed);
+
+/** A script that lies beside this file, with values for what it names as `@url@`. */
+function scriptOf(file: string, installed: Installed): string {
+  return readFileSync(join(import.meta.dirname, file), 'utf8').replaceAll(
+    /@(url|name|version|sha256)@/g,
+    (_, name: keyof Installed) => installed[name],
+  );
 }
 
 /** The address that a request was sent to; a proxy that terminates TLS says so in a header. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { Language, Parser, type Node } from 'web-tree-sitter';
-import { windowsInstaller, windowsLine } from '../../../main/gateway/api/installers.ts';
+import { windowsInstaller, windowsLine } from '../../../main/gateway/api/install-routes.ts';
 
 // No PowerShell runs here; a grammar of it reads what it would run.
 
