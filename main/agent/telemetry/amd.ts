@@ -1,12 +1,6 @@
 import { isObject, listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
-import {
-  type GpuCollector,
-  type GpuDevice,
-  mergedDevice,
-  parsePciAddress,
-  deviceOf,
-} from './gpu-device.ts';
-import { createPollCollector, type Poll } from './poll.ts';
+import { type GpuDevice, mergedDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
+import { ABSENT, createPollCollector, type GpuCollector, type Poll, readingOf } from './poll.ts';
 import {
   difference,
   type KernelFiles,
@@ -46,17 +40,17 @@ export function createAmdCollector(edges: ToolEdges, files: KernelFiles): GpuCol
     const cards = await readAmdSysfs(files);
     if (cards.length === 0) return pollTool(signal);
     if (cards.some(({ name }) => name === null)) await learnNames(signal);
-    return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
+    return readingOf(cards.map((card) => named(card, names)));
   }
 
   async function pollTool(signal: AbortSignal): Promise<Poll> {
     const args = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
     const metric = await runFirst(AMD_SMI, args, edges, signal);
-    if (metric.kind === 'missing') return { kind: 'absent' };
+    if (metric.kind === 'missing') return ABSENT;
     const cards = 'text' in metric ? parseAmdSmiMetric(metric.text) : null;
     if (cards === null) return toolProblem(['amd-smi', ...args], metric, REMEDY);
     await learnNames(signal);
-    return { kind: 'devices', devices: cards.map((card) => named(card, names)), problems: [] };
+    return readingOf(cards.map((card) => named(card, names)));
   }
 
   return createPollCollector(poll, { clock: edges.clock, source: SYSFS });

@@ -1,6 +1,6 @@
 import { numberOf, textOf } from '../../platform/json.ts';
-import { type GpuCollector, type GpuDevice, deviceOf } from './gpu-device.ts';
-import { createPollCollector, type Poll } from './poll.ts';
+import { type GpuDevice, deviceOf } from './gpu-device.ts';
+import { ABSENT, createPollCollector, type GpuCollector, type Poll, readingOf } from './poll.ts';
 import { mebibytes } from './sysfs.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
@@ -17,10 +17,9 @@ const REMEDY = 'Run `ioreg -r -c IOAccelerator` by hand and check its output.';
 export function createAppleCollector(edges: ToolEdges): GpuCollector {
   async function poll(signal: AbortSignal): Promise<Poll> {
     const asked = await runFirst(IOREG, ARGS, edges, signal);
-    if (asked.kind === 'missing') return { kind: 'absent' };
+    if (asked.kind === 'missing') return ABSENT;
     const device = asked.kind === 'output' ? parseIoreg(asked.text) : null;
-    if (device !== null) return { kind: 'devices', devices: [device], problems: [] };
-    return toolProblem(['ioreg', ...ARGS], asked, REMEDY);
+    return device === null ? toolProblem(['ioreg', ...ARGS], asked, REMEDY) : readingOf([device]);
   }
 
   return createPollCollector(poll, { clock: edges.clock, source: 'ioreg' });

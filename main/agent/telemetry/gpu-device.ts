@@ -38,18 +38,6 @@ export interface GpuReading {
   readonly problems: readonly AgentProblem[];
 }
 
-export interface GpuCollector {
-  start(): void;
-  /** Returns the last reading at once; does not call a driver. */
-  read(): GpuReading;
-  /** Resolves when no round is in progress. */
-  settled(): Promise<unknown>;
-  /** Starts a new reading at once. */
-  look(): void;
-  /** Resolves once every process that was started has ended. */
-  stop(): Promise<void>;
-}
-
 /** Readings that change while a card works. */
 const NO_LIVE_VALUES = {
   memoryUsedMb: null,

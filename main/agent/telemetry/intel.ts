@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
-import { type GpuCollector, type GpuDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
-import { createPollCollector, type Poll } from './poll.ts';
+import { type GpuDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
+import { ABSENT, createPollCollector, type GpuCollector, type Poll, readingOf } from './poll.ts';
 import {
   type KernelFiles,
   mebibytes,
@@ -19,7 +19,7 @@ const INTEL_VENDOR_ID = '0x8086';
 export function createIntelCollector(clock: Clock, files: KernelFiles): GpuCollector {
   async function poll(): Promise<Poll> {
     const devices = await readIntelSysfs(files);
-    return devices.length === 0 ? { kind: 'absent' } : { kind: 'devices', devices, problems: [] };
+    return devices.length === 0 ? ABSENT : readingOf(devices);
   }
   return createPollCollector(poll, { clock, source: SYSFS });
 }

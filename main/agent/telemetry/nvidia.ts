@@ -1,14 +1,8 @@
 import type { AgentProblem } from '#shared/agent.ts';
 import { withTimeout } from '../../platform/async.ts';
 import { numberOf } from '../../platform/json.ts';
-import {
-  type GpuCollector,
-  type GpuDevice,
-  isLive,
-  parsePciAddress,
-  deviceOf,
-} from './gpu-device.ts';
-import { createPollCollector, type Poll } from './poll.ts';
+import { type GpuDevice, isLive, parsePciAddress, deviceOf } from './gpu-device.ts';
+import { ABSENT, createPollCollector, type GpuCollector, type Poll, readingOf } from './poll.ts';
 import { runFirst, type ToolEdges, toolProblem } from './tool-process.ts';
 
 const TOOL = 'nvidia-smi';
@@ -65,7 +59,7 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
     if (asked !== null && isCovered && isFresh && asked.gaps === gaps) return asked.poll;
     const missing = VALUES.filter((value) => known.some((card) => card[value] === null));
     const result = await ask(isComplete ? missing : VALUES, known, signal);
-    asked = result.kind === 'devices' ? { gaps, ticks: clock.ticks(), poll: result } : null;
+    asked = result.state === 'reading' ? { gaps, ticks: clock.ticks(), poll: result } : null;
     return result;
   }
 
@@ -81,14 +75,14 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
     const ids = failures.length === 0 ? [] : [`--id=${others.join(',')}`];
     const args = [...ids, `--query-gpu=${columns.join(',')}`, '--format=csv,noheader,nounits'];
     const result = await runFirst(NVIDIA_SMI, args, { ...edges, timeoutMs: TIMEOUT_MS }, signal);
-    if (result.kind === 'missing') return { kind: 'absent' };
+    if (result.kind === 'missing') return ABSENT;
     // The tool also fails if one of several cards is lost, after printing the rows of the others.
     const text = result.kind === 'output' || result.kind === 'failed' ? result.text : '';
     const rows = text.split('\n').flatMap((line) => parseNvidiaRow(line, columns) ?? []);
     if (rows.length === 0) {
       const failed = toolProblem([TOOL, ...args], result, remedyFor);
-      const all = [...failures, failed.problem];
-      const lostAt = lostIn(failed.problem);
+      const all = [...failures, ...failed.problems];
+      const [lostAt = null] = failed.problems.map(lostIn);
       const isNew = lostAt !== null && failures.every((each) => lostIn(each) !== lostAt);
       // It tells nothing of the other cards then, which work on (meta-llama/llama-models#200).
       return isNew && othersThan(all, [...seen.values(), ...known]).length > 0
@@ -107,7 +101,7 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
         .filter(({ pciAddress }) => !failures.some((each) => lostIn(each) === pciAddress))
         .map((row) => cardProblem(row, 'the driver no longer lists it')),
     ];
-    return { kind: 'devices', devices, problems };
+    return readingOf(devices, problems);
   }
 
   return createPollCollector(poll, { clock, source: TOOL });

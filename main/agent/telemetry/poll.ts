@@ -1,24 +1,29 @@
 import type { AgentProblem } from '#shared/agent.ts';
 import { createRounds, withTimeout } from '../../platform/async.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type GpuCollector, type GpuDevice, outOfDate } from './gpu-device.ts';
+import { type GpuDevice, type GpuReading, outOfDate } from './gpu-device.ts';
 
-/** A round without a reading. */
-export interface FailedPoll {
-  readonly kind: 'failed';
-  readonly problem: AgentProblem;
-  /** The end of a hung tool, which the next round waits for; null if none hangs. */
-  readonly gone: Promise<unknown> | null;
+/** What a round has found. */
+export interface Poll extends GpuReading {
+  /** The end of a hung tool, which the next round waits for. */
+  readonly gone?: Promise<unknown> | undefined;
 }
 
-export type Poll =
-  | {
-      readonly kind: 'devices';
-      readonly devices: readonly GpuDevice[];
-      readonly problems: readonly AgentProblem[];
-    }
-  | { readonly kind: 'absent' }
-  | FailedPoll;
+export const ABSENT: Poll = { state: 'absent', devices: [], problems: [] };
+
+export const readingOf = (
+  devices: readonly GpuDevice[],
+  problems: readonly AgentProblem[] = [],
+): Poll => ({ state: 'reading', devices, problems });
+
+export const failureOf = (problem: AgentProblem, gone?: Promise<unknown>): Poll => ({
+  state: 'failing',
+  devices: [],
+  problems: [problem],
+  gone,
+});
+
+export type GpuCollector = ReturnType<typeof createPollCollector>;
 
 interface PollOptions {
   readonly clock: Clock;
@@ -41,17 +46,14 @@ const STOP_WAIT_MS = 1500;
 export function createPollCollector(
   poll: (signal: AbortSignal, isHurried: boolean) => Promise<Poll>,
   { clock, source }: PollOptions,
-): GpuCollector {
-  let last: Poll | null = null;
-  let devices: readonly GpuDevice[] = [];
+) {
+  let last: Poll = { state: 'starting', devices: [], problems: [] };
   let failures = 0;
   let round: Promise<unknown> = Promise.resolve();
-  /** The end of a hung tool. */
-  let gone: Promise<unknown> | null = null;
 
   const rounds = createRounds(
     async (signal, isHurried) => {
-      if (gone !== null) await withTimeout(gone, { clock, signal });
+      if (last.gone !== undefined) await withTimeout(last.gone, { clock, signal });
       const finished = finishedRound(poll(signal, isHurried), source, clock);
       round = finished;
       const result = await finished;
@@ -62,30 +64,27 @@ export function createPollCollector(
   );
 
   function take(result: Poll): void {
-    last = result;
-    gone = result.kind === 'failed' ? result.gone : null;
-    failures = result.kind === 'failed' ? failures + 1 : 0;
-    if (result.kind === 'devices') devices = result.devices;
-    else if (result.kind === 'absent') devices = [];
-    else if (result.gone === null && failures >= FAILURES_TO_FORGET) devices = [];
-    else devices = devices.map(outOfDate);
+    const hasFailed = result.state === 'failing';
+    failures = hasFailed ? failures + 1 : 0;
+    const isForgotten = result.gone === undefined && failures >= FAILURES_TO_FORGET;
+    const known = isForgotten ? [] : last.devices.map(outOfDate);
+    last = hasFailed ? { ...result, devices: known } : result;
   }
 
-  function pauseMs({ kind }: Poll): number {
-    if (kind === 'absent') return RETRY_MAX_MS;
-    return kind === 'failed' ? Math.min(READ_MS * 2 ** failures, RETRY_MAX_MS) : READ_MS;
+  function pauseMs({ state }: Poll): number {
+    if (state === 'absent') return RETRY_MAX_MS;
+    return state === 'failing' ? Math.min(READ_MS * 2 ** failures, RETRY_MAX_MS) : READ_MS;
   }
 
   return {
     start: rounds.start,
-    read() {
-      if (last === null) return { state: 'starting', devices, problems: [] };
-      if (last.kind === 'absent') return { state: 'absent', devices, problems: [] };
-      if (last.kind === 'failed') return { state: 'failing', devices, problems: [last.problem] };
-      return { state: 'reading', devices, problems: last.problems };
-    },
+    /** Returns the last reading at once; does not call a driver. */
+    read: (): GpuReading => last,
+    /** Resolves when no round is in progress. */
     settled: () => round,
+    /** Starts a new reading at once. */
     look: rounds.runNow,
+    /** Resolves once every process that was started has ended. */
     async stop() {
       await withTimeout(rounds.stop(), { clock, ms: STOP_WAIT_MS });
     },
@@ -95,14 +94,11 @@ export function createPollCollector(
 async function finishedRound(round: Promise<Poll>, source: string, clock: Clock): Promise<Poll> {
   const result = await withTimeout(round, { clock, ms: ROUND_TIMEOUT_MS });
   if (result.kind === 'settled') return result.value;
-  return {
-    kind: 'failed',
-    problem: {
-      tool: source,
-      tried: `reading ${source}`,
-      happened: `it has hung: no answer in ${ROUND_TIMEOUT_MS / 1000} s`,
-      remedy: 'The driver does not answer: check `dmesg`, and restart this machine.',
-    },
-    gone: round,
+  const problem = {
+    tool: source,
+    tried: `reading ${source}`,
+    happened: `it has hung: no answer in ${ROUND_TIMEOUT_MS / 1000} s`,
+    remedy: 'The driver does not answer: check `dmesg`, and restart this machine.',
   };
+  return failureOf(problem, round);
 }

@@ -10,7 +10,7 @@ import {
   parsePciAddress,
   deviceOf,
 } from './gpu-device.ts';
-import { createPollCollector, type Poll } from './poll.ts';
+import { createPollCollector, type Poll, readingOf } from './poll.ts';
 import type { HelperTopic } from './systeminformation-helper.ts';
 import { runFirst, type StartTool, type ToolEdges, toolProblem } from './tool-process.ts';
 
@@ -66,7 +66,7 @@ export function createLibrary({ clock, platform, startHelper }: LibraryEdges) {
     const args = topics();
     rounds += 1;
     if (platform !== 'linux') devices = devices.map(outOfDate);
-    if (args.length === 0) return { kind: 'devices', devices, problems: [] };
+    if (args.length === 0) return readingOf(devices);
     const helper = { startTool: startHelper, clock, timeoutMs: TIMEOUT_MS };
     const result = await runFirst([HELPER], args, helper, signal);
     const answer = result.kind === 'output' ? parseJson(result.text) : undefined;
@@ -75,7 +75,7 @@ export function createLibrary({ clock, platform, startHelper }: LibraryEdges) {
     devices = listOf(memberOf(answer, 'graphics')).flatMap((each, at) =>
       libraryCard(each, at, platform),
     );
-    return { kind: 'devices', devices, problems: [] };
+    return readingOf(devices);
   }
 
   return {

@@ -6,15 +6,10 @@ import type { Clock } from '../../platform/clock.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import { createAmdCollector } from './amd.ts';
 import { createAppleCollector } from './apple.ts';
-import {
-  type GpuCollector,
-  type GpuDevice,
-  type GpuReading,
-  isLive,
-  mergedDevice,
-} from './gpu-device.ts';
+import { type GpuDevice, type GpuReading, isLive, mergedDevice } from './gpu-device.ts';
 import { createIntelCollector } from './intel.ts';
 import { createNvidiaCollector } from './nvidia.ts';
+import type { GpuCollector } from './poll.ts';
 import { createKernelFiles, type KernelFiles, mebibytes } from './sysfs.ts';
 import { createLibrary } from './systeminformation.ts';
 import {

@@ -8,7 +8,7 @@ import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { codeOf, nameOf } from '../../platform/errors.ts';
 import { excerpt } from '#shared/visible.ts';
-import type { FailedPoll } from './poll.ts';
+import { failureOf, type Poll } from './poll.ts';
 
 export type ToolEnd =
   | { readonly kind: 'missing' }
@@ -237,18 +237,15 @@ export function toolProblem(
   call: readonly string[],
   result: ToolResult,
   remedy: string | ((happened: string) => string),
-): FailedPoll {
+): Poll {
   const happened = wordsOf(result);
-  return {
-    kind: 'failed',
-    problem: {
-      tool: call[0] ?? '',
-      tried: call.join(' '),
-      happened,
-      remedy: typeof remedy === 'string' ? remedy : remedy(happened),
-    },
-    gone: result.kind === 'hung' ? result.gone : null,
+  const problem = {
+    tool: call[0] ?? '',
+    tried: call.join(' '),
+    happened,
+    remedy: typeof remedy === 'string' ? remedy : remedy(happened),
   };
+  return failureOf(problem, result.kind === 'hung' ? result.gone : undefined);
 }
 
 function wordsOf(result: ToolResult): string {

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createAmdCollector, parseAmdSmiMetric } from '../../../main/agent/telemetry/amd.ts';
 import {
-  type GpuCollector,
   type GpuDevice,
   type GpuReading,
   parsePciAddress,
   deviceOf,
   UNREAD,
 } from '../../../main/agent/telemetry/gpu-device.ts';
+import type { GpuCollector } from '../../../main/agent/telemetry/poll.ts';
 import { mergedReading } from '../../../main/agent/telemetry/telemetry.ts';
 import { createIntelCollector } from '../../../main/agent/telemetry/intel.ts';
 import { createKernelFiles } from '../../../main/agent/telemetry/sysfs.ts';
