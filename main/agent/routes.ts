@@ -9,7 +9,6 @@ import {
   type Refusal,
   type Route,
   route,
-  type RouteRequest,
   textAt,
 } from '../platform/http/routes.ts';
 import type { Agent } from './agent.ts';
@@ -28,68 +27,57 @@ const SWITCHED_OFF: Refusal = {
 
 /** @param agent null while it is switched off: every route then answers 409 */
 export function agentRoutes(agent: OwnersAgent | null): readonly Route[] {
-  const withAgent =
-    (answer: (agent: OwnersAgent, request: RouteRequest) => Answer | Promise<Answer>) =>
-    (request: RouteRequest) => (agent === null ? SWITCHED_OFF : answer(agent, request));
-  const post = (name: string, answer: Parameters<typeof withAgent>[0]) =>
-    route('POST', `/api/v1/agent/${name}`, 'control', withAgent(answer));
-  const view = withAgent((each) => answered(each.view()));
+  const view = () => (agent === null ? SWITCHED_OFF : answered(agent.view()));
+  /** Answers with the view of the agent after `act`, unless that has an answer of its own. */
+  const post = (name: string, act: (owned: OwnersAgent, json: unknown) => Promise<Answer | void>) =>
+    route('POST', `/api/v1/agent/${name}`, 'control', async ({ json }) =>
+      agent === null ? SWITCHED_OFF : ((await act(agent, json)) ?? view()),
+    );
   return [
     route('GET', '/api/v1/agent', 'callers', view),
     post('mode', setMode),
     post('free', free),
     post('models', changeModel),
     post('join', join),
-    post('leave', async (each) => {
-      await each.leave();
-      return answered(each.view());
-    }),
+    post('leave', (owned) => owned.leave()),
   ];
 }
 
-async function setMode(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+async function setMode(agent: OwnersAgent, json: unknown): Promise<Refusal | void> {
   const asked = textAt(json, 'mode');
   const choice = OWNER_CHOICES.find((each) => each === asked);
   if (choice === undefined) return badField('mode', `must be one of ${OWNER_CHOICES.join(', ')}`);
   await agent.setMode(choice);
-  return answered(agent.view());
 }
 
 /** A week; to free the memory for longer, leave the time out. */
 const MAX_FREE_MIN = 10_080;
 
-async function free(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+async function free(agent: OwnersAgent, json: unknown): Promise<Refusal | void> {
   const minutes = memberOf(json, 'minutes') ?? null;
   const isTime = typeof minutes === 'number' && minutes > 0 && minutes <= MAX_FREE_MIN;
   const rule = `must be a number above 0 and up to ${MAX_FREE_MIN} (a week), or left out`;
   if (minutes !== null && !isTime) return badField('minutes', rule);
   await agent.free(minutes);
-  return answered(agent.view());
 }
 
-async function changeModel(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+async function changeModel(agent: OwnersAgent, json: unknown): Promise<Refusal | void> {
   const model = textAt(json, 'model');
   const action = MODEL_ACTIONS.find((each) => each === textAt(json, 'action'));
   if (model === null || model === '') return badField('model', 'must name a model of this machine');
   if (action === undefined) return badField('action', `must be ${MODEL_ACTIONS.join(' or ')}`);
   const result = await agent.changeModel(action, model);
-  switch (result.kind) {
-    case 'done':
-      return answered(agent.view());
-    case 'refused': {
-      const status = result.code === 'model_not_found' ? 404 : 409;
-      return { kind: 'refused', status, code: result.code, message: result.message };
-    }
-    case 'failed': {
-      const message = [`${result.happened}.`, result.remedy].filter((part) => part !== null);
-      return { kind: 'refused', status: 502, code: 'engine_refused', message: message.join(' ') };
-    }
+  if (result.kind === 'refused')
+    return { ...result, status: result.code === 'model_not_found' ? 404 : 409 };
+  if (result.kind === 'failed') {
+    const message = [`${result.happened}.`, result.remedy].filter((part) => part !== null);
+    return { kind: 'refused', status: 502, code: 'engine_refused', message: message.join(' ') };
   }
 }
 
 const MODEL_ACTIONS: readonly ModelAction[] = ['load', 'unload'];
 
-async function join(agent: OwnersAgent, { json }: RouteRequest): Promise<Answer> {
+async function join(agent: OwnersAgent, json: unknown): Promise<Answer> {
   const line = textAt(json, 'line');
   const parsed = line === null ? null : parseJoinLine(line);
   if (line !== null && parsed === null)
