@@ -215,8 +215,7 @@ export function createAgent(context: AgentContext) {
      */
     async free(forMin: number | null) {
       const wasFreed = availability.freed() !== null;
-      const untilMs = forMin === null ? null : clock.now() + forMin * 60_000;
-      await availability.setFreed({ untilMs });
+      await availability.free(forMin === null ? null : clock.now() + forMin * 60_000);
       await (wasFreed ? memory.freeNow() : memory.settled());
       telemetry.look();
     },

@@ -153,14 +153,7 @@ const NVIDIA_SERIES: readonly (readonly [RegExp, string])[] = [
 type Hints = Pick<GpuDevice, 'vendor' | 'name' | 'memoryTotalMb' | 'gpuCores'>;
 
 /** Null means unknown; nothing is guessed. */
-interface ChipFacts {
-  readonly family: string | null;
-  readonly tier: ChipTier | null;
-  readonly gpuCores: number | null;
-  readonly bandwidthGbs: number | null;
-}
-
-export function chipFacts(card: Hints): ChipFacts {
+export function chipFacts(card: Hints) {
   const { gpuCores } = card;
   const name = normalised(card.name ?? '');
   const named = BY_NAME.get(name) ?? [];

@@ -239,7 +239,7 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
     become({ kind: 'freeing' });
     await engines.looked();
     const goal = availability.memoryGoal();
-    const graceMs = goal.kind === 'freed' ? (goal.graceMs ?? Infinity) : 0;
+    const graceMs = goal.kind === 'freed' ? goal.graceMs : 0;
     const isQuiet = await isQuietWithin(graceMs, isFreeWanted);
     if (signal.aborted) return;
     // The owner has changed the order; what was unloaded before is still to be loaded.

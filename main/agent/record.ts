@@ -1,22 +1,17 @@
-import type { GpuFigures, AgentModel } from '#shared/agent.ts';
+import type { AgentModel, AgentView, GpuFigures } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { chipFacts } from './chips.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
 import { byPreference, isRemote } from '../engines/models.ts';
+import type { ServedCounts } from './server/counters.ts';
 import type { GpuDevice } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { controlOf } from './engines/tell-engine.ts';
 
 /** What neither driver nor engine reports: the owner's mode and the agent's own counts. */
-export interface AgentState {
-  readonly mode: 'on' | 'paused' | 'draining' | 'leaving';
+export interface AgentState extends ServedCounts {
+  readonly mode: AgentView['owner']['mode'];
   readonly inFlight: number;
-  readonly requestsServed: number;
-  readonly tokensGenerated: number;
-  /** Measured on served requests; null before the first. */
-  readonly decodeTps: number | null;
-  /** The model that the last request named. */
-  readonly lastModel: string | null;
   readonly region: string | null;
   readonly agentVersion: string;
   readonly agentUrl: string;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { OWNER_CHOICES, type OwnerChoice } from '#shared/agent.ts';
+import { type AgentView, OWNER_CHOICES, type OwnerChoice } from '#shared/agent.ts';
 import { createStateFile } from '../../platform/files.ts';
 import type { AgentContext } from '../context.ts';
 import type { Inference } from '../server/inference.ts';
@@ -17,16 +17,9 @@ import {
   type Signals,
 } from './rules.ts';
 
-/** The owner has freed the memory of the machine's models; it takes no requests meanwhile. */
-export interface MemoryRelease {
-  /** Milliseconds since the epoch; null if until the owner says so. */
-  readonly untilMs: number | null;
-}
-
 export interface OwnerState {
   readonly choice: OwnerChoice;
-  /** Null unless the owner has freed the memory of the machine's models. */
-  readonly freed: MemoryRelease | null;
+  readonly freed: AgentView['owner']['freed'];
   readonly holding: readonly OwnerRuleKey[];
   /** Rules that the owner has overridden, each until it no longer holds. */
   readonly overruled: readonly OwnerRuleKey[];
@@ -106,8 +99,8 @@ function causesOf({ holding, overruled }: OwnerState) {
 /** What the owner and the owner's rules want of the memory. */
 export type MemoryGoal =
   | { readonly kind: 'kept' }
-  /** Running requests are ended after `graceMs`; null if they may finish. */
-  | { readonly kind: 'freed'; readonly graceMs: number | null };
+  /** Running requests are ended after `graceMs`. */
+  | { readonly kind: 'freed'; readonly graceMs: number };
 
 /** Running requests may finish for this long once the owner wants the memory. */
 const FREE_GRACE_MS = 30_000;
@@ -116,7 +109,7 @@ const FREE_GRACE_MS = 30_000;
 export function memoryGoalOf(state: OwnerState, rulesFree: boolean): MemoryGoal {
   if (state.freed !== null) return { kind: 'freed', graceMs: FREE_GRACE_MS };
   const isFreed = rulesFree && state.choice === 'on' && causesOf(state).some(({ frees }) => frees);
-  return isFreed ? { kind: 'freed', graceMs: null } : { kind: 'kept' };
+  return isFreed ? { kind: 'freed', graceMs: Infinity } : { kind: 'kept' };
 }
 
 /** A GPU reading is up to this old, so it may still show our own work after that has ended. */
@@ -199,9 +192,9 @@ export function createAvailability(
       set(afterChoice(state, wanted));
       return save();
     },
-    /** Takes no requests and wants the models out of memory; resolves once that is on disk. */
-    setFreed(release: MemoryRelease) {
-      set({ ...state, freed: release });
+    /** Takes no requests and wants the models out of memory, until then or for good; resolves once that is on disk. */
+    free(untilMs: number | null) {
+      set({ ...state, freed: { untilMs } });
       return save();
     },
     /** Reads every signal once, to find out which rules can be evaluated here. */

@@ -68,9 +68,7 @@ function keyOf({ origin, basePath }: EngineAddress): string {
 }
 
 /** Includes what the next reading is compared with. */
-interface KnownEngine {
-  readonly address: EngineAddress;
-  readonly view: EngineView;
+interface KnownEngine extends ReachableEngine {
   /** Consecutive rounds in which it was too slow to answer. */
   readonly lateRounds: number;
   /** Clock ticks; null while it answers. */

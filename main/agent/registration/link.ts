@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AgentStanding } from '#shared/agent.ts';
+import type { AgentMembership, AgentStanding } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
@@ -86,12 +86,6 @@ export function createOwnLink(own: OwnRegistry, id: string): RegistryLink {
   };
 }
 
-/** A link over HTTP, with which a machine can also enrol. */
-export interface HttpLink extends RegistryLink {
-  readonly url: string;
-  enroll(token: string, signal?: AbortSignal): Promise<EnrollOutcome>;
-}
-
 /** No clock shows this; adopting a higher number would exhaust the range. */
 const MAX_FOLLOWED = 2 ** 52;
 
@@ -129,9 +123,9 @@ const RETURN_MS = 60_000;
 
 /**
  * Sends signed messages, one at a time (docs/contributing/agent-protocol.md), to any gateway of a pool: the home gateway,
- * or the next one while that is silent.
+ * or the next one while that is silent. Over this link a machine can also enrol.
  */
-export function createHttpLink(deps: HttpLinkDeps): HttpLink {
+export function createHttpLink(deps: HttpLinkDeps) {
   const { home, identity, sequence, http, clock } = deps;
   let current = home;
   let homeTicks = -Infinity;
@@ -212,7 +206,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
       return current;
     },
     clockOffsetMs: () => clockOffsetMs,
-    enroll(token, signal) {
+    enroll(token: string, signal?: AbortSignal) {
       return send<EnrollOutcome>({
         path: '/api/v1/providers/enroll',
         body: jsonOf({ token, public_key: identity.publicKey }),
@@ -222,7 +216,7 @@ export function createHttpLink(deps: HttpLinkDeps): HttpLink {
         stands: (answer) => !isTemporary(answer),
       });
     },
-    beat(record, limits) {
+    beat(record: AgentRecord, limits: SendLimits) {
       return send<BeatOutcome>({
         path: '/api/v1/providers/heartbeat',
         body: jsonOf(record),
@@ -320,11 +314,8 @@ function retryAfter({ 'retry-after': value }: ResponseHeaders): number | null {
   return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) * 1000 : null;
 }
 
-/** Human-readable. A null remedy: there is nothing to do but wait. */
-export interface LinkProblem {
-  readonly happened: string;
-  readonly remedy: string | null;
-}
+/** A null remedy: there is nothing to do but wait. */
+export type LinkProblem = NonNullable<AgentMembership['problem']>;
 
 export function linkProblemOf(failure: LinkFailure): LinkProblem {
   const remedy =

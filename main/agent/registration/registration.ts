@@ -14,7 +14,6 @@ import {
   isTemporary,
   type LinkProblem,
   linkProblemOf,
-  type HttpLink,
   type RegistryLink,
 } from './link.ts';
 
@@ -92,7 +91,7 @@ export function createRegistration(context: AgentContext, parts: RegistrationPar
     if (!signal.aborted) connect(createOwnLink(ownRegistry, identity.id), gatewayToken);
   }
 
-  function linkTo(home: string, named: readonly string[] = []): HttpLink {
+  function linkTo(home: string, named: readonly string[] = []) {
     const others = [...named, ...settings().otherRegistryUrls];
     return createHttpLink({ http, clock, identity, sequence, home, others });
   }

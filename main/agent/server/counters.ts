@@ -24,15 +24,17 @@ const servedSchema = z.object({
   tokensGenerated: count,
   /** Tokens per second of one stream, as a moving average; null before the first stream. */
   decodeTps: z.number().positive().nullable(),
+  /** The model that the last request named. */
   lastModel: z.string().nullable(),
 });
+export type ServedCounts = Readonly<z.infer<typeof servedSchema>>;
 const fileSchema = servedSchema.extend({ version: z.literal(1) });
 
 const NOTHING = { requestsServed: 0, tokensGenerated: 0, decodeTps: null, lastModel: null };
 
 /** Continues with the counts that were saved. */
 export function createCounters(context: AgentContext) {
-  let served: Readonly<z.infer<typeof servedSchema>> = NOTHING;
+  let served: ServedCounts = NOTHING;
   const path = join(context.dataDirectory, FILE);
   const file = createStateFile(path, () => ({ version: 1, ...served }), context);
   const { data } = fileSchema.safeParse(file.load());
