@@ -73,8 +73,8 @@ export function loadSavedConfig(
   directory: string,
   box: SecretBox | null = null,
 ): (LoadedConfig & { readonly lost: readonly string[] }) | RefusedConfig {
-  const setAside = setBadAside(directory, Date.now());
-  const { tree, sealed, lost } = readSettings(directory, box);
+  const { tree, sealed, lost, files } = readSettings(directory, box);
+  const setAside = setBadAside(files, Date.now());
   const loaded = loadConfig(env, tree, readKeyFile(directory), sealed);
   if (loaded.kind === 'refused') return loaded;
   const warnings = [...setAside, ...lost.map(lostText), ...loaded.warnings];

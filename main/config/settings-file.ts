@@ -10,7 +10,7 @@ export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unkno
 /** `settings.json` for what the window edits, `secrets.json` for keys; both readable by the owner alone. */
 const FILES = { settings: 'settings.json', secrets: 'secrets.json' } as const;
 
-export interface SavedSettings {
+interface SavedSettings {
   readonly tree: SettingsTree;
   /** Paths of the secrets that the box has decrypted. */
   readonly sealed: ReadonlySet<string>;
@@ -19,25 +19,22 @@ export interface SavedSettings {
 }
 
 /** Reads both settings files, without what `setBadAside` would set aside; without a box, sealed secrets are lost. */
-export function readSettings(directory: string, box: SecretBox | null = null): SavedSettings {
-  const [settings, secrets] = Object.values(FILES).map(
-    (name) => sorted(join(directory, name)).good,
-  );
-  const { tree, ...rest } = unsealed(secrets ?? {}, box);
-  return { tree: merge(settings ?? {}, tree), ...rest };
+export function readSettings(directory: string, box: SecretBox | null = null) {
+  const settings = sorted(join(directory, FILES.settings));
+  const secrets = sorted(join(directory, FILES.secrets));
+  const { tree, ...rest } = unsealed(secrets.good, box);
+  return { tree: merge(settings.good, tree), ...rest, files: [settings, secrets] };
 }
 
 /**
  * Moves each value that is not allowed, and each file that is no JSON object, to `<name>.bad-<time>`, so that the app
  * starts, all else stays in force and nothing is lost. Returns a sentence for each.
  */
-export function setBadAside(directory: string, nowMs: number): readonly string[] {
-  return Object.values(FILES).flatMap((name) => {
-    const path = join(directory, name);
-    const { good, bad, problems } = sorted(path);
+export function setBadAside(files: readonly SortedFile[], nowMs: number): readonly string[] {
+  return files.flatMap(({ path, good, bad, problems }) => {
     if (problems.length === 0) return [];
-    const aside = asideName(name, nowMs);
-    const asidePath = join(directory, aside);
+    const asidePath = asideName(path, nowMs);
+    const aside = basename(asidePath);
     if (bad === null) renameSync(path, asidePath);
     else replaceFiles([written(asidePath, bad), written(path, good)]);
     return problems.map(
@@ -119,6 +116,7 @@ function withChanges(path: string, changes: readonly SettingChange[]): Sections 
 type Sections = Readonly<Record<string, unknown>>;
 
 interface SortedFile {
+  readonly path: string;
   readonly good: SettingsTree;
   /** Null if it cannot be read at all. */
   readonly bad: Sections | null;
@@ -130,7 +128,7 @@ function sorted(path: string): SortedFile {
   const name = basename(path);
   const read = readJson(path);
   if (typeof read === 'string')
-    return { good: {}, bad: null, problems: [{ what: name, why: read }] };
+    return { path, good: {}, bad: null, problems: [{ what: name, why: read }] };
   const good: Record<string, Sections> = {};
   const bad: Record<string, unknown> = {};
   const problems: SortedFile['problems'][number][] = [];
@@ -154,7 +152,7 @@ function sorted(path: string): SortedFile {
       problems.push({ what: `${entry.path} in ${name}`, why });
     }
   }
-  return { good, bad, problems };
+  return { path, good, bad, problems };
 }
 
 /** The object in a file, empty if there is no file; or why there is none. */

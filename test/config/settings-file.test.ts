@@ -29,8 +29,8 @@ const hasModes = process.platform !== 'win32';
 
 /** As at a start. */
 function read(directory: string) {
-  const warnings = setBadAside(directory, NOW);
-  return { warnings, tree: readSettings(directory).tree };
+  const { tree, files } = readSettings(directory);
+  return { warnings: setBadAside(files, NOW), tree };
 }
 
 test('a missing settings file sets nothing and causes no warning', () => {

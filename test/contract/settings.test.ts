@@ -18,8 +18,8 @@ const fileOf = (gateway: Controlled, name: string): unknown =>
 
 /** What the next start would make of the data directory. */
 function afterRestart({ dataDirectory }: Controlled) {
-  expect(setBadAside(dataDirectory, 0)).toEqual([]);
-  const { tree } = readSettings(dataDirectory);
+  const { tree, files } = readSettings(dataDirectory);
+  expect(setBadAside(files, 0)).toEqual([]);
   return loadedOf({}, tree).config;
 }
 
