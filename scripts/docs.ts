@@ -63,7 +63,7 @@ the next request, except where "Restart." follows.
 \`\`\`
 
 **A value that isn't allowed:** in a variable, it keeps Inglenook from starting. In \`settings.json\`, it is set aside with a warning, and all else
-stays in force. If it is that of \`routing.forceZero\`, no money is spent.
+stays in force. If it is a price or a limit of spending, or the whole file can't be read, **Never spend money** is on until you switch it off.
 
 **Secrets** can come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 

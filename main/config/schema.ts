@@ -446,6 +446,9 @@ export const ENTRIES: readonly Entry[] = Object.entries(SETTINGS).flatMap(([sect
   })),
 );
 
+/** Whether more could be spent than the owner allows if the setting were lost. */
+export const limitsSpending = ({ key }: Entry) => key === 'forceZero' || key in PRICE_SETTINGS;
+
 export function valueAt(config: Config, { section, key }: Entry): unknown {
   const values: Readonly<Record<string, Readonly<Record<string, unknown>>>> = config;
   return values[section]?.[key];

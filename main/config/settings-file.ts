@@ -1,8 +1,8 @@
-import { mkdirSync, renameSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isObject } from '../platform/json.ts';
 import { asideName, readTextFile, replaceFiles } from '../platform/files.ts';
-import { ENTRIES, type Entry, type SettingChange } from './schema.ts';
+import { ENTRIES, type Entry, limitsSpending, type SettingChange } from './schema.ts';
 import type { SecretBox } from '../platform/secrets.ts';
 
 export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -27,19 +27,23 @@ export function readSettings(directory: string, box: SecretBox | null = null) {
 }
 
 /**
- * Moves each value that is not allowed, and each file that is no JSON object, to `<name>.bad-<time>`, so that the app
+ * Moves each value that is not allowed, or all of a file that is no JSON object, to `<name>.bad-<time>`, so that the app
  * starts, all else stays in force and nothing is lost. Returns a sentence for each.
  */
 export function setBadAside(files: readonly SortedFile[], nowMs: number): readonly string[] {
   return files.flatMap(({ path, good, bad, problems }) => {
     if (problems.length === 0) return [];
-    const asidePath = asideName(path, nowMs);
-    const aside = basename(asidePath);
-    if (bad === null) renameSync(path, asidePath);
-    else replaceFiles([written(asidePath, bad), written(path, good)]);
-    return problems.map(
-      ({ what, why }) => `${what} was set aside as ${aside} and is not used: ${why}`,
-    );
+    const aside = asideName(path, nowMs);
+    replaceFiles([
+      { path: aside, text: bad },
+      { path, text: textOf(good) },
+    ]);
+    return problems.map(({ what, why, unread }) => {
+      const held = unread.some(limitsSpending)
+        ? '; “Never spend money” is on until you switch it off'
+        : '';
+      return `${what} was set aside as ${basename(aside)} and is not used: ${why}${held}`;
+    });
   });
 }
 
@@ -91,20 +95,17 @@ export function writeSettings(
   replaceFiles(
     parts
       .filter((part) => part.changes.length > 0)
-      .map((part) => written(part.path, withChanges(part.path, part.changes))),
+      .map((part) => ({ path: part.path, text: textOf(withChanges(part.path, part.changes)) })),
   );
 }
 
-const written = (path: string, tree: object) => ({
-  path,
-  text: `${JSON.stringify(tree, null, 2)}\n`,
-});
+const textOf = (tree: object) => `${JSON.stringify(tree, null, 2)}\n`;
 
 function withChanges(path: string, changes: readonly SettingChange[]): Sections {
-  const before = readJson(path);
+  const { sections, why } = readJson(path);
   // Broken by hand while the app runs. Nothing in it is lost: the next start sets the file aside.
-  if (typeof before === 'string') throw new Error(`${basename(path)}: ${before}`);
-  let tree = before;
+  if (why !== null) throw new Error(`${basename(path)}: ${why}`);
+  let tree = sections;
   for (const { entry, value } of changes) {
     // A value that is undefined is left out of JSON: the default holds again.
     tree = merge(tree, { [entry.section]: { [entry.key]: value } });
@@ -118,25 +119,32 @@ type Sections = Readonly<Record<string, unknown>>;
 interface SortedFile {
   readonly path: string;
   readonly good: SettingsTree;
-  /** Null if it cannot be read at all. */
-  readonly bad: Sections | null;
-  readonly problems: readonly { readonly what: string; readonly why: string }[];
+  readonly bad: string;
+  readonly problems: readonly Problem[];
 }
 
-/** The values in a file that can be used, and those that cannot. */
+interface Problem {
+  readonly what: string;
+  readonly why: string;
+  /** The settings that may have been there. */
+  readonly unread: readonly Entry[];
+}
+
+/** The values in a file that can be used, and as text what cannot. */
 function sorted(path: string): SortedFile {
   const name = basename(path);
-  const read = readJson(path);
-  if (typeof read === 'string')
-    return { path, good: {}, bad: null, problems: [{ what: name, why: read }] };
+  const { text, sections, why: broken } = readJson(path);
+  const own = ENTRIES.filter(({ setting }) => setting.secret || name === FILES.settings);
   const good: Record<string, Sections> = {};
   const bad: Record<string, unknown> = {};
-  const problems: SortedFile['problems'][number][] = [];
-  for (const [section, keys] of Object.entries(read)) {
+  const problems: Problem[] = [];
+  if (broken !== null) problems.push({ what: name, why: broken, unread: own });
+  for (const [section, keys] of Object.entries(sections)) {
     if (!isObject(keys)) {
       bad[section] = keys;
       const what = `The section "${section}" of ${name}`;
-      problems.push({ what, why: 'it is not an object of settings' });
+      const unread = own.filter((entry) => entry.section === section);
+      problems.push({ what, why: 'it is not an object of settings', unread });
       continue;
     }
     const unusable = ENTRIES.filter((entry) => entry.section === section && isBad(entry, keys));
@@ -145,26 +153,29 @@ function sorted(path: string): SortedFile {
       Object.entries(keys).filter(([key]) => !Object.hasOwn(badKeys, key)),
     );
     if (unusable.length > 0) bad[section] = badKeys;
-    // A misspelt word must not let money be spent.
-    if ('forceZero' in badKeys) good[section] = { ...good[section], forceZero: true };
     for (const entry of unusable) {
       const why = `it must be ${entry.setting.kind.allowed}`;
-      problems.push({ what: `${entry.path} in ${name}`, why });
+      problems.push({ what: `${entry.path} in ${name}`, why, unread: [entry] });
     }
   }
-  return { path, good, bad, problems };
+  // What breaks a file must not let money be spent.
+  const isHeld = problems.some(({ unread }) => unread.some(limitsSpending));
+  if (isHeld) good['routing'] = { ...good['routing'], forceZero: true };
+  return { path, good, bad: broken === null ? textOf(bad) : text, problems };
 }
 
-/** The object in a file, empty if there is no file; or why there is none. */
-function readJson(file: string): Sections | string {
+/** What is in a file, if there is one; `why`: why its sections cannot be read. */
+function readJson(file: string) {
   const text = readTextFile(file) ?? '{}';
+  const broken = (why: string) => ({ text, sections: {}, why });
   try {
     // Windows' editors begin a file with a byte order mark.
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    return isObject(value) ? value : 'it is not an object of sections';
+    if (!isObject(value)) return broken('it is not an object of sections');
+    return { text, sections: value, why: null };
   } catch {
     // The parser's message would quote the file, and the file may hold keys.
-    return 'it is not valid JSON';
+    return broken('it is not valid JSON');
   }
 }
 

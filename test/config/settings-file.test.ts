@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../main/config/load.ts';
@@ -39,21 +39,23 @@ test('a missing settings file sets nothing and causes no warning', () => {
   expect([directory, join(directory, 'not-there')].map(read)).toEqual([none, none]);
 });
 
+const HELD = { routing: { forceZero: true } };
+
 test.each<[name: string, text: string, says: RegExp]>([
   ['empty', '', /not valid JSON/],
   ['half written', '{"circuit":{"failThreshold":7', /not valid JSON/],
   ['a list', '[]', /not an object/],
 ])(
-  'a settings file that is %s is set aside with a warning, and the gateway starts with defaults',
+  'a settings file that is %s is set aside with a warning, and the gateway starts with defaults, but spends nothing',
   (_title, text, says) => {
     const directory = directoryWith(text);
     const { tree, warnings } = read(directory);
-    expect(tree).toEqual({});
+    expect(tree).toEqual(HELD);
     expect(warnings).toEqual([expect.stringContaining(`settings.json was set aside as ${ASIDE}`)]);
     expect(warnings[0]).toMatch(says);
-    expect(readdirSync(directory)).toEqual([ASIDE]);
     expect(readFileSync(join(directory, ASIDE), 'utf8')).toBe(text);
     expect(loadConfig({}, tree).kind).toBe('loaded');
+    expect(read(directory)).toEqual({ tree: HELD, warnings: [] });
   },
 );
 
@@ -79,20 +81,21 @@ test.each<[name: string, bad: Record<string, object>, says: RegExp]>([
   expect(read(directory)).toEqual({ tree: good, warnings: [] });
 });
 
-test('nothing is spent where a bad value of a settings file says whether money may be', () => {
-  const bad = { circuit: 5, routing: { forceZero: 'yes' } };
-  const directory = directoryWith(
-    JSON.stringify({ circuit: 5, routing: { forceZero: 'yes', hedge: 'off' } }),
-  );
-  expect(read(directory)).toEqual({
-    tree: { routing: { forceZero: true, hedge: 'off' } },
-    warnings: [
-      expect.stringMatching(/^The section "circuit" of settings\.json .* not an object/),
-      expect.stringMatching(/^routing\.forceZero in settings\.json/),
-    ],
-  });
-  expect(JSON.parse(readFileSync(join(directory, ASIDE), 'utf8'))).toEqual(bad);
-});
+test.each([
+  [{ circuit: 5 }, {}],
+  [{ hosted_a: { budgetDay: '5' } }, { hosted_a: {}, ...HELD }],
+  [{ routing: { forceZero: 'yes' } }, HELD],
+  [{ routing: [] }, HELD],
+])(
+  'a limit of spending that cannot be read lets nothing be spent: %j counts as %j',
+  (bad, good) => {
+    const directory = directoryWith(JSON.stringify(bad));
+    const { tree, warnings } = read(directory);
+    expect(tree).toEqual(good);
+    expect(warnings.join().includes('“Never spend money” is on')).toBe('routing' in good);
+    expect(JSON.parse(readFileSync(join(directory, ASIDE), 'utf8'))).toEqual(bad);
+  },
+);
 
 test('the warning about a bad settings file does not quote it', () => {
   const secret = 'hunter2-hunter2-hunter2';
