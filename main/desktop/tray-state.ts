@@ -1,5 +1,5 @@
 import type { AgentView } from '#shared/agent.ts';
-import { type Condition, verdictText } from '#shared/condition.ts';
+import { type Condition, troubleIn, verdictText } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { LiveSnapshot } from '#shared/live.ts';
 import { clause, inSentence } from '#shared/services.ts';
@@ -61,7 +61,7 @@ function howItServes(by: UpstreamId, text: string, facts: TrayFacts): readonly [
   const { conditions } = facts.judgement;
   const refused = facts.status.upstreams.find(({ id }) => isRefusal(conditions[id]));
   if (refused !== undefined) {
-    const refusal = clause(displayName(refused), 'rejects your key');
+    const refusal = clause(displayName(refused), troubleIn(conditions[refused.id]) ?? '');
     return ['broken', `${text}; ${inSentence(refusal)}`];
   }
   const halted = haltedBy(facts);
