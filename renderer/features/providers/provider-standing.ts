@@ -236,7 +236,7 @@ function whatOf(standing: Standing, serverNow: number): StandingText {
       if (cause === 'slow')
         return say(
           `It was too slow ${counted(times, TIMES)} in a row and is skipped for now.`,
-          'Check what else is using it.',
+          checkTodo(CHECKS.latency),
         );
       const reason = lastError === null ? null : reasonText(reasonOf(lastError));
       return say(
@@ -245,7 +245,7 @@ function whatOf(standing: Standing, serverNow: number): StandingText {
       );
     }
     default:
-      return say(SAID[standing.kind] ?? null);
+      return say(UNEXPLAINED.has(standing.kind) ? states[standing.kind].means : null);
   }
 }
 
@@ -255,12 +255,8 @@ function engineText({ status, code }: Extract<Standing, { readonly kind: 'engine
   return `Its engine ${told}${NO_NEWS.has(status) ? '' : ` (${status})`}.`;
 }
 
-const SAID: Readonly<Partial<Record<StandingKind, string>>> = {
-  paused: 'Its owner or a rule of the owner’s keeps requests away.',
-  loading: 'Its engine is loading a model.',
-  draining: 'It finishes running requests and takes no new ones.',
-  direct: 'Requests go to its engine without the agent.',
-};
+/** Nothing more is known of them than what their word means. */
+const UNEXPLAINED = new Set<StandingKind>(['paused', 'loading', 'draining', 'direct']);
 
 /** A machine's own name: that of its host, or what it is if the host has none. */
 export const providerName = ({ host, chip }: Pick<Provider, 'host' | 'chip'>): string =>
