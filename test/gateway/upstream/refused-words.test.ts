@@ -184,6 +184,8 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'messages[5].content[1].image_url is not supported',
       'messages[5].content[0].video: unknown field',
       forbidden('messages.2.tool_calls'),
+      // github.com/itmisx/deepx-code/issues/94
+      "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
     ],
   },
   [MESSAGES]: {
