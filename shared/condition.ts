@@ -120,20 +120,17 @@ type Conditions = readonly (readonly [id: UpstreamId, condition: Condition])[];
 
 function verdictOf(found: Conditions, status: StatusReport): Verdict {
   if (found.every(([, { kind }]) => kind === 'missing')) return { kind: 'bare' };
-  const [sound] = found.find(([, condition]) => isSound(condition)) ?? [];
+  const sound = found.find(([, condition]) => isSound(condition));
   if (sound !== undefined) {
-    const isUntested = found.some(([id, { kind }]) => id === sound && kind === 'untested');
-    return { kind: isUntested ? 'untested' : 'serving', by: sound };
+    const [by, { kind }] = sound;
+    return { kind: kind === 'untested' ? 'untested' : 'serving', by };
   }
   const isVerifying = found.some(
     ([, condition]) => condition.kind === 'no-provider' && condition.cause === 'verifying',
   );
-  const tries = admittedFirst(found) ?? forcedFirst(status, found);
+  const admitted = found.find(([, condition]) => isAdmitted(condition));
+  const tries = admitted?.[0] ?? forcedFirst(status, found);
   return isVerifying && tries === null ? { kind: 'verifying' } : { kind: 'stuck', tries };
-}
-
-function admittedFirst(found: Conditions): UpstreamId | null {
-  return found.find(([, condition]) => isAdmitted(condition))?.[0] ?? null;
 }
 
 /** If no other is left, a request goes to an upstream that is cooling down or busy: to the one that is due first. */
@@ -303,7 +300,7 @@ export function conditionAfter(condition: Condition, elapsedMs: number): Conditi
 /** Milliseconds until the first cool-down or exclusion ends; null if there is none. */
 export function nextEndMs({ conditions }: Judgement): number | null {
   const waits = Object.values(conditions).flatMap((condition) =>
-    condition.kind === 'cooling' || condition.kind === 'skipped' ? [condition.remainingMs] : [],
+    'remainingMs' in condition ? [condition.remainingMs] : [],
   );
   return waits.length === 0 ? null : Math.min(...waits);
 }

@@ -91,10 +91,7 @@ function troubleText({ circuit }: UpstreamReport, trouble: string, condition: Co
   const isFailing =
     condition.kind === 'failing' || ('cause' in condition && condition.cause === 'failures');
   const why = isFailing && circuit.lastError !== null ? ` (${circuit.lastError})` : '';
-  const wait =
-    condition.kind === 'skipped' || condition.kind === 'cooling'
-      ? `, skipped for ${inWords(condition.remainingMs)}`
-      : '';
+  const wait = 'remainingMs' in condition ? `, skipped for ${inWords(condition.remainingMs)}` : '';
   return trouble + wait + why;
 }
 

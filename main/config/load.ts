@@ -43,8 +43,7 @@ export function loadConfig(
   sealed: ReadonlySet<string> = new Set(),
 ): LoadedConfig | RefusedConfig {
   const given = withSecretFiles(env);
-  const problems: string[] = keyFile.kind === 'unreadable' ? [keyFile.problem] : [];
-  problems.push(...given.problems);
+  const problems = [...(keyFile.kind === 'unreadable' ? [keyFile.problem] : []), ...given.problems];
   const namedKeys = keyFile.kind === 'keys' ? keyFile.keys : [];
   const sources = new Map<string, SettingSource>();
   const sections: Record<string, Record<string, unknown>> = {};

@@ -40,7 +40,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 function refusals(upstream: UpstreamReport, { judgement }: TrayFacts): readonly Notice[] {
   const condition = judgement.conditions[upstream.id];
-  if (condition.kind !== 'skipped' && condition.kind !== 'down') return [];
+  if (!('reason' in condition)) return [];
   const [body, what] = [REFUSALS[condition.reason], troubleIn(condition)];
   if (body === undefined || what === null) return [];
   const cause = `${condition.reason} ${upstream.id}`;

@@ -70,10 +70,8 @@ function howItServes(by: UpstreamId, text: string, facts: TrayFacts): readonly [
   return [isPaid ? 'fallback' : 'paused', `${text}; ${halted}`];
 }
 
-function isRefusal(condition: Condition): boolean {
-  const isOut = condition.kind === 'skipped' || condition.kind === 'down';
-  return isOut && condition.reason === 'credentials';
-}
+const isRefusal = (condition: Condition): boolean =>
+  'reason' in condition && condition.reason === 'credentials';
 
 const HALTED = {
   paused: 'this machine is held back',

@@ -78,3 +78,19 @@ test('a status report says that local is skipped for its slowness, until the thr
   expect((await chat(url, STREAM)).upstream).toBe('local');
   expect(await slowAfter(3)).toBeNull();
 });
+
+test.each([
+  ['that only timed out', [TIMEOUT_MS, TIMEOUT_MS], 'failures'],
+  ['that was slow before it timed out', [8000, TIMEOUT_MS], 'slow'],
+])('a status report names the cause of an engine %s', async (_, silencesMs, cause) => {
+  const scene = await startStill({ local: hang }, { TTFT_SLOW_THRESHOLD: '2' });
+  for (const silentMs of silencesMs) {
+    const { pending, call } = await ask(scene, scene.local);
+    scene.clock.advance(silentMs);
+    if (silentMs < TIMEOUT_MS) await answers('late')(call);
+    await pending.answer;
+  }
+  const { status, judgement } = scene.gateway.host.snapshot();
+  expect(judgement.conditions.local).toMatchObject({ kind: 'cooling', cause });
+  expect(status.local.slow === null).toBe(cause === 'failures');
+});

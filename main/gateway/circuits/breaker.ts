@@ -304,10 +304,12 @@ function slowed(
   by: 'failure' | 'outrun' | 'content',
   { now, limits }: Omit<Conditions, 'random'>,
 ): Breaker {
-  if (breaker.health.consecutiveSlow < limits.ttftSlowThreshold) return breaker;
-  // Reports take failures in a row for the cause of an opening.
-  const row = by === 'failure' ? {} : { consecutiveFails: 0 };
-  return { ...breaker, health: { ...breaker.health, ...row }, state: opened(limits, now) };
+  const { health } = breaker;
+  if (health.consecutiveSlow < limits.ttftSlowThreshold) return breaker;
+  const failed = by === 'failure' ? health.consecutiveFails : 0;
+  // Reports take failures in a row for the cause of an opening, so they count only where all that was slow failed.
+  const consecutiveFails = failed < limits.ttftSlowThreshold ? 0 : failed;
+  return { ...breaker, health: { ...health, consecutiveFails }, state: opened(limits, now) };
 }
 
 type Admitting = Exclude<BreakerState, { readonly kind: 'open' }>;

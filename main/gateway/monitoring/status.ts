@@ -1,3 +1,4 @@
+import { pauseOf } from '#shared/condition.ts';
 import { HOSTED_IDS, mapUpstreams, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { ProvidersSummary } from '#shared/live.ts';
 import type { LocalProvider } from '#shared/provider.ts';
@@ -225,9 +226,9 @@ function slowLocal(parts: StatusParts): StatusReport['local']['slow'] {
   const { config, circuitAt, now, providerIds } = parts;
   const late = ['local', ...providerIds].flatMap((id) => {
     const { breaker } = circuitAt(id);
-    const { consecutiveSlow, ttft, lastTtftMs } = breaker.health;
-    const isSlow = consecutiveSlow >= config.circuit.ttftSlowThreshold;
-    return isSlow && waitMsOf(breaker, now) > 0 ? [ttft?.value ?? 0, lastTtftMs ?? 0] : [];
+    const { ttft, lastTtftMs } = breaker.health;
+    const isSlow = waitMsOf(breaker, now) > 0 && pauseOf(breaker.health).cause === 'slow';
+    return isSlow ? [ttft?.value ?? 0, lastTtftMs ?? 0] : [];
   });
   if (late.length === 0) return null;
   const ttftMs = Math.round(Math.max(...late, config.circuit.ttftThresholdMs));

@@ -147,12 +147,14 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
 const isHeldBack = (condition: Condition): boolean =>
   condition.kind === 'no-provider' && condition.cause === 'paused';
 
+const isSlow = (condition: Condition): boolean =>
+  'cause' in condition && condition.cause === 'slow';
+
 /** An upstream that requests pass by, and why if it is not down: it cannot serve, or is slow. */
 function absenceOf({ report, condition }: UpstreamView): Absence {
   const { label } = report;
   if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
-  const isSlow = 'cause' in condition && condition.cause === 'slow';
-  return { label, because: isSlow ? 'too slow' : null };
+  return { label, because: isSlow(condition) ? 'too slow' : null };
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
@@ -224,8 +226,7 @@ const SPEND: Remedy = {
 
 /** Your GPUs are skipped for slowness: mostly the model needs longer than the setting allows. */
 function slownessAt({ report, condition }: UpstreamView, { slow }: UpstreamList): Problem | null {
-  const isPaused = condition.kind === 'cooling' || condition.kind === 'probe';
-  if (report.id !== 'local' || slow === null || !isPaused) return null;
+  if (report.id !== 'local' || slow === null || !isSlow(condition)) return null;
   const { ttftMs, enoughMs } = slow;
   return problem(
     `${clause(report.label, 'is paused for slowness')}: the first token took ${formatDuration(ttftMs)}.`,
