@@ -8,7 +8,6 @@ import { tuneGarbageCollector } from './platform/process.ts';
 import { askForLink } from './cli/open.ts';
 import { EXIT } from './cli/command.ts';
 import {
-  cacheDirectory,
   dataDirectory,
   fileProblem,
   isFileProblem,
@@ -33,37 +32,30 @@ import { createLog, fileSink } from './platform/log.ts';
 
 const dataDir = dataDirectory(process.env, process.platform);
 const logsDirectory = join(dataDir, 'logs');
-const preferences = createPreferences(createJsonFile(join(dataDir, 'desktop/preferences.json')));
 const { env, execPath, platform } = process;
 
 const { app, powerMonitor, safeStorage, utilityProcess } = electron;
 
+tuneGarbageCollector();
 // Not awaited: Electron becomes ready only after this module has been evaluated.
-void runApp();
-
-function runApp(): Promise<void> {
-  tuneGarbageCollector();
-  return runDesktop({
-    electron,
-    claimData,
-    compose,
-    platform,
-    env,
-    argv: process.argv,
-    onUncaught: (listener) =>
-      void process.on('uncaughtException', listener).on('unhandledRejection', listener),
-    onTerminated: (listener) => void process.on('SIGTERM', listener),
-    clock: systemClock,
-    preferences,
-    crashFile: createJsonFile(join(dataDir, 'desktop/crashes.json')),
-    updater: findUpdater(),
-    dataDirectory: dataDir,
-    logsDirectory,
-    loginItem: createLoginItem({ app, platform, env, execPath }),
-    iconsDirectory: join(import.meta.dirname, 'icons'),
-    hasTrayPanel: createTrayPanel(platform),
-  });
-}
+void runDesktop({
+  electron,
+  claimData,
+  compose,
+  platform,
+  env,
+  argv: process.argv,
+  events: process,
+  clock: systemClock,
+  preferences: createPreferences(createJsonFile(join(dataDir, 'desktop/preferences.json'))),
+  crashFile: createJsonFile(join(dataDir, 'desktop/crashes.json')),
+  updater: findUpdater(),
+  dataDirectory: dataDir,
+  logsDirectory,
+  loginItem: createLoginItem({ app, platform, env, execPath }),
+  iconsDirectory: join(import.meta.dirname, 'icons'),
+  hasTrayPanel: createTrayPanel(platform),
+});
 
 /** Null for a build without an update address. */
 function findUpdater(): UpdateSource | null {
@@ -79,8 +71,6 @@ function claimData(): void {
   const userData = join(dataDir, 'desktop');
   mkdirSync(userData, { recursive: true, mode: 0o700 });
   app.setPath('userData', userData);
-  const caches = cacheDirectory(env, platform);
-  if (caches !== null) app.setPath('sessionData', caches);
 }
 
 /** A host of its own, unless a gateway runs already with this data directory. */

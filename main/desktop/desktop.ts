@@ -11,10 +11,6 @@ interface DesktopDeps extends ShellDeps {
   readonly claimData: () => void;
   /** Called in the first instance only; throws with a human-readable message. */
   readonly compose: () => Promise<GatewayPlace>;
-  /** Calls the listener for an uncaught error. */
-  readonly onUncaught: (listener: (error: unknown) => void) => void;
-  /** Calls the listener when the system asks this process to exit. */
-  readonly onTerminated: (listener: () => void) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the owner can correct a setting that prevents the start. */
   readonly dataDirectory: string;
@@ -58,10 +54,11 @@ export async function runDesktop(deps: DesktopDeps): Promise<void> {
   const end = handleExit(deps, () => shell);
   listen(deps, end, open);
   const isWindowOpen = () => shell?.window.isShown() ?? false;
-  deps.onUncaught(createCrashHandler(deps, isWindowOpen));
+  const crash = createCrashHandler(deps, isWindowOpen);
+  deps.events.on('uncaughtException', crash).on('unhandledRejection', crash);
 
   await app.whenReady();
-  end.watchSession(deps.onTerminated);
+  end.watchSession();
   if (isStartedHidden(deps)) app.dock?.hide();
   else open(action);
   let crashed = crashLoop(deps.crashFile, deps.clock.now());

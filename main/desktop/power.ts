@@ -49,7 +49,7 @@ const SESSION_END_GRACE_MS = 1500;
  * and never prevents a quit: macOS would report that the app interrupted the shutdown.
  */
 export function handleExit(
-  { electron: { app, BaseWindow, powerMonitor }, platform, clock }: ShellDeps,
+  { electron: { app, BaseWindow, powerMonitor }, platform, events, clock }: ShellDeps,
   running: () => Stoppable | null,
 ) {
   let phase: 'running' | 'quitting' | 'ending' = 'running';
@@ -85,10 +85,10 @@ export function handleExit(
     endSession();
   });
   return {
-    /** Is called once Electron is ready; `onTerminated` adds a listener for a request to exit. */
-    watchSession(onTerminated: (listener: () => void) => void): void {
+    /** Is called once Electron is ready. */
+    watchSession(): void {
       // A logout on Linux arrives here. Electron's own listener is already there: it would quit, and wait for requests.
-      onTerminated(endSession);
+      events.on('SIGTERM', endSession);
       // The app may have no other window: it was started hidden, or its page has crashed.
       if (platform === 'win32')
         new BaseWindow({ show: false, skipTaskbar: true }).on('session-end', endSession);

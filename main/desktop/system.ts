@@ -16,6 +16,8 @@ export interface ShellDeps {
   readonly platform: NodeJS.Platform;
   /** The command line of this process, the program first. */
   readonly argv: readonly string[];
+  /** Of this process, for uncaught errors and for the signal to exit. */
+  readonly events: NodeJS.EventEmitter;
   readonly clock: Clock;
   readonly iconsDirectory: string;
   /** Whether the desktop shows tray icons, about which Electron's Tray says nothing. */

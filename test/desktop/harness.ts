@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -75,8 +76,7 @@ export async function startDesktop(scene: DesktopScene = {}) {
   const logged: string[] = [];
   let made = 0;
   let startsAtLogin = false;
-  let crash: (error: unknown) => void = () => undefined;
-  let terminate = (): void => undefined;
+  const events = new EventEmitter();
   if (scene.isHidden === true) fake.app.switches.add('hidden');
   scene.prepare?.(fake);
   const keychain = createKeychain({ safeStorage, platform, file: scene.keyFile ?? keyFile() });
@@ -98,8 +98,7 @@ export async function startDesktop(scene: DesktopScene = {}) {
     iconsDirectory: '/icons',
     hasTrayPanel: () => Promise.resolve(scene.panel?.isThere ?? true),
     clock,
-    onUncaught: (listener) => void (crash = listener),
-    onTerminated: (listener) => void (terminate = listener),
+    events,
     preferences: createPreferences(scene.preferences ?? memoryFile()),
     crashFile: scene.crashes ?? memoryFile(),
     updater: scene.updater ?? null,
@@ -123,9 +122,9 @@ export async function startDesktop(scene: DesktopScene = {}) {
     /** Events of the log. */
     logged,
     /** Throws an error where nothing catches it. */
-    crash: (error: unknown) => crash(error),
+    crash: (error: unknown) => events.emit('uncaughtException', error),
     /** As the system does with what still runs when a session ends. */
-    terminate: () => terminate(),
+    terminate: () => events.emit('SIGTERM'),
     hostsMade: () => made,
     window: () => the(fake.windows.at(-1), 'window'),
     tray,
