@@ -19,16 +19,6 @@ export function dataDirectory(env: Environment, platform: NodeJS.Platform): stri
 }
 
 /**
- * Where the desktop app's window keeps Chromium's caches: not in a profile that Windows may copy from machine to machine.
- * Null for the place in the data directory.
- */
-export function cacheDirectory(env: Environment, platform: NodeJS.Platform): string | null {
-  const local = env['LOCALAPPDATA'];
-  if (platform !== 'win32' || !local || env['INGLENOOK_DATA_DIR']?.trim()) return null;
-  return join(local, 'Inglenook');
-}
-
-/**
  * Makes the directory, with mode 0700, and sets that mode on the default one if others can read or write it. A
  * directory from `INGLENOOK_DATA_DIR` may be shared on purpose, so there it only warns. Returns one line per warning.
  */

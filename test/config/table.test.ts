@@ -1,7 +1,7 @@
 import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { cacheDirectory, dataDirectory } from '../../main/config/data-directory.ts';
+import { dataDirectory } from '../../main/config/data-directory.ts';
 import { createSettingsHelp, type LoadedConfig } from '../../main/config/load.ts';
 import { ENTRIES, valueAt } from '../../main/config/schema.ts';
 import { loadedOf } from '../support/config.ts';
@@ -57,16 +57,6 @@ test.each<[name: string, NodeJS.Platform, env: Record<string, string>, directory
   ['a blank variable', 'linux', { INGLENOOK_DATA_DIR: ' ' }, OF_HOME],
 ])('the data directory by %s is the one documented', (_title, platform, env, directory) => {
   expect(dataDirectory(env, platform)).toBe(directory);
-});
-
-test.each<[NodeJS.Platform, Record<string, string>, string | null]>([
-  ['win32', { LOCALAPPDATA: 'C:/Local' }, join('C:/Local', 'Inglenook')],
-  ['win32', { LOCALAPPDATA: 'C:/Local', INGLENOOK_DATA_DIR: 'D:/data' }, null],
-  ['win32', {}, null],
-  ['linux', { LOCALAPPDATA: 'C:/Local' }, null],
-])('the window’s caches on %s with %o do not roam with the data directory', (...given) => {
-  const [platform, env, directory] = given;
-  expect(cacheDirectory(env, platform)).toBe(directory);
 });
 
 test.runIf(process.platform !== 'win32').each<NodeJS.Platform>(['linux', 'darwin'])(
