@@ -45,20 +45,6 @@ export function openDataDirectory(env: Environment, platform: NodeJS.Platform): 
   ];
 }
 
-/** Runs what needs the data directory; if that cannot be used, prints why and ends the process with code 1. */
-export async function inUsableDirectory<T>(
-  directory: string,
-  run: () => T | Promise<T>,
-): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!isFileProblem(error)) throw error;
-    process.stderr.write(`${fileProblem(error, directory)}\n`);
-    process.exit(1);
-  }
-}
-
 type FileProblem = NodeJS.ErrnoException & { readonly code: string; readonly path: string };
 
 export function isFileProblem(error: unknown): error is FileProblem {
