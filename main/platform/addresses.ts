@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { localNetworkHint } from './errors.ts';
+import { transportFailure } from './http/tls-and-socket-failures.ts';
 import { bareHost, canonicalIp, portOf } from './network-guard.ts';
 
 export interface ReachSuccess {
@@ -32,21 +32,11 @@ export function reach(origin: string): Promise<ReachResult> {
       });
     });
     socket.once('timeout', () => settle({ kind: 'failed', why: 'it does not answer' }));
-    socket.once('error', (error: NodeJS.ErrnoException) =>
-      settle({
-        kind: 'failed',
-        why: ERROR_TEXTS[error.code ?? ''] ?? error.code ?? 'unknown error',
-      }),
+    socket.once('error', (error) =>
+      settle({ kind: 'failed', why: transportFailure(error, false).detail }),
     );
   });
 }
-
-const ERROR_TEXTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens on that port',
-  ENOTFOUND: 'its name is not known here',
-  EHOSTUNREACH: `that machine cannot be reached${localNetworkHint()}`,
-  ENETUNREACH: 'that network cannot be reached',
-};
 
 const plain = (address: string) => canonicalIp(address) ?? address;
 

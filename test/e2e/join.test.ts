@@ -70,7 +70,7 @@ test.each([
   [2, 'an address with a path', 'http://127.0.0.1:1/v1', NO_TOKEN, /without a path/],
   [2, 'another protocol', 'ftp://127.0.0.1', NO_TOKEN, /http or https/],
   [2, 'a token that was cut', 'http://127.0.0.1:1', 'abc', /64 hex digits/],
-  [1, 'a gateway that is down', '127.0.0.1:1', NO_TOKEN, /nothing listens on that port/],
+  [1, 'a gateway that is down', '127.0.0.1:1', NO_TOKEN, /nothing listens at 127\.0\.0\.1:1/],
 ])('join ends with exit code %d for %s, and writes nothing', async (exit, _, url, token, words) => {
   const directory = join(temporaryDirectory(), 'data');
   const { code, stdout, stderr } = await sayJoin(directory, [url, token]);
