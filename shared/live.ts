@@ -1,6 +1,5 @@
 import type { Judgement, Sightings } from './condition.ts';
 import type { UpstreamId } from './ids.ts';
-import { OUTRUN } from './reasons.ts';
 import type { VerificationState } from './provider.ts';
 import type { AttemptRow, RequestRow } from './request-row.ts';
 import type { StatusReport } from './status.ts';
@@ -168,14 +167,6 @@ export function firstTokenMsOf({
   lastContentMs,
 }: CallTimes): number | null {
   return firstContentMs === null || lastContentMs === null ? null : firstContentMs - startMs;
-}
-
-/** The time to first token of a request: of the call that answered first. */
-export function firstTokenMsOfRequest({ attempts }: Pick<RequestRow, 'attempts'>): number | null {
-  const answered = attempts.find(
-    ({ firstContentMs, reason }) => firstContentMs !== null && reason !== OUTRUN,
-  );
-  return answered === undefined ? null : firstTokenMsOf(answered);
 }
 
 /** Answers that came in less time came at once: their rate would be that of the network. */

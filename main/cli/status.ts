@@ -6,7 +6,7 @@ import type { StatusReport, UpstreamReport } from '#shared/status.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { stateLine } from './owner-commands.ts';
 import { ask } from './running-app.ts';
-import { paint, type Paint } from './terminal.ts';
+import { paint, type Style } from './terminal.ts';
 
 /** Which upstreams can serve, and the state of this machine; exit code 1 if nothing can serve. */
 export async function status({ dataDirectory }: Input): Promise<CommandOutcome> {
@@ -18,7 +18,7 @@ export async function status({ dataDirectory }: Input): Promise<CommandOutcome> 
   const agent = agentAsked.kind === 'answered' ? agentAsked.body : null;
   const { status: report, judgement, outcomes } = body;
   const data = { url, baseUrl: `${url}/v1`, status: report, judgement, outcomes, agent };
-  return answer(data, statusText(data, paint), {
+  return answer(data, statusText(data), {
     exitCode: isServing(judgement) ? EXIT.done : EXIT.failed,
   });
 }
@@ -34,7 +34,7 @@ interface Status extends Pick<LiveSnapshot, 'status' | 'judgement' | 'outcomes'>
   readonly agent: AgentView | null;
 }
 
-function statusText(shown: Status, color: Paint): string {
+function statusText(shown: Status): string {
   const { url, baseUrl, status: report, judgement, outcomes, agent } = shown;
   const { totalRequests } = report.stats;
   const { failed, 'fell-back': fellBack } = outcomes.ended;
@@ -46,12 +46,12 @@ function statusText(shown: Status, color: Paint): string {
   const rows = listed.map((upstream) => {
     const { style, text } = lineOf(upstream, shown);
     const name = upstream.label.padEnd(width);
-    return `  ${name}  ${color('dim', upstream.id.padEnd(idWidth))}  ${color(style, text)}`;
+    return `  ${name}  ${paint('dim', upstream.id.padEnd(idWidth))}  ${paint(style, text)}`;
   });
   const nameOf = (id: UpstreamId) =>
     report.upstreams.find((upstream) => upstream.id === id)?.label ?? id;
   return [
-    `${color(isServing(judgement) ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
+    `${paint(isServing(judgement) ? 'green' : 'red', verdictText(judgement, nameOf))}.`,
     `Dashboard: ${url}`,
     `Base URL for your apps: ${baseUrl}`,
     '',
@@ -64,7 +64,7 @@ function statusText(shown: Status, color: Paint): string {
 }
 
 interface StatusLine {
-  readonly style: 'green' | 'yellow' | 'red' | 'dim';
+  readonly style: Style;
   readonly text: string;
 }
 
@@ -82,7 +82,7 @@ function lineOf(upstream: UpstreamReport, { status: report, judgement }: Status)
   return { style, text: [state, upstream.model, place].filter(Boolean).join('  ') };
 }
 
-function styleOf({ kind }: Condition): StatusLine['style'] {
+function styleOf({ kind }: Condition): Style {
   return kind === 'skipped' || kind === 'zero-spend' || kind === 'probe' ? 'yellow' : 'red';
 }
 

@@ -1,10 +1,10 @@
 import { styleText } from 'node:util';
 
-type Style = 'green' | 'yellow' | 'red' | 'dim' | 'bold';
-export type Paint = (style: Style, text: string) => string;
+export type Style = 'green' | 'yellow' | 'red' | 'dim';
 
 /** Colours for standard output; none if it is not a terminal or `NO_COLOR` is set. */
-export const paint: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
+export const paint = (style: Style, text: string): string =>
+  styleText(style, text, { stream: process.stdout });
 
 /** Ends the text with a line break if it has none. */
 export function print(text: string): void {

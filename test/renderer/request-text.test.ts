@@ -1,6 +1,5 @@
 import * as format from '../../renderer/text/format.ts';
 import { expect, test } from 'vitest';
-import { firstTokenMsOfRequest, type RequestRow } from '#shared/live.ts';
 import { parseFallbackReason } from '#shared/reasons.ts';
 import {
   amountOf,
@@ -15,19 +14,9 @@ import {
 import { hashOf, routeOf } from '../../renderer/route.ts';
 import { reasonText } from '../../renderer/text/reason-text.ts';
 import { attempt, request, upstream } from './builders.ts';
-import { handedOver, hedgeWon } from './request-builders.ts';
 
 const upstreams = [upstream('local'), upstream('hosted_a')];
 const labels = labelsOf(upstreams);
-
-test('the TTFT of a request counts from the call that answered first, not from the request', () => {
-  const streamed = ({ attempts }: RequestRow) => ({
-    attempts: attempts.map((each) => ({ ...each, lastContentMs: each.firstContentMs })),
-  });
-  expect(firstTokenMsOfRequest(streamed(hedgeWon()))).toBe(900);
-  expect(firstTokenMsOfRequest(streamed(handedOver()))).toBe(400);
-  expect(firstTokenMsOfRequest(hedgeWon())).toBeNull();
-});
 
 test.each([
   [0, '0 ms'],
