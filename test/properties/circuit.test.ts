@@ -140,10 +140,6 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     return leftMs(after) <= Math.max(0, state.until.ticks - before.now.ticks);
   },
 
-  'neither a clock set forward nor a restart closes it': ({ before, event, after }) =>
-    !(event.kind === 'restart' || event.kind === 'wall_jump') ||
-    (before.breaker.state.kind === 'closed') === (after.breaker.state.kind === 'closed'),
-
   'a new cool-down lasts as long as it should': (step) => {
     const { before, after } = step;
     if (step.permit === null || after.breaker.state.kind !== 'open') return true;

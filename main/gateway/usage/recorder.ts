@@ -17,6 +17,7 @@ import type {
   UsageHistory,
 } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
+import { isRemote } from '../../engines/models.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
@@ -172,11 +173,13 @@ const NOTHING: HistoryRows = {
 
 /** Of the call alone, which is no request. */
 function figuresOf(call: EndedCall, config: Config, energy: ProviderEnergy | null): UsageFigures {
-  const { upstream, isFailure } = call;
+  const { upstream, model, isFailure } = call;
   const [firstTokenMs, timedOutput] = [firstTokenMsOf(call), timedOutputOf(call)];
   const tokens = call.tokens ?? NO_TOKENS;
   const { input, output, cached, estimated } = tokens;
-  const instead = upstream === 'local' && !isFailure ? priceInstead(config) : null;
+  // Ollama passes on what is asked of a model in its cloud.
+  const isOwn = upstream === 'local' && !isRemote({ id: model ?? '' });
+  const instead = isOwn && !isFailure ? priceInstead(config) : null;
   return {
     ...NO_USAGE,
     inputTokens: input,
@@ -209,11 +212,8 @@ function priceOf(config: Config, id: UpstreamId): Price | null {
 
 /** The price of the first hosted upstream that has one: what the tokens of `local` would have cost there. */
 function priceInstead(config: Config): Price | null {
-  for (const id of HOSTED_IDS) {
-    const price = config[id].baseUrl === null ? null : priceOf(config, id);
-    if (price !== null) return price;
-  }
-  return null;
+  const hosted = HOSTED_IDS.filter((id) => config[id].baseUrl !== null);
+  return hosted.map((id) => priceOf(config, id)).find((price) => price !== null) ?? null;
 }
 
 /** The cost in billionths of the currency, because sums of whole numbers are exact; nothing without a price. */
