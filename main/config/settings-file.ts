@@ -85,12 +85,10 @@ export function writeSettings(
     if (box === null || value === undefined) return { entry, value };
     return { entry, value: { sealed: box.seal(entry.path, JSON.stringify(value)) } };
   };
+  const plain = changes.filter((change) => !isSecret(change));
   const parts = [
     { path: join(directory, FILES.secrets), changes: changes.filter(isSecret).map(stored) },
-    {
-      path: join(directory, FILES.settings),
-      changes: changes.filter((change) => !isSecret(change)),
-    },
+    { path: join(directory, FILES.settings), changes: plain },
   ];
   replaceFiles(
     parts
