@@ -10,6 +10,7 @@ import { parseBaseAddress, type LocalTarget } from '../gateway/upstream/upstream
 import type { Clock } from '../platform/clock.ts';
 import type { HttpClient } from '../platform/http/types.ts';
 import type { Log } from '../platform/log.ts';
+import { memoizeLast } from '../platform/memoize.ts';
 import { systemLookup } from '../platform/network-guard.ts';
 import { newSecret } from '../platform/secrets.ts';
 import { loadedModels } from '../registry/change-detection.ts';
@@ -75,7 +76,8 @@ export function createProviders(deps: ProvidersDeps) {
     newNonce: newSecret,
     rules: { ports: AGENT_PORTS, hostPort: 47_901, ownPorts: deps.ownPorts },
   });
-  const targets = mapped(localTarget);
+  // The registry returns the same list until something changes.
+  const targets = memoizeLast((list: readonly Target[]) => list.map(localTarget));
   return {
     routes: registryRoutes(registry),
     forGateway: {
@@ -136,14 +138,5 @@ function localTarget(target: Target): LocalTarget {
     facts: target.facts ?? models.map((model) => modelFacts(model)),
     ownedBy,
     gatewayToken,
-  };
-}
-
-/** Maps a list once per array: the registry returns the same array until something changes. */
-function mapped<From, To>(map: (from: From) => To): (list: readonly From[]) => readonly To[] {
-  let known: { readonly from: readonly From[]; readonly to: readonly To[] } | null = null;
-  return (from) => {
-    if (known?.from !== from) known = { from, to: from.map(map) };
-    return known.to;
   };
 }

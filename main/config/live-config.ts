@@ -246,15 +246,6 @@ function invalid(message: string, param: string | null): Refusal {
   return { kind: 'refused', code: 'invalid_request', message, param };
 }
 
-/** Computes once per configuration value; a changed setting is a new value. */
-export function perConfig<T>(compute: (config: Config) => T): (config: Config) => T {
-  let last: { readonly config: Config; readonly result: T } | null = null;
-  return (config) => {
-    if (last?.config !== config) last = { config, result: compute(config) };
-    return last.result;
-  };
-}
-
 /** The configuration as it may be shown: every setting with its value and source, secrets masked. */
 export function settingsView(
   config: Config,

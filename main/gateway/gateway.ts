@@ -25,8 +25,8 @@ import {
 import type { NamedKeys } from './auth/named-keys.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
-import { perConfig } from '../config/live-config.ts';
 import { createBodyBudget } from '../platform/http/bodies.ts';
+import { memoizeLast } from '../platform/memoize.ts';
 import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener } from './api/express.ts';
 import { createGatewayServer } from './api/server.ts';
@@ -91,7 +91,7 @@ const BODY_COPIES = 2;
 export function createGateway(deps: GatewayDeps) {
   const { config, clock, log, machines } = deps;
   const pickLocal = () => preferringCopies(deps.pickLocal(), config().routing.modelAliases);
-  const remotesIn = perConfig(remoteUpstreams);
+  const remotesIn = memoizeLast(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
   const lifecycle = createLifecycle(() => createGatewayServer(serverDeps), deps);

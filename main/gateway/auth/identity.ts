@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { perConfig } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { isLoopbackHost } from '../../platform/http/addresses.ts';
+import { memoizeLast } from '../../platform/memoize.ts';
 import { digestOf } from '../../platform/secrets.ts';
 import type { GatewayError } from '../http/errors.ts';
 import type { NamedKeys } from './named-keys.ts';
@@ -38,7 +38,7 @@ export function createIdentify(
   isSession: (token: string) => boolean,
 ): Identify {
   const control = digestOf(controlToken);
-  const rulesIn = perConfig(({ gateway }) => ({
+  const rulesIn = memoizeLast(({ gateway }: Config) => ({
     listed: new Map(gateway.apiKeys.map((key, index) => [digestOf(key), `key ${index + 1}`])),
     // After a change to loopback, the gateway stays exposed until the restart.
     willBeShared: !isLoopbackHost(gateway.host),
