@@ -80,16 +80,13 @@ function sectionOf(command: Command): string {
   const options = own.map(({ flags, description }) => `- \`${flags}\`: ${description}`);
   const heading = `### \`${[command.name(), ...words].join(' ')}\``;
   const example = EXAMPLES[command.name()];
-  if (example === undefined) throw new Error(`no example of ${command.name()}`);
-  // The heading of a command without arguments is its example.
-  const shown = example === `inglenook ${command.name()}` ? '' : example;
   const block = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\``;
   const printed = PRINTED[command.name()];
   return [
     heading,
     command.description(),
     options.join('\n'),
-    shown === '' ? '' : block('sh', shown),
+    example === undefined ? '' : block('sh', example),
     printed === undefined ? '' : block('text', printed),
   ]
     .filter((part) => part !== '')

@@ -34,13 +34,15 @@ export function createProgram(execute: Execute): Command {
     .configureOutput({ writeOut: print, writeErr: printError })
     .exitOverride();
 
-  /** Adds a command: `line` has its name and arguments; only its own help shows `details` and its example. */
+  /** Adds a command: `line` has its name and arguments; only its own help shows `details` and its examples. */
   const add = (line: string, summary: string, details: string, run: Run): Command => {
     const command = program.command(line).summary(summary);
+    const examples = EXAMPLES[command.name()];
+    if (examples !== undefined)
+      command.addHelpText('after', `\nExample:\n${examples.replaceAll(/^/gm, '  ')}`);
     return command
       .description(`${summary} ${details}`.trim())
       .helpOption('-h, --help', 'Explain this command.')
-      .addHelpText('after', `\nExample:\n${indented(EXAMPLES[command.name()] ?? '')}`)
       .showHelpAfterError(`"inglenook ${command.name()} --help" explains it.`)
       .action(() => execute(run, { words: command.args, options: command.opts() }));
   };
@@ -169,12 +171,9 @@ export function createProgram(execute: Execute): Command {
   return program;
 }
 
-/** Uses of each command, one a line, for its help and docs/reference/cli.md. */
+/** Uses of the commands that take more than their name, one a line, for their help and docs/reference/cli.md. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
-  start: 'inglenook start',
-  status: 'inglenook status',
   open: 'inglenook open --print',
-  models: 'inglenook models',
   logs: 'inglenook logs --follow --lines 200',
   get: 'inglenook get circuit',
   set: 'inglenook set agent.onlyWhenIdle true',
@@ -188,23 +187,15 @@ inglenook machines verify prv_…
 inglenook machines remove prv_…`,
   reset: 'inglenook reset hosted_a',
   join: 'inglenook join http://192.168.1.10:47900 <token>',
-  leave: 'inglenook leave',
-  pause: 'inglenook pause',
-  drain: 'inglenook drain',
-  resume: 'inglenook resume',
   free: 'inglenook free --for 2h',
   load: 'inglenook load qwen3:8b',
   unload: 'inglenook unload qwen3:8b',
-  doctor: 'inglenook doctor',
   service: 'inglenook service install',
-  uninstall: 'inglenook uninstall',
   help: 'inglenook help set',
 };
 
 /** The arguments do not include the paths of Node and of the script. */
 export const FROM_USER = { from: 'user' } as const;
-
-const indented = (lines: string) => lines.replaceAll(/^/gm, '  ');
 
 const choice = (words: readonly string[]) => new Argument(`<${words.join('|')}>`).choices(words);
 
