@@ -3,15 +3,14 @@ import type { Host } from '../app/app.ts';
 import { withTimeout } from '../platform/async.ts';
 import type { ShellDeps } from './system.ts';
 
-interface SleepDeps extends Pick<ShellDeps, 'electron' | 'preferences'> {
-  readonly host: Pick<Host, 'machine' | 'setMachine' | 'resumed'>;
-}
-
 /**
  * Drains the machine before sleep, so that gateways stop sending it requests; afterwards it takes requests again, and
  * everything is checked again. The state is saved on disk, because a machine may lose power while it sleeps.
  */
-export function followSleep({ electron, host, preferences }: SleepDeps): void {
+export function followSleep(
+  { electron, preferences }: Pick<ShellDeps, 'electron' | 'preferences'>,
+  host: Pick<Host, 'machine' | 'setMachine' | 'resumed'>,
+): void {
   async function wake(): Promise<void> {
     if (!preferences.current().isDrainedForSleep) return;
     await host.setMachine('on');

@@ -7,10 +7,10 @@ import { createKeyStorage, type Keychain } from './keychain.ts';
 import { appMenu, trayView } from './menus.ts';
 import { createNotifier, lostKeys, noticesOf, PAGE_GONE } from './owner-notices.ts';
 import { type AppExit, followSleep } from './power.ts';
-import type { ShellDeps, UpdateSource } from './system.ts';
+import type { ShellDeps } from './system.ts';
 import type { TrayFacts } from './tray-state.ts';
 import { createTray, keepTray } from './tray.ts';
-import { createUpdates, type Updates } from './updates.ts';
+import { createUpdates } from './updates.ts';
 import { createMainWindow } from './window.ts';
 
 /** The host of this process, and what was found while it was created. */
@@ -58,7 +58,14 @@ export function openShell(
   });
   const changed = () => tray.show(view());
   const keys = createKeyStorage({ ...deps, ...own, changed });
-  const updates = deps.updater === null ? null : openUpdates(deps.updater);
+  const updates = createUpdates(deps, {
+    // Without this, the window would only hide before the installer.
+    end: async () => {
+      await end.forInstaller();
+      window.close();
+    },
+    changed,
+  });
   const act: Actions = createActions({
     ...deps,
     host,
@@ -72,7 +79,7 @@ export function openShell(
       tray.restore(view());
     },
   });
-  const tray = createTray({ ...deps, openWindow: () => act.openWindow() }, view());
+  const tray = createTray(deps, view(), () => act.openWindow());
   const keeper = keepTray(deps, () => tray.renew(), window.offer);
   // The live feed sends at most four events a second.
   const unsubscribe = host.subscribe(() => {
@@ -80,7 +87,7 @@ export function openShell(
     changed();
   });
   Menu.setApplicationMenu(Menu.buildFromTemplate(appMenu(platform, act)));
-  followSleep({ ...deps, host });
+  followSleep(deps, host);
   const crash = crashNotice(deps.crashFile, log);
   if (crash !== null) notifier.say(crash);
   if (own.lostKeys.length > 0) notifier.say(lostKeys(own.lostKeys));
@@ -90,19 +97,6 @@ export function openShell(
     const update = updates?.offered() ?? null;
     const system = { startsAtLogin, keys: keys.place(), looksForUpdates, update };
     return trayView({ facts, phase, system }, act);
-  }
-
-  function openUpdates(source: UpdateSource): Updates {
-    return createUpdates({
-      ...deps,
-      ...source,
-      // Without this, the window would only hide before the installer.
-      end: async () => {
-        await end.forInstaller();
-        window.close();
-      },
-      changed,
-    });
   }
 
   return {

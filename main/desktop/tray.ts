@@ -6,15 +6,11 @@ import type { TrayView } from './menus.ts';
 import type { ShellDeps } from './system.ts';
 import type { TrayShape } from './tray-state.ts';
 
-type TrayDeps = Pick<ShellDeps, 'electron' | 'platform' | 'clock' | 'iconsDirectory'> & {
-  readonly openWindow: () => void;
-};
-
 /** On Linux each change of a tooltip lays out the whole menu again. */
 const TOOLTIP_PAUSE_MS = 1000;
 
 /** The caller must keep a reference: a garbage-collected Tray disappears. */
-export function createTray(deps: TrayDeps, first: TrayView) {
+export function createTray(deps: ShellDeps, first: TrayView, openWindow: () => void) {
   const { Tray, Menu } = deps.electron;
   let shown = first;
   let tray = make();
@@ -23,7 +19,7 @@ export function createTray(deps: TrayDeps, first: TrayView) {
   function make(): Electron.Tray {
     const made = new Tray(iconPath(deps, shown.shape));
     // On macOS a left click opens the menu.
-    if (deps.platform !== 'darwin') made.on('click', deps.openWindow);
+    if (deps.platform !== 'darwin') made.on('click', openWindow);
     return made;
   }
 
@@ -64,7 +60,7 @@ export function createTray(deps: TrayDeps, first: TrayView) {
 const itemsOf = (view: TrayView): string => JSON.stringify(view.items);
 
 /** macOS recolours template images; elsewhere the image is two-tone, for dark and light panels. */
-function iconPath({ platform, iconsDirectory }: TrayDeps, shape: TrayShape): string {
+function iconPath({ platform, iconsDirectory }: ShellDeps, shape: TrayShape): string {
   return join(iconsDirectory, platform === 'darwin' ? `${shape}Template.png` : `${shape}.png`);
 }
 

@@ -14,16 +14,21 @@ export function updateMeans(
   return platform === 'darwin' || /^publisherName:/m.test(feed) ? 'install' : 'tell';
 }
 
-interface UpdateDeps extends UpdateSource, Pick<ShellDeps, 'clock' | 'preferences'> {
+interface UpdatedShell {
   /** Stops the gateway, which waits for running requests; then the installer takes over. */
   readonly end: () => Promise<void>;
   readonly changed: () => void;
 }
 
-export type Updates = ReturnType<typeof createUpdates>;
+export type Updates = NonNullable<ReturnType<typeof createUpdates>>;
 
 /** Checks for newer versions; nothing is downloaded or installed without the owner's click. */
-export function createUpdates({ means, load, clock, preferences, ...shell }: UpdateDeps) {
+export function createUpdates(
+  { updater: source, clock, preferences }: ShellDeps,
+  shell: UpdatedShell,
+) {
+  if (source === null) return null;
+  const { means, load } = source;
   const look = () => run('Checking for updates…', check);
   let cancel = clock.after(60_000, checkDaily);
   /** What the menu offers; nothing can be clicked while a step runs. */

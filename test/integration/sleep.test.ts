@@ -13,7 +13,7 @@ import { startBefore, startStill } from '../support/scene.ts';
 function wake({ host }: TestGateway): void {
   const { electron, power } = createFakeElectron();
   const preferences = createPreferences(memoryFile());
-  followSleep({ electron, host, preferences });
+  followSleep({ electron, preferences }, host);
   power.emit('resume');
 }
 
