@@ -10,7 +10,6 @@ import type { Config } from '../config/schema.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
-import type { Log } from '../platform/log.ts';
 import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { detectStderrReader, logTarget, openLog } from './logs.ts';
 import { print, printError } from './terminal.ts';
@@ -27,12 +26,15 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   const target = logTarget(config.gateway, stderrReader);
   const log = openLog(target, config.gateway.logLevel, dataDirectory);
   log('info', 'starting', { version: VERSION, pid: process.pid });
+  // A service has no terminal, and its output may be read by programs.
   const isTerminal = stderrReader === 'other' && target.to !== 'stdout';
-  const onLog = logOutput(log);
-  const warn = target.to === 'stderr' ? onLog.warn : TERMINAL_OUTPUT.warn;
-  const output = isTerminal ? { ...TERMINAL_OUTPUT, warn } : onLog;
+  const say = isTerminal ? print : (text: string) => log('info', text);
+  const warn =
+    isTerminal && target.to !== 'stderr'
+      ? (text: string) => printError(`Warning: ${text}`)
+      : (text: string) => log('warn', text);
   const claimWarnings = claim.warning === null ? [] : [claim.warning];
-  for (const warning of [...unsafe, ...claimWarnings, ...loaded.warnings]) output.warn(warning);
+  for (const warning of [...unsafe, ...claimWarnings, ...loaded.warnings]) warn(warning);
   const host = await createHost(
     { loaded, dataDirectory, windowDirectory: WINDOW_DIRECTORY },
     {
@@ -41,11 +43,11 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
       clock: systemClock,
       random: Math.random,
       log,
-      onPortTaken: output.warn,
+      onPortTaken: warn,
       lock: claim.lock,
     },
   );
-  for (const notice of host.notices) output.warn(notice);
+  for (const notice of host.notices) warn(notice);
   let addresses: Addresses;
   try {
     addresses = await host.start();
@@ -57,26 +59,13 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
     return failed(why);
   }
   host.askForModels();
-  stopOnSignal(() => host.stop(), output.info);
+  stopOnSignal(() => host.stop(), say);
   // A link gives control, so it must not be logged.
   if (isTerminal) greet(host, addresses, config);
   return { kind: 'printed', exitCode: EXIT.done };
 }
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
-
-/** Where human-readable messages go. */
-interface UserOutput {
-  readonly info: (text: string) => void;
-  readonly warn: (text: string) => void;
-}
-
-const TERMINAL_OUTPUT: UserOutput = { info: print, warn: (text) => printError(`Warning: ${text}`) };
-
-/** A service has no terminal, and its output may be read by programs. */
-function logOutput(log: Log): UserOutput {
-  return { info: (text) => log('info', text), warn: (text) => log('warn', text) };
-}
 
 function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   print(`Inglenook is running. Base URL for your apps: ${baseUrl}`);

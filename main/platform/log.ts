@@ -109,7 +109,7 @@ export function fileSink(directory: string): LogOptions['write'] {
     if (stream.destroyed) stream = open(path);
     stream.write(lines);
   };
-  return inBatches({ write, writeAtExit: (lines) => appendFileSync(path, lines, { mode: 0o600 }) });
+  return inBatches(write, (lines) => appendFileSync(path, lines, { mode: 0o600 }));
 }
 
 /** With more than this unread, lines are lost: a slow reader of the log must not fill the gateway's memory. */
@@ -117,23 +117,17 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Writes to a stream of the process; once its reader has gone, lines are lost without an error. */
 export function streamSink(stream: Writable): LogOptions['write'] {
-  const write = (lines: string) => {
+  return inBatches((lines) => {
     if (stream.writable && stream.writableLength < MAX_UNREAD_BYTES) stream.write(lines);
-  };
-  return inBatches({ write, writeAtExit: write });
+  });
 }
 
 /** A write for each line would cost a busy gateway a tenth of its time. */
 const BATCH_INTERVAL_MS = 100;
 const MAX_BATCH_LENGTH = 64 * 1024;
 
-interface Batches {
-  readonly write: (lines: string) => void;
-  readonly writeAtExit: (lines: string) => void;
-}
-
 /** Passes lines on ten times a second, many at once if need be, and what is left when the process exits. */
-function inBatches({ write, writeAtExit }: Batches): LogOptions['write'] {
+function inBatches(write: LogOptions['write'], writeAtExit = write): LogOptions['write'] {
   let batch = '';
   let timer: NodeJS.Timeout | undefined;
   const flush = () => {
