@@ -2,6 +2,16 @@ import { Socket } from 'node:net';
 import type { ClientConfig } from 'pg';
 import { codeOf } from '../../../platform/errors.ts';
 
+/** The database of a pool, and the gateway that uses it. */
+export interface PoolMember {
+  /** The address of the database without its secrets. */
+  readonly shown: string;
+  /** Reveals gateways that have another secret, but not the secret. */
+  readonly secretDigest: string;
+  /** This gateway, the same across restarts. */
+  readonly home: string;
+}
+
 /** How long the database is waited for. */
 export interface DatabaseTimes {
   /** A database that takes longer than this to answer counts as away. */

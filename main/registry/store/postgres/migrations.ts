@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import type { PoolMember } from './connection.ts';
 
 /** On this the database announces what has changed. */
 export const PROVIDERS_CHANNEL = 'inglenook_providers';
@@ -97,24 +98,24 @@ interface PoolRow {
 
 /**
  * Upgrades the schema in one transaction; one gateway at a time. A newer schema is left untouched, and so is the database
- * of gateways that have another secret: then returns why, for people. `shown` is its address without secrets.
+ * of gateways that have another secret: then returns why, for people.
  */
 export async function migrate(
   client: ClientBase,
-  { secretDigest, shown }: { readonly secretDigest: string; readonly shown: string },
+  member: Pick<PoolMember, 'secretDigest' | 'shown'>,
   migrations = MIGRATIONS,
 ): Promise<string | null> {
   await client.query(
     `BEGIN; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(${LOCK})`,
   );
-  const problem = await migrateLocked(client, { secretDigest, shown }, migrations);
+  const problem = await migrateLocked(client, member, migrations);
   await client.query(problem === null ? 'COMMIT' : 'ROLLBACK');
   return problem;
 }
 
 async function migrateLocked(
   client: ClientBase,
-  { secretDigest, shown }: { readonly secretDigest: string; readonly shown: string },
+  { secretDigest, shown }: Pick<PoolMember, 'secretDigest' | 'shown'>,
   migrations: readonly string[],
 ): Promise<string | null> {
   // Looked for first, because a user who may write the tables need not be allowed to create them.

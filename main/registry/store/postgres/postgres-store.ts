@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { createTurns } from '../../../platform/async.ts';
+import { createTurns, withTimeout } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Log } from '../../../platform/log.ts';
 import { newSecret } from '../../../platform/secrets.ts';
@@ -16,6 +16,7 @@ import {
   DATABASE_TIMES,
   type DatabaseTimes,
   explainDatabase,
+  type PoolMember,
 } from './connection.ts';
 import { createReader } from './reader.ts';
 import {
@@ -28,14 +29,8 @@ import {
   takeLease,
 } from './statements.ts';
 
-interface PostgresOptions {
+interface PostgresOptions extends PoolMember {
   readonly url: string;
-  /** The address without its secrets. */
-  readonly shown: string;
-  /** This gateway, the same across restarts. */
-  readonly home: string;
-  /** Reveals gateways that have another secret, but not the secret. */
-  readonly secretDigest: string;
   readonly times?: DatabaseTimes;
 }
 
@@ -52,21 +47,8 @@ export async function openPostgresStore(
 ): Promise<OpenedStore> {
   const run = `inglenook_${newSecret().slice(0, 16)}`;
   const connections = createConnections(url, run, times.answerMs);
-  const opening = Promise.withResolvers<string | null>();
-  const reader = createReader({
-    connection: connections.config,
-    shown,
-    secretDigest,
-    run,
-    home,
-    clock,
-    onProblem(problem) {
-      if (problem !== null) return log('error', 'pool_away', { error: problem });
-      log('info', 'pool_connected');
-      opening.resolve(null);
-    },
-    onUnusable: opening.resolve,
-  });
+  const member = { shown, secretDigest, home };
+  const reader = createReader(member, { connection: connections.config, run, clock, log });
   // What is read before the registry exists, which then follows from the beginning.
   const providers = new Map<string, StoredProvider>();
   reader.follow({
@@ -76,13 +58,11 @@ export async function openPostgresStore(
       else providers.set(id, stored.provider);
     },
   });
-  const cancel = clock.after(times.startMs, () => opening.resolve(null));
-  const unusable = await opening.promise;
-  cancel();
-  if (unusable !== null) {
+  const opening = await withTimeout(reader.opened, { clock, ms: times.startMs });
+  if (opening.kind === 'settled' && opening.value !== null) {
     await reader.stop();
     connections.destroy();
-    return refusingStore(unusable);
+    return refusingStore(opening.value);
   }
   // One connection, which is opened again after a failure: writes keep the order in which they were sent.
   const pool = new Pool({ ...connections.config, max: 1, idleTimeoutMillis: 0 });

@@ -1,23 +1,17 @@
 import { Client, type ClientConfig } from 'pg';
 import { createRounds } from '../../../platform/async.ts';
 import type { Clock } from '../../../platform/clock.ts';
+import type { Log } from '../../../platform/log.ts';
 import type { StoreFollower } from '../store.ts';
-import { explainDatabase } from './connection.ts';
+import { explainDatabase, type PoolMember } from './connection.ts';
 import { migrate, PROVIDERS_CHANNEL } from './migrations.ts';
 import { readIds, readProviders } from './statements.ts';
 
-interface ReaderDeps {
+interface ReaderEdges {
   readonly connection: ClientConfig;
-  /** The address of the database without its secrets. */
-  readonly shown: string;
-  readonly secretDigest: string;
   readonly run: string;
-  readonly home: string;
   readonly clock: Clock;
-  /** Called when the database starts to answer (null) and when it stops. */
-  readonly onProblem: (problem: string | null) => void;
-  /** Called with the reason, for people, if this gateway must not use the database. */
-  readonly onUnusable: (problem: string) => void;
+  readonly log: Log;
 }
 
 /** Announcements within this time are read together. */
@@ -31,8 +25,9 @@ const ALL_MS = 600_000;
 const ROWS_AT_ONCE = 50;
 
 /** Keeps a connection to the database, and reads what it announces. */
-export function createReader(deps: ReaderDeps) {
-  const { shown, run, home, clock, onProblem } = deps;
+export function createReader(member: PoolMember, { connection, run, clock, log }: ReaderEdges) {
+  const { shown, home } = member;
+  const { promise: opened, resolve: open } = Promise.withResolvers<string | null>();
   let follower: StoreFollower | null = null;
   let client: Client | null = null;
   let problem: string | null = `The pool's database ${shown} has not answered yet.`;
@@ -62,20 +57,20 @@ export function createReader(deps: ReaderDeps) {
 
   /** Null if this gateway must not use the database. */
   async function connected(): Promise<Client | null> {
-    const made = new Client(deps.connection);
+    const made = new Client(connection);
     // Without a listener it would end the process. The next query fails with it.
     made.on('error', () => rounds.runNow());
     made.on('notification', ({ payload = '' }) => onAnnounced(payload));
     try {
       await made.connect();
-      const unusable = await migrate(made, deps);
+      const unusable = await migrate(made, member);
       if (unusable === null) {
         await made.query(`LISTEN ${PROVIDERS_CHANNEL}`);
         allDueTicks = -Infinity;
         return made;
       }
       note(unusable);
-      deps.onUnusable(unusable);
+      open(unusable);
       await made.end();
       return null;
     } catch (error) {
@@ -121,10 +116,14 @@ export function createReader(deps: ReaderDeps) {
   function note(now: string | null): void {
     if (now === problem) return;
     problem = now;
-    onProblem(now);
+    if (now !== null) return log('error', 'pool_away', { error: now });
+    log('info', 'pool_connected');
+    open(null);
   }
 
   return {
+    /** Resolves with null once the database answers, or with the reason, for people, why this gateway must not use it. */
+    opened,
     /** Why the database cannot be used now, for people; null if it can. */
     problem: (): string | null => problem,
     /** Tells `next` everything, and then what changes. */
