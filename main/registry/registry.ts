@@ -116,12 +116,8 @@ function byEnrolment(a: StoredProvider, b: StoredProvider): number {
 }
 
 function freshest(table: ProviderTable): TableEntry | undefined {
-  let found: TableEntry | undefined;
-  for (const entry of table.all()) {
-    if (entry.shown === null || isUnlisted(entry)) continue;
-    if (found === undefined || entry.lastHeartbeatTicks > found.lastHeartbeatTicks) found = entry;
-  }
-  return found;
+  const listed = [...table.all()].filter((entry) => entry.shown !== null && !isUnlisted(entry));
+  return listed.toSorted((a, b) => b.lastHeartbeatTicks - a.lastHeartbeatTicks)[0];
 }
 
 /** The sender address of this process's own heartbeats. */

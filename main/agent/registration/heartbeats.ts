@@ -1,9 +1,8 @@
 import type { AgentRecord } from '#shared/provider.ts';
 import { createRounds, withTimeout } from '../../platform/async.ts';
-import { type Clock, sleep } from '../../platform/clock.ts';
+import { sleep } from '../../platform/clock.ts';
 import type { AgentContext } from '../context.ts';
 import type { EngineWatch } from '../engines/watch.ts';
-import type { TelemetryWatch } from '../telemetry/telemetry.ts';
 import type { BeatOutcome, RegistryLink } from './link.ts';
 
 export type Heartbeats = ReturnType<typeof startHeartbeats>;
@@ -59,7 +58,7 @@ export function startHeartbeats(context: AgentContext, parts: HeartbeatParts) {
     rounds.start();
   }
 
-  void untilReady({ ...context, ...parts }, waiting.signal).then(start);
+  void untilReady(context, parts.engines, waiting.signal).then(start);
 
   return {
     /** Sends a heartbeat soon, but late enough to cover further changes of the record. */
@@ -131,13 +130,6 @@ function backoff({ failures, random }: Pace): number {
   return Math.round(BACKOFF_MIN_MS + random * (ceiling - BACKOFF_MIN_MS));
 }
 
-/** Sources that must be ready before the first heartbeat. */
-interface ReadinessSources {
-  readonly engines: Pick<EngineWatch, 'looked'>;
-  readonly telemetry: Pick<TelemetryWatch, 'read'>;
-  readonly clock: Clock;
-}
-
 /** A hung engine or a driver that is still loading must not delay the machine for longer. */
 const READY_TIMEOUT_MS = 3000;
 const READY_POLL_MS = 50;
@@ -147,7 +139,8 @@ const READY_POLL_MS = 50;
  * verification and is checked again only after a while.
  */
 export async function untilReady(
-  { engines, telemetry, clock }: ReadinessSources,
+  { telemetry, clock }: Pick<AgentContext, 'telemetry' | 'clock'>,
+  engines: HeartbeatParts['engines'],
   signal: AbortSignal,
 ): Promise<void> {
   const untilTicks = clock.ticks() + READY_TIMEOUT_MS;

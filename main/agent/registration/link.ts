@@ -141,7 +141,7 @@ export function createHttpLink(deps: HttpLinkDeps) {
     return [...all.slice(at), ...all.slice(0, at)];
   }
 
-  function sendOnce(origin: string, { path, body, limits }: SignedRequest) {
+  function sendOnce<T extends Outcome>(origin: string, { path, body, limits }: Message<T>) {
     const signed = signatureHeaders(
       { method: 'POST', path, body },
       {
@@ -230,13 +230,10 @@ export function createHttpLink(deps: HttpLinkDeps) {
 
 type Outcome = BeatOutcome | EnrollOutcome;
 
-interface SignedRequest {
+interface Message<T> {
   readonly path: string;
   readonly body: Buffer;
   readonly limits: SendLimits;
-}
-
-interface Message<T> extends SignedRequest {
   /** Of the answer to a success, as a registry writes it. */
   readonly schema: z.ZodType<T>;
   /** Whether no other gateway has to be asked. */

@@ -16,13 +16,6 @@ import { runFirst, type StartTool, type ToolEdges, toolProblem } from './tool-pr
 
 const LIBRARY = 'systeminformation';
 
-/** Facts that do not change while the machine runs; null if systeminformation does not report them. */
-interface MachineFacts {
-  readonly machineModel: string | null;
-  readonly performanceCores: number | null;
-  readonly efficiencyCores: number | null;
-}
-
 interface LibraryEdges extends Pick<ToolEdges, 'clock'> {
   readonly platform: NodeJS.Platform;
   /** Starts the helper; its command is the helper's file. */
@@ -43,7 +36,7 @@ const isBusy = ({ utilGpu }: GpuDevice) => (utilGpu ?? 0) > BUSY_PERCENT;
 const SLOW_ROUNDS = 20;
 const REMEDY =
   'Nothing to do: readings continue without it, and what only it reports stays unknown.';
-const NO_FACTS: MachineFacts = factsOf(null);
+const NO_FACTS = factsOf(null);
 
 /**
  * Asks systeminformation in a short-lived helper process: for everything at the start, then in each round for what
@@ -51,7 +44,7 @@ const NO_FACTS: MachineFacts = factsOf(null);
  * (sebhildebrandt/systeminformation#932), too many for an idle machine, so there it is asked once.
  */
 export function createLibrary({ clock, platform, startHelper }: LibraryEdges) {
-  let facts: MachineFacts | null = null;
+  let facts: ReturnType<typeof factsOf> | null = null;
   let devices: readonly GpuDevice[] = [];
   let rounds = 0;
 
@@ -84,7 +77,8 @@ export function createLibrary({ clock, platform, startHelper }: LibraryEdges) {
   };
 }
 
-function factsOf(machine: unknown): MachineFacts {
+/** Facts that do not change while the machine runs; null if systeminformation does not report them. */
+function factsOf(machine: unknown) {
   return {
     machineModel: machineModel(memberOf(machine, 'manufacturer'), memberOf(machine, 'model')),
     performanceCores: numberOf(memberOf(machine, 'performanceCores')),

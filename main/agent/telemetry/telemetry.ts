@@ -49,9 +49,17 @@ export function createTelemetry(options: TelemetryOptions) {
   const files = createKernelFiles(options.root ?? '/');
   const startTool = options.startTool ?? createStartTool(options);
   const startHelper = options.startHelper ?? nodeHelper(startTool);
-  const edges = { clock, platform, files, startTool, startHelper };
-  const library = createLibrary(edges);
-  const collectors = gpuCollectors(edges, library.gpus);
+  const edges = { clock, startTool };
+  const library = createLibrary({ clock, platform, startHelper });
+  /** For what the library does not know. */
+  const collectors: readonly GpuCollector[] =
+    platform === 'darwin'
+      ? [createAppleCollector(edges)]
+      : [
+          createNvidiaCollector(edges, library.gpus),
+          createAmdCollector(edges, files),
+          createIntelCollector(clock, files),
+        ];
   const tailnet = createTailnetWatch(edges);
   // The library comes first, because other collectors wait for its first round.
   const parts = [library.gpus, ...collectors, tailnet];
@@ -153,22 +161,6 @@ function countOf(list: string | null): number {
     const [first = 0, last = first] = range.split('-').map(Number);
     return sum + Math.max(0, last - first + 1);
   }, 0);
-}
-
-interface GpuEdges extends ToolEdges {
-  readonly files: KernelFiles;
-  readonly platform: NodeJS.Platform;
-}
-
-/** The collectors of a platform, for what `library` does not know. */
-function gpuCollectors(edges: GpuEdges, library: GpuCollector): readonly GpuCollector[] {
-  const { files, platform } = edges;
-  if (platform === 'darwin') return [createAppleCollector(edges)];
-  return [
-    createNvidiaCollector(edges, library),
-    createAmdCollector(edges, files),
-    createIntelCollector(edges.clock, files),
-  ];
 }
 
 /** An integrated GPU reserves at most this much memory; next to a card, it and one of AMD's only drive the screen. */

@@ -16,8 +16,8 @@ function looking(engines: Promise<void>, state: GpuReading['state']) {
   become(state);
   const stopping = new AbortController();
   const look = { clock, become, stopping, isOver: false };
-  const lookers = { engines: { looked: () => engines }, telemetry, clock };
-  void untilReady(lookers, stopping.signal).then(() => (look.isOver = true));
+  const ready = untilReady({ telemetry, clock }, { looked: () => engines }, stopping.signal);
+  void ready.then(() => (look.isOver = true));
   return look;
 }
 
