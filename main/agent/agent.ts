@@ -105,14 +105,13 @@ function createComponents(context: AgentContext, isLeaving: () => boolean, chang
 
 function viewOf(parts: AgentComponents, context: AgentContext): AgentView {
   const { engines, availability, warnings, memory } = parts;
-  const ports = parts.server.listeners();
   const record = parts.record(false);
   const registry = parts.registration.view();
   const engine = engines.engine();
   const reading = context.telemetry.read();
   const { agent: settings, gateway } = context.config();
-  const { host } = settings;
-  const own = problemsOf({ host, ports, registry, warnings });
+  const server = { host: settings.host, ports: parts.server.listeners(), url: record.agent_url };
+  const own = problemsOf(server, registry, warnings);
   const isServing = engine?.health.status === 'ok';
   const isCpuOnly = reading.gpus.state === 'absent' && isServing;
   // Without a GPU, all models run on the processor.
@@ -129,7 +128,7 @@ function viewOf(parts: AgentComponents, context: AgentContext): AgentView {
       heldRules: OWNER_RULE_SETTINGS.filter((key) => context.isFixed(`agent.${key}`)),
       unjudgeable: availability.unjudgeable(),
     },
-    server: { host, ports, url: record.agent_url },
+    server,
     registry,
     engine,
     engines: engines.engines(),

@@ -27,12 +27,9 @@ type MemoryState =
   | { readonly kind: 'freeing' | 'freed' }
   | { readonly kind: 'loading' | 'unloading'; readonly model: string };
 
-/** A model that an engine held in memory. */
-interface HeldModel {
-  /** The engine's `baseUrl`. */
-  readonly engine: string;
-  readonly model: string;
-}
+/** A model that an engine held in memory; `engine` is its `baseUrl`. */
+const heldModelSchema = z.object({ engine: z.string(), model: z.string() });
+type HeldModel = Readonly<z.infer<typeof heldModelSchema>>;
 
 type ModelChangeResult =
   | TellResult
@@ -157,10 +154,7 @@ export function createMemoryKeeper(context: AgentContext, parts: MemoryParts) {
 const FILE = 'agent-memory.json';
 
 /** The models that were unloaded to free the memory, so that they come back after a restart too. */
-const fileSchema = z.object({
-  version: z.literal(1),
-  toLoad: z.array(z.object({ engine: z.string(), model: z.string() })),
-});
+const fileSchema = z.object({ version: z.literal(1), toLoad: z.array(heldModelSchema) });
 
 const POLL_MS = 100;
 /** How long a change waits for running requests; new ones are answered elsewhere meanwhile. */
@@ -221,11 +215,11 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
   async function unloadAll(): Promise<readonly AgentProblem[]> {
     const found: AgentProblem[] = [];
     for (const engine of engines.reachable()) {
-      const { baseUrl, loaded } = engine.view;
-      const stays = cannotUnload(engine.view);
-      if (stays !== null) found.push(stays);
-      const models = stays === null ? (loaded ?? []) : [];
-      for (const model of models) {
+      const { kind, baseUrl, health, loaded } = engine.view;
+      const holdsOn = controlOf(kind) === null && health.status !== 'unreachable';
+      if (holdsOn)
+        found.push(problemOf(`unloading the model of ${baseUrl}`, holdsForLife(kind, baseUrl)));
+      for (const model of holdsOn ? [] : (loaded ?? [])) {
         const told = await tell(engine, 'unload', model);
         if (told.kind === 'failed') found.push(problemOf(`unloading ${model}`, told));
         else if (!toLoad.some((held) => held.engine === baseUrl && held.model === model))
@@ -335,12 +329,6 @@ function notFound(asked: string, offered: readonly string[]): ModelChangeResult 
     offered.length === 0 ? 'No engine here lists a model.' : `Available: ${offered.join(', ')}.`;
   const message = `No engine of this machine offers "${asked}". ${known}`;
   return { kind: 'refused', code: 'model_not_found', message };
-}
-
-/** What keeps an engine's memory taken whatever it is told; null if nothing does, or it does not run. */
-function cannotUnload({ kind, baseUrl, health }: EngineView): AgentProblem | null {
-  if (controlOf(kind) !== null || health.status === 'unreachable') return null;
-  return problemOf(`unloading the model of ${baseUrl}`, holdsForLife(kind, baseUrl));
 }
 
 function problemOf(

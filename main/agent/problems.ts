@@ -1,34 +1,29 @@
-import type { AgentListener, AgentMembership, AgentProblem } from '#shared/agent.ts';
+import type { AgentListener, AgentMembership, AgentProblem, AgentView } from '#shared/agent.ts';
 import type { EngineKind, EngineView } from '../engines/adapters/engine-view.ts';
 import { largerWindowOf } from '../engines/detect.ts';
 import { isForChat } from '../engines/models.ts';
 import { isLoopbackHost } from '../platform/http/addresses.ts';
 import type { FileWarning } from './storage.ts';
 
-interface Circumstances {
-  readonly host: string;
-  readonly ports: readonly AgentListener[];
-  readonly registry: AgentMembership;
-  /** Warnings about files that were damaged or could not be written. */
-  readonly warnings: readonly FileWarning[];
-}
-
 /** A smaller difference between the clocks is not reported. */
 const MAX_CLOCK_OFFSET_MS = 60_000;
 
 /** All problems except those of engines, and of drivers and their tools. */
-export function problemsOf(seen: Circumstances): readonly AgentProblem[] {
-  const { registry, ports, warnings } = seen;
+export function problemsOf(
+  { host, ports }: Pick<AgentView['server'], 'host' | 'ports'>,
+  registry: AgentMembership,
+  warnings: readonly FileWarning[],
+): readonly AgentProblem[] {
   const problems: AgentProblem[] = warnings.map((warning) => ({
     tool: 'saved files',
     tried: 'reading them',
     ...warning,
   }));
-  problems.push(...portProblems(ports, seen.host));
-  if (registry.kind === 'joined' && isLoopbackHost(seen.host) && !isHere(registry.url)) {
+  problems.push(...portProblems(ports, host));
+  if (registry.kind === 'joined' && isLoopbackHost(host) && !isHere(registry.url)) {
     problems.push({
       tool: 'agent',
-      tried: `listening on ${seen.host}`,
+      tried: `listening on ${host}`,
       happened: `the gateway at ${registry.url ?? ''} cannot reach this machine's agent`,
       remedy:
         "Set agent.host (INGLENOOK_AGENT_HOST) to this machine's address in that network, or to 0.0.0.0, and start again.",

@@ -5,12 +5,8 @@ import type { Registry } from './registry.ts';
 /** Fixed paths come before those with an id. */
 export function registryRoutes(registry: Registry): readonly Route[] {
   return [
-    route('POST', '/api/v1/providers/enroll', 'agents', (message) =>
-      registry.handleEnroll(message),
-    ),
-    route('POST', '/api/v1/providers/heartbeat', 'agents', (message) =>
-      registry.handleHeartbeat(message),
-    ),
+    route('POST', '/api/v1/providers/enroll', 'agents', registry.handleEnroll),
+    route('POST', '/api/v1/providers/heartbeat', 'agents', registry.handleHeartbeat),
     route('POST', '/api/v1/providers/enrollments', 'control', ({ gatewayUrl }) =>
       registry.newEnrollment(gatewayUrl),
     ),

@@ -104,19 +104,17 @@ test('a machine that still gets requests while it is tested again is not said to
 });
 
 test('every problem that the agent reports of its parts is shown', () => {
-  const problems = problemsOf({
-    host: '127.0.0.1',
-    ports: [{ kind: 'failed', port: 3001, message: 'Port 3001 is in use.' }],
-    registry: membership({
-      kind: 'joined',
-      url: 'http://192.168.1.5:47900',
-      state: 'failing',
-      standing: null,
-      problem: { happened: 'It does not answer.', remedy: null },
-      clockOffsetMs: 120_000,
-    }),
-    warnings: [{ happened: 'The file was damaged.', remedy: 'Join again.' }],
+  const failed = { kind: 'failed', port: 3001, message: 'Port 3001 is in use.' } as const;
+  const registry = membership({
+    kind: 'joined',
+    url: 'http://192.168.1.5:47900',
+    state: 'failing',
+    standing: null,
+    problem: { happened: 'It does not answer.', remedy: null },
+    clockOffsetMs: 120_000,
   });
+  const warnings = [{ happened: 'The file was damaged.', remedy: 'Join again.' }];
+  const problems = problemsOf({ host: '127.0.0.1', ports: [failed] }, registry, warnings);
   expect(problems).toHaveLength(5);
   expect(agentProblems({ problems })).toEqual({ own: problems, tools: [] });
 });

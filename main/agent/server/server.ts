@@ -121,9 +121,7 @@ export function createAgentServer(deps: AgentServerDeps) {
   };
 }
 
-type FailedListener = Extract<AgentListener, { readonly kind: 'failed' }>;
-
-const isFailed = (port: AgentListener): port is FailedListener => port.kind === 'failed';
+const isFailed = (port: AgentListener) => port.kind === 'failed';
 
 function httpServer(deps: AgentServerDeps): Server {
   return createGuardedServer((req, res) => {
