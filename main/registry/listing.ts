@@ -36,7 +36,7 @@ export function providerView(
   return {
     ...reported,
     ...traffic,
-    ...excerptFrom(entry, record),
+    ...excerptOf(entry, record),
     status: statusAt(record.status, silentMs),
     trust_level: stored.verification.state === 'verified' ? 'software' : 'none',
     attested: false,
@@ -67,11 +67,7 @@ const NOT_RUN: readonly Check[] = CHECK_NAMES.map((name) => ({
 }));
 
 /** The part of a provider that the status report shows. */
-export function excerptOf(entry: TableEntry): LocalProvider | null {
-  return entry.shown === null ? null : excerptFrom(entry, entry.shown);
-}
-
-function excerptFrom(entry: TableEntry, record: AgentRecord): LocalProvider {
+export function excerptOf(entry: TableEntry, record: AgentRecord): LocalProvider {
   return {
     id: entry.id,
     verification: verificationView(entry),

@@ -78,7 +78,7 @@ export function createRegistry(deps: RegistryDeps) {
     /** For the status report; with null, of the provider with the latest heartbeat. */
     excerpt(id: string | null): LocalProvider | null {
       const entry = id === null ? freshest(table) : table.get(id);
-      return entry === undefined ? null : excerptOf(entry);
+      return entry?.shown ? excerptOf(entry, entry.shown) : null;
     },
     /** The machines that routing may choose now; the same array until one of them changes. */
     targets: () => table.targets(),

@@ -95,10 +95,7 @@ function createApply(db: Database): (change: StoreChange) => void {
      ON CONFLICT (id) DO UPDATE SET ${each((name) => `${name} = excluded.${name}`)}`,
   );
   const dropProvider = db.prepare('DELETE FROM providers WHERE id = ?');
-  const putEnrollment = db.prepare(
-    `INSERT INTO enrollments VALUES (?, ?)
-     ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at`,
-  );
+  const putEnrollment = db.prepare('INSERT INTO enrollments VALUES (?, ?)');
   const dropExpired = db.prepare('DELETE FROM enrollments WHERE expires_at <= ?');
   const dropEnrollment = db.prepare('DELETE FROM enrollments WHERE digest = ?');
   // A late event of a removed provider is dropped.

@@ -1,10 +1,10 @@
-import type { KeyObject } from 'node:crypto';
 import * as z from 'zod';
 import type { AgentRecord, Check } from '#shared/provider.ts';
 import { CHECK_MISSING, CHECK_NAMES, CHECKS, type CheckName } from '#shared/checks.ts';
 import { verifyHealth } from '../../platform/agent-identity.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { FetchResult } from '../../platform/http/fetch-body.ts';
+import type { VerificationSubject } from '../verifier-host.ts';
 import { type CandidateSource, readable } from './candidates.ts';
 
 const healthSchema = z.object({
@@ -21,19 +21,13 @@ const errorSchema = z.object({
   error: z.object({ message: z.string().optional(), code: z.unknown().optional() }),
 });
 
-interface ExpectedIdentity {
-  readonly id: string;
-  readonly key: KeyObject;
-  readonly nonce: string;
-}
-
 /** Words by which engines report that they are not ready yet (llama.cpp, vLLM, SGLang, TGI). */
 const LOADING = /\b(loading|starting|warming)\b/i;
 
 /** Judges the answer to `GET /health?nonce=`, its signature before its content. */
 export function judgeHealth(
   answer: FetchResult,
-  expected: ExpectedIdentity,
+  expected: Pick<VerificationSubject, 'id' | 'key'> & { readonly nonce: string },
 ): CheckJudgement & { readonly isUnloaded?: boolean } {
   if (answer.kind !== 'response') return unanswered(answer);
   const json = parseJson(answer.body.toString('utf8'));

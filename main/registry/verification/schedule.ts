@@ -1,3 +1,4 @@
+import type { DualTime } from '../../platform/clock.ts';
 import type { StoredVerification } from '../store/store.ts';
 import type { VerifierNews } from '../verifier-port.ts';
 import type { InferencePlan } from './checks.ts';
@@ -102,7 +103,7 @@ function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
 /** The memory of a new process, from stored wall-clock times, which may be in the future. */
 export function remembered(
   { lastCheckAt, lastInferenceAt }: StoredVerification,
-  now: { readonly ticks: number; readonly wallMs: number },
+  now: DualTime,
 ): RunMemory {
   const ticksOf = (wallMs: number | null) =>
     wallMs === null ? null : now.ticks - Math.max(0, now.wallMs - wallMs);

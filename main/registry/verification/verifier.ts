@@ -1,4 +1,5 @@
 import { CHECKS } from '#shared/checks.ts';
+import { dualTimeOf } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import type { VerificationSubject, VerifierHost } from '../verifier-host.ts';
@@ -47,8 +48,7 @@ export function createVerifier(deps: VerifierDeps) {
   let isStarted = false;
 
   function memoryOf({ id, verification }: VerificationSubject): RunMemory {
-    const now = { ticks: clock.ticks(), wallMs: clock.now() };
-    const memory = memories.get(id) ?? remembered(verification, now);
+    const memory = memories.get(id) ?? remembered(verification, dualTimeOf(clock));
     memories.set(id, memory);
     return memory;
   }
