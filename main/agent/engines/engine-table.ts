@@ -20,13 +20,10 @@ export function createEngineTable() {
     return engine !== null && engine.lateRounds >= STUCK_ROUNDS && !SERIAL.has(engine.view.kind);
   };
   const rank = ({ view }: KnownEngine) => (view.baseUrl === serving ? 0 : 1);
-  /** The served one first. */
-  const ordered = () => [...known.values()].toSorted((a, b) => rank(a) - rank(b));
 
   return {
     knows: (addresses: readonly EngineAddress[]) =>
       addresses.some((address) => known.has(keyOf(address))),
-    addresses: () => [...known.values()].map(({ address }) => address),
     /** Records a look; a pinned engine is known even before it is found. */
     note(address: EngineAddress, look: EngineLook, isPinned: boolean, ticks: number) {
       const key = keyOf(address);
@@ -58,8 +55,8 @@ export function createEngineTable() {
     /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
     isStuck,
     /** All known engines, the served one first. */
-    views: () => ordered().map(({ view }) => view),
-    reachable: (): readonly ReachableEngine[] => ordered(),
+    reachable: (): readonly ReachableEngine[] =>
+      [...known.values()].toSorted((a, b) => rank(a) - rank(b)),
   };
 }
 

@@ -73,7 +73,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
 
   async function readKnown(stopped: AbortSignal): Promise<boolean> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
-    await Promise.all(table.addresses().map((address) => lookOnce(address, signal)));
+    await Promise.all(table.reachable().map(({ address }) => lookOnce(address, signal)));
     if (signal.aborted) return false;
     if (pinned === null) table.forgetGone(clock.ticks());
     const hasChanged = settle();
@@ -113,7 +113,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     /** The engine that is served; null if none was found. */
     engine: () => table.served()?.view ?? null,
     /** All engines found, the served one first. */
-    engines: () => table.views(),
+    engines: () => table.reachable().map(({ view }) => view),
     /** The served engine accepts connections but has not answered for some time. */
     isStuck: () => table.isStuck(),
     /** Where requests to the served engine go, with the credentials that the owner has set for it. */
