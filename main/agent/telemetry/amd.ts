@@ -14,6 +14,7 @@ import { outputOf, runFirst, type ToolEdges, toolProblem } from './tool-process.
 
 /** ROCm installs it outside the search path. */
 const AMD_SMI = ['amd-smi', '/opt/rocm/bin/amd-smi'];
+const METRIC = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
 const REMEDY =
   'Run `amd-smi metric` by hand; if it hangs as well, look for "amdgpu" in `dmesg` and restart this machine.';
 /** Names do not change; a tool that could not report them is run again after this many rounds. */
@@ -36,21 +37,19 @@ export function createAmdCollector(edges: ToolEdges, files: KernelFiles): GpuCol
     names = parseAmdSmiStatic(text ?? '');
   }
 
-  async function poll(signal: AbortSignal): Promise<Poll> {
-    const cards = await readAmdSysfs(files);
-    if (cards.length === 0) return pollTool(signal);
+  async function readingWithNames(cards: readonly GpuDevice[], signal: AbortSignal): Promise<Poll> {
     if (cards.some(({ name }) => name === null)) await learnNames(signal);
     return readingOf(cards.map((card) => named(card, names)));
   }
 
-  async function pollTool(signal: AbortSignal): Promise<Poll> {
-    const args = ['metric', '--usage', '--temperature', '--power', '--mem-usage', '--json'];
-    const metric = await runFirst(AMD_SMI, args, edges, signal);
+  async function poll(signal: AbortSignal): Promise<Poll> {
+    const read = await readAmdSysfs(files);
+    if (read.length > 0) return readingWithNames(read, signal);
+    const metric = await runFirst(AMD_SMI, METRIC, edges, signal);
     if (metric.kind === 'missing') return ABSENT;
     const cards = 'text' in metric ? parseAmdSmiMetric(metric.text) : null;
-    if (cards === null) return toolProblem(['amd-smi', ...args], metric, REMEDY);
-    await learnNames(signal);
-    return readingOf(cards.map((card) => named(card, names)));
+    if (cards === null) return toolProblem(['amd-smi', ...METRIC], metric, REMEDY);
+    return readingWithNames(cards, signal);
   }
 
   return createPollCollector(poll, { clock: edges.clock, source: SYSFS });

@@ -18,30 +18,23 @@ const INTEL_VENDOR_ID = '0x8086';
  */
 export function createIntelCollector(clock: Clock, files: KernelFiles): GpuCollector {
   async function poll(): Promise<Poll> {
-    const devices = await readIntelSysfs(files);
+    const devices: GpuDevice[] = [];
+    for (const card of await sysfsCards(files, INTEL_VENDOR_ID)) {
+      // An integrated GPU is always on bus 0; it shares the machine's memory and is no use for inference.
+      if (/^[0-9a-f]+:00:/.test(card.pciAddress)) continue;
+      devices.push(
+        deviceOf({
+          key: card.pciAddress,
+          vendor: 'intel',
+          pciAddress: parsePciAddress(card.pciAddress),
+          memoryTotalMb: mebibytes(await ownMemory(files, card)),
+          ...(await sysfsHwmon(files, card)),
+        }),
+      );
+    }
     return devices.length === 0 ? ABSENT : readingOf(devices);
   }
   return createPollCollector(poll, { clock, source: SYSFS });
-}
-
-/** An integrated GPU is always on bus 0; it shares the machine's memory and is no use for inference. */
-async function readIntelSysfs(files: KernelFiles): Promise<readonly GpuDevice[]> {
-  const cards = (await sysfsCards(files, INTEL_VENDOR_ID)).filter(
-    ({ pciAddress }) => !/^[0-9a-f]+:00:/.test(pciAddress),
-  );
-  const devices: GpuDevice[] = [];
-  for (const card of cards) {
-    devices.push(
-      deviceOf({
-        key: card.pciAddress,
-        vendor: 'intel',
-        pciAddress: parsePciAddress(card.pciAddress),
-        memoryTotalMb: mebibytes(await ownMemory(files, card)),
-        ...(await sysfsHwmon(files, card)),
-      }),
-    );
-  }
-  return devices;
 }
 
 /** In bytes, from all tiles with the driver xe, or from one file with i915 (AlexsJones/llmfit#733); null if none. */
