@@ -49,19 +49,13 @@ export interface AgentIdentity {
   readonly privateKey: KeyObject;
 }
 
-interface OpenedIdentity {
-  readonly identity: AgentIdentity;
-  /** For the owner, about the key file. */
-  readonly warnings: readonly FileWarning[];
-}
-
 const KEY_FILE = 'agent-key.pem';
 
 /**
  * The identity in `directory`, created at the first start. An unreadable key is renamed and a new one created: the
  * machine then has a new provider id and must be enrolled again.
  */
-export function openIdentity(directory: string, clock: Clock): OpenedIdentity {
+export function openIdentity(directory: string, clock: Clock) {
   const path = join(directory, KEY_FILE);
   const saved = readSecretFile(path);
   if (saved.kind === 'missing') return newIdentity(path, []);
@@ -81,7 +75,7 @@ const JOIN_AGAIN = 'If it had joined another gateway, join it again.';
 const DISTRUST = 'If you do not trust all of them, delete the file and join again.';
 const MAKE_ROOM = 'Free disk space for the data directory, or make it writable, and start again.';
 
-function newIdentity(path: string, before: readonly FileWarning[]): OpenedIdentity {
+function newIdentity(path: string, before: readonly FileWarning[]) {
   const { privateKey } = generateKeyPairSync('ed25519');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const identity = identityOf(privateKey);

@@ -127,9 +127,9 @@ export function createVerifier(deps: VerifierDeps) {
     const firstInference =
       verification.state === 'pending' && memory.testedChanges !== materialChanges;
     memories.set(id, withStart(memory, clock.ticks()));
-    const request = { subject, inference, firstInference, signal };
+    const request = { subject, inference, signal };
     host.verifying(id, true);
-    const ending = await verifyOnce(request, deps).catch((error: unknown) => {
+    const ending = await verifyOnce(request, firstInference, deps).catch((error: unknown) => {
       log('error', 'verification_broken', { provider: id, error: nameOf(error) });
       return { ...AFTER_FAULT, materialChanges };
     });
@@ -181,10 +181,6 @@ export function createVerifier(deps: VerifierDeps) {
   };
 }
 
-interface VerificationRequest extends RunRequest {
-  readonly firstInference: boolean;
-}
-
 /** A run that broke off may have made its test inference. */
 const AFTER_FAULT = {
   deferred: false,
@@ -195,7 +191,8 @@ const AFTER_FAULT = {
 
 /** Verifies a provider once and stores the result; null if it was aborted. */
 async function verifyOnce(
-  request: VerificationRequest,
+  request: RunRequest,
+  firstInference: boolean,
   deps: VerifierDeps,
 ): Promise<RunEnding | null> {
   const { host, clock, log } = deps;
@@ -205,7 +202,7 @@ async function verifyOnce(
   const findings = await runChecks(request, deps);
   if (findings === null) return null;
   const tested = inferenceEnding(findings);
-  const outcome = verdictOf(findings, request.firstInference);
+  const outcome = verdictOf(findings, firstInference);
   const after = settled(verification, outcome, { findings, wallMs: clock.now() });
   const recorded = await host.verificationDone(id, materialChanges, after);
   log(recorded.kind === 'unwritten' ? 'warn' : 'info', 'verification_run', {
