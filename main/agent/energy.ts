@@ -1,6 +1,7 @@
 import type { AgentEnergy } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import type { AgentContext } from './context.ts';
+import { summed } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 type MeasuredEnergy = Omit<AgentEnergy, 'priceKwh' | 'currency'>;
@@ -172,7 +173,6 @@ export function createPowerWatch(
 
 /** The power of all GPUs; null if one is faulty or does not say, or readings fail. */
 function wattsIn({ gpus }: Pick<Telemetry, 'gpus'>): number | null {
-  if (gpus.state !== 'reading' || gpus.devices.length === 0) return null;
-  const watts = gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null));
-  return watts.reduce((sum, each) => (sum === null || each === null ? null : sum + each), 0);
+  if (gpus.state !== 'reading') return null;
+  return summed(gpus.devices.map(({ fault, powerW }) => (fault === null ? powerW : null)));
 }

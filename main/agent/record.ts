@@ -4,7 +4,7 @@ import { chipFacts } from './chips.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
 import { byPreference, isRemote } from '../engines/models.ts';
 import type { ServedCounts } from './server/counters.ts';
-import type { GpuDevice } from './telemetry/gpu-device.ts';
+import { type GpuDevice, summed } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { controlOf } from './engines/tell-engine.ts';
 
@@ -132,13 +132,6 @@ function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devic
 }
 
 const VENDOR_NAMES = { nvidia: 'NVIDIA', amd: 'AMD', apple: 'Apple', intel: 'Intel' } as const;
-
-/** Null if any value is unknown: the sum would be too low. */
-function summed(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  if (values.length === 0 || known.length < values.length) return null;
-  return known.reduce((sum, value) => sum + value, 0);
-}
 
 const rounded = (value: number) => Math.round(value * 100) / 100;
 

@@ -1,5 +1,5 @@
 import { isObject, listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
-import { type GpuDevice, mergedDevice, parsePciAddress, deviceOf } from './gpu-device.ts';
+import { type GpuDevice, mergedDevice, parsePciAddress, deviceOf, summed } from './gpu-device.ts';
 import { ABSENT, createPollCollector, type GpuCollector, type Poll, readingOf } from './poll.ts';
 import {
   difference,
@@ -76,8 +76,9 @@ async function readCard(files: KernelFiles, card: SysfsCard): Promise<GpuDevice>
   const own = await memoryIn(files, card, 'vram');
   const shared = await sharedMemory(files, card);
   const isUnified = (shared?.total ?? 0) > (own.total ?? 0);
-  const total = sum(own.total, isUnified ? shared?.total : 0);
-  const used = sum(own.used, isUnified ? shared?.used : 0);
+  const parts = isUnified && shared !== null ? [own, shared] : [own];
+  const total = summed(parts.map((part) => part.total));
+  const used = summed(parts.map((part) => part.used));
   const name =
     (await files.text(`${card.path}/product_name`)) ||
     (shared === null ? null : await nameOfProcessor(files));
@@ -126,11 +127,6 @@ async function sharedMemory(files: KernelFiles, card: SysfsCard): Promise<CardMe
 async function nameOfProcessor(files: KernelFiles): Promise<string | null> {
   const text = (await files.text('/proc/cpuinfo')) ?? '';
   return textOf(/^model name\s*:.* w\/ (Radeon.*)$/m.exec(text)?.[1]);
-}
-
-/** Null if either is unknown. */
-function sum(one: number | null, other: number | null | undefined): number | null {
-  return one === null || typeof other !== 'number' ? null : one + other;
 }
 
 /** A line that begins with a bracket is JSON or a warning such as `[WARNING] …`. */

@@ -86,6 +86,13 @@ export function mergedDevice(first: GpuDevice, second: GpuDevice): GpuDevice {
   };
 }
 
+/** Of a value of several cards; null if one is unknown, as the sum would be too low, or if there are none. */
+export function summed(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  if (values.length === 0 || known.length < values.length) return null;
+  return known.reduce((sum, value) => sum + value, 0);
+}
+
 /** The card without its live readings, which are out of date. */
 export function outOfDate(device: GpuDevice): GpuDevice {
   return { ...device, ...NO_LIVE_VALUES };
