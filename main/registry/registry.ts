@@ -22,7 +22,7 @@ import { createSweeper } from './sweeper.ts';
 import { answered, type Refusal } from '../platform/http/routes.ts';
 import { type AgentMessage, providerNotFound, unwritten } from './responses.ts';
 import { absenceIn, capacityOf, causesIn, proofOf, reasonFor } from './serving.ts';
-import type { StoredProvider, StoredState } from './store/store.ts';
+import type { StoredState } from './store/store.ts';
 import { createVerifierHost } from './verifier-host.ts';
 
 export interface RegistryDeps extends Omit<RegistryContext, 'table'> {
@@ -105,14 +105,13 @@ function entriesIn({ state, clock, gatewaySecret }: RegistryDeps): readonly Tabl
   // The registry was alive then: it also notes when the last machine to report falls silent.
   const aliveAt = Math.max(lastEventAt, ...providers.map((each) => each.lastHeartbeatAt ?? 0));
   const ticks = clock.ticks();
-  return providers.toSorted(byEnrolment).map((stored) => {
+  const ordered = providers.toSorted(
+    (a, b) => a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1),
+  );
+  return ordered.map((stored) => {
     const silentMs = silenceAtStart(stored.lastHeartbeatAt ?? aliveAt, aliveAt);
     return entryOf(stored, ticks - silentMs, gatewaySecret);
   });
-}
-
-function byEnrolment(a: StoredProvider, b: StoredProvider): number {
-  return a.enrolledAt - b.enrolledAt || (a.id < b.id ? -1 : 1);
 }
 
 function freshest(table: ProviderTable): TableEntry | undefined {
