@@ -1,4 +1,4 @@
-import type { AgentMemory, AgentView, OwnerChoice } from '#shared/agent.ts';
+import type { AgentView, OwnerChoice } from '#shared/agent.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
@@ -17,7 +17,7 @@ import { createCounters } from './server/counters.ts';
 import { createInference } from './server/inference.ts';
 import { createAgentServer } from './server/server.ts';
 import { createEnrollmentFile, openIdentity } from './storage.ts';
-import { createMemoryKeeper, type MemoryKeeper, modeWithMemory } from './memory.ts';
+import { createMemoryKeeper, modeWithMemory } from './memory.ts';
 import { createEnergyMeter, energyRecord, createPowerWatch } from './energy.ts';
 
 type AgentComponents = ReturnType<typeof createComponents>;
@@ -28,7 +28,7 @@ const LEAVING: OwnMode = { mode: 'leaving', reasons: ['The agent is stopping.'] 
 
 /** Creates the parts of an agent, of which nothing runs yet. `changed`: the view has, and possibly the record. */
 function createComponents(context: AgentContext, isLeaving: () => boolean, changed: () => void) {
-  const { dataDirectory, clock, log, http, telemetry, config } = context;
+  const { dataDirectory, clock, http, telemetry, config } = context;
   const startedTicks = clock.ticks();
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock);
   const file = createEnrollmentFile(dataDirectory, clock);
@@ -91,12 +91,10 @@ function createComponents(context: AgentContext, isLeaving: () => boolean, chang
     const { hostname, tailnet } = telemetry.read();
     return namesOf(hostname, tailnet, [...interfaceAddresses(), ...config().gateway.allowedHosts]);
   };
-  const server = createAgentServer({
+  const server = createAgentServer(context, {
     access: { hostNames, tokenDigests: () => registration.tokenDigests() },
     inference,
     health: () => ({ identity, engine: engines.engine(), record: record(false) }),
-    clock,
-    log,
     changed,
   });
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
@@ -133,7 +131,7 @@ function viewOf(parts: AgentComponents, context: AgentContext): AgentView {
     engine,
     engines: engines.engines(),
     models: agentModels(engines.engines(), memory.since),
-    memory: memoryView(memory),
+    memory: memory.view(),
     energy: {
       ...parts.meter.view(),
       priceKwh: gateway.electricityPriceKwh,
@@ -143,15 +141,6 @@ function viewOf(parts: AgentComponents, context: AgentContext): AgentView {
     inFlight: parts.inference.inFlight(),
     useEngineDirectly: isCpuOnly ? engine.baseUrl : null,
     problems: [...own, ...memory.problems(), ...advice, ...reading.gpus.problems],
-  };
-}
-
-function memoryView(memory: MemoryKeeper): AgentMemory {
-  const said = memory.problems().map(({ happened, remedy }) => `${happened}. ${remedy}`);
-  return {
-    state: memory.state().kind,
-    toLoad: memory.toLoad().map(({ model }) => model),
-    problem: said.length === 0 ? null : said.join(' '),
   };
 }
 

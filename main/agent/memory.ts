@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { AgentProblem } from '#shared/agent.ts';
+import type { AgentMemory, AgentProblem } from '#shared/agent.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
 import { createTurns } from '../platform/async.ts';
 import { type DualTime, dualTimeOf, sleep } from '../platform/clock.ts';
@@ -145,7 +145,15 @@ export function createMemoryKeeper(context: AgentContext, parts: MemoryParts) {
     settled: () => takeTurn(() => Promise.resolve()),
     change: (action: ModelAction, model: string) => inTurn(() => work.change(action, model)),
     problems: work.problems,
-    toLoad: work.toLoad,
+    /** As its owner sees it. */
+    view(): AgentMemory {
+      const said = work.problems().map(({ happened, remedy }) => `${happened}. ${remedy}`);
+      return {
+        state: work.state().kind,
+        toLoad: work.toLoad().map(({ model }) => model),
+        problem: said.length === 0 ? null : said.join(' '),
+      };
+    },
     since: (engine: string, model: string) => seen.get(engine)?.since.get(model)?.wallMs ?? null,
     stop: () => stopping.abort(),
   };

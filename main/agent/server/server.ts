@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AgentListener } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
+import type { Config } from '../../config/schema.ts';
 import { signHealth } from '../../platform/agent-identity.ts';
 import { createTurns } from '../../platform/async.ts';
 import { type Clock, sleep } from '../../platform/clock.ts';
@@ -9,25 +10,20 @@ import { nameOf } from '../../platform/errors.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import { sendJson, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import { isLoopbackHost, listen } from '../../platform/http/addresses.ts';
-import type { Log } from '../../platform/log.ts';
 import { bareHost, canonicalIp, isLoopback } from '../../platform/network-guard.ts';
 import { digestOf, isSecretShaped } from '../../platform/secrets.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
+import type { AgentContext } from '../context.ts';
 import type { AgentIdentity } from '../storage.ts';
 import { type AgentError, sendError } from './errors.ts';
 import { FORM_PATH, type Inference } from './inference.ts';
 
-interface AgentAddress {
-  readonly host: string;
-  readonly ports: readonly number[];
-}
+type AgentAddress = Pick<Config['agent'], 'host' | 'ports'>;
 
-interface AgentServerDeps {
+interface AgentServerParts {
   readonly access: AccessRules;
   readonly inference: Inference;
   readonly health: () => HealthFacts;
-  readonly clock: Clock;
-  readonly log: Log;
   /** The listeners have. */
   readonly changed: () => void;
 }
@@ -48,8 +44,8 @@ const POSTS = new Set([
 const RETRY_MS = 5000;
 
 /** An HTTP server that can be moved to other addresses while requests run; taken ports are tried again. */
-export function createAgentServer(deps: AgentServerDeps) {
-  const { clock, log, changed } = deps;
+export function createAgentServer(context: AgentContext, parts: AgentServerParts) {
+  const { clock, log } = context;
   let listeners: readonly AgentListener[] = [];
   /** Ends the listening at the present address. */
   let lifetime = new AbortController();
@@ -59,7 +55,7 @@ export function createAgentServer(deps: AgentServerDeps) {
   const inTurn = createTurns();
 
   async function bind(host: string, port: number, signal: AbortSignal): Promise<AgentListener> {
-    const server = httpServer(deps);
+    const server = httpServer(context, parts);
     const result = await listen(server, host, port);
     if (result.kind === 'failed') return { kind: 'failed', port, message: result.message };
     servers.add(server);
@@ -80,7 +76,7 @@ export function createAgentServer(deps: AgentServerDeps) {
       listeners = now;
       if (!hasBound) continue;
       log('info', 'agent_port_bound', { waiting });
-      changed();
+      parts.changed();
     }
   }
 
@@ -98,7 +94,7 @@ export function createAgentServer(deps: AgentServerDeps) {
       if (isFailed(each)) log('warn', 'agent_port', { port: each.port, why: each.message });
     listeners = bound;
     void retryFailed(host, signal);
-    changed();
+    parts.changed();
   }
 
   return {
@@ -123,14 +119,14 @@ export function createAgentServer(deps: AgentServerDeps) {
 
 const isFailed = (port: AgentListener) => port.kind === 'failed';
 
-function httpServer(deps: AgentServerDeps): Server {
+function httpServer({ clock, log }: AgentContext, parts: AgentServerParts): Server {
   return createGuardedServer((req, res) => {
-    answer(req, res, deps).catch((error: unknown) => {
-      deps.log('error', 'agent_bug', { error: nameOf(error) });
+    answer(req, res, parts, clock).catch((error: unknown) => {
+      log('error', 'agent_bug', { error: nameOf(error) });
       if (res.headersSent) res.destroy();
       else sendError(res, INTERNAL);
     });
-  }, deps.clock);
+  }, clock);
 }
 
 const INTERNAL: AgentError = {
@@ -143,10 +139,10 @@ const INTERNAL: AgentError = {
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
-  deps: AgentServerDeps,
+  { access: rules, inference, health }: AgentServerParts,
+  clock: Clock,
 ): Promise<void> {
-  const { inference, health, clock } = deps;
-  const access = accessOf(req, deps.access);
+  const access = accessOf(req, rules);
   const url = req.url ?? '';
   const [path = ''] = url.split('?', 1);
   const nonce = new URLSearchParams(url.slice(path.length)).get('nonce');
