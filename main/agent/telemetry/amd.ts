@@ -52,7 +52,7 @@ export function createAmdCollector(edges: ToolEdges, files: KernelFiles): GpuCol
     return readingWithNames(cards, signal);
   }
 
-  return createPollCollector(poll, { clock: edges.clock, source: SYSFS });
+  return createPollCollector(SYSFS, edges.clock, poll);
 }
 
 function named(card: GpuDevice, names: readonly GpuDevice[]): GpuDevice {

@@ -22,7 +22,7 @@ export function createAppleCollector(edges: ToolEdges): GpuCollector {
     return device === null ? toolProblem(['ioreg', ...ARGS], asked, REMEDY) : readingOf([device]);
   }
 
-  return createPollCollector(poll, { clock: edges.clock, source: 'ioreg' });
+  return createPollCollector('ioreg', edges.clock, poll);
 }
 
 /** Reads `ioreg -r -c IOAccelerator`; null without an Apple GPU. */

@@ -34,7 +34,7 @@ export function createIntelCollector(clock: Clock, files: KernelFiles): GpuColle
     }
     return devices.length === 0 ? ABSENT : readingOf(devices);
   }
-  return createPollCollector(poll, { clock, source: SYSFS });
+  return createPollCollector(SYSFS, clock, poll);
 }
 
 /** In bytes, from all tiles with the driver xe, or from one file with i915 (AlexsJones/llmfit#733); null if none. */

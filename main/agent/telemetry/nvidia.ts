@@ -104,7 +104,7 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
     return readingOf(devices, problems);
   }
 
-  return createPollCollector(poll, { clock, source: TOOL });
+  return createPollCollector(TOOL, clock, poll);
 }
 
 /** The PCI address of the card that made nvidia-smi fail; null if another cause did. */

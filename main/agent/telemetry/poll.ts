@@ -25,12 +25,6 @@ export const failureOf = (problem: AgentProblem, gone?: Promise<unknown>): Poll 
 
 export type GpuCollector = ReturnType<typeof createPollCollector>;
 
-interface PollOptions {
-  readonly clock: Clock;
-  /** What is read first, as problems name it. */
-  readonly source: string;
-}
-
 /** One reading per heartbeat. */
 const READ_MS = 15_000;
 const RETRY_MAX_MS = 300_000;
@@ -42,10 +36,12 @@ const STOP_WAIT_MS = 1500;
 
 /**
  * Repeats `poll`, one round at a time, with a back-off while it fails. `isHurried`: what is known may be out of date.
+ * `source` is what it reads first, as problems name it.
  */
 export function createPollCollector(
+  source: string,
+  clock: Clock,
   poll: (signal: AbortSignal, isHurried: boolean) => Promise<Poll>,
-  { clock, source }: PollOptions,
 ) {
   let last: Poll = { state: 'starting', devices: [], problems: [] };
   let failures = 0;

@@ -72,7 +72,7 @@ export function createLibrary({ clock, platform, startHelper }: LibraryEdges) {
   }
 
   return {
-    gpus: createPollCollector(poll, { clock, source: LIBRARY }),
+    gpus: createPollCollector(LIBRARY, clock, poll),
     facts: () => facts ?? NO_FACTS,
   };
 }
