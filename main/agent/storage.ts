@@ -17,19 +17,13 @@ export interface FileWarning {
   readonly remedy: string;
 }
 
-/** The content of a small file of the agent. */
-type SecretFileContent =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'missing' }
-  /** `detail` is the system's code, such as `EACCES`. */
-  | { readonly kind: 'unreadable'; readonly detail: string };
-
-function readSecretFile(path: string): SecretFileContent {
+/** The content of a small file of the agent; `detail` is the system's code, such as `EACCES`. */
+function readSecretFile(path: string) {
   try {
-    return { kind: 'text', text: readFileSync(path, 'utf8') };
+    return { kind: 'text', text: readFileSync(path, 'utf8') } as const;
   } catch (error) {
     const detail = codeOf(error) ?? 'unknown';
-    return detail === 'ENOENT' ? { kind: 'missing' } : { kind: 'unreadable', detail };
+    return { kind: detail === 'ENOENT' ? 'missing' : 'unreadable', detail } as const;
   }
 }
 

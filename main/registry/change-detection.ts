@@ -5,7 +5,7 @@ import type { StoredProvider } from './store/store.ts';
 import type { VerifierNews } from './verifier-port.ts';
 
 /** The facts of one heartbeat that are compared with the next. */
-interface HeartbeatFacts {
+export interface HeartbeatFacts {
   readonly record: AgentRecord;
   readonly ip: string;
 }

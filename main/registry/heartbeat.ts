@@ -1,5 +1,5 @@
-import { type AgentRecord, agentRecordSchema } from '#shared/provider.ts';
-import { factsOf, isSamePlace, newsOf } from './change-detection.ts';
+import { agentRecordSchema } from '#shared/provider.ts';
+import { factsOf, type HeartbeatFacts, isSamePlace, newsOf } from './change-detection.ts';
 import {
   eventChange,
   type RegistryContext,
@@ -54,10 +54,8 @@ function sequenceReused(last: number): Refusal {
   };
 }
 
-interface Heartbeat {
-  readonly record: AgentRecord;
+interface Heartbeat extends HeartbeatFacts {
   readonly sequence: number;
-  readonly ip: string;
 }
 
 /**

@@ -4,12 +4,6 @@ import { createStateFile } from '../../platform/files.ts';
 import { createLines } from '../../platform/lines.ts';
 import type { AgentContext } from '../context.ts';
 
-interface AnswerCount {
-  readonly tokens: number;
-  /** Null if it could not be measured. */
-  readonly decodeTps: number | null;
-}
-
 /** Counts answers and tokens across restarts. */
 export type AgentCounters = ReturnType<typeof createCounters>;
 
@@ -68,6 +62,9 @@ function smoothed(before: number | null, sample: number | null): number | null {
 
 export type Meter = ReturnType<typeof createMeter>;
 
+/** `decodeTps` is null if it could not be measured. */
+type AnswerCount = ReturnType<Meter['count']>;
+
 /** Longer lines are skipped: they would block the event loop. An answer in one piece is mostly one line. */
 const MAX_LINE_BYTES = 1024 * 1024;
 /** With fewer tokens or a shorter time, the timing of network packets dominates. */
@@ -105,7 +102,7 @@ export function createMeter() {
     /** The caller was slower than the engine, so the engine's speed cannot be measured. */
     slowed: () => void (isSlowed = true),
     /** The response is complete. */
-    count(): AnswerCount {
+    count() {
       lines.end();
       const tokens = usage ?? events;
       const ms = firstTicks === null ? 0 : lastTicks - firstTicks;
