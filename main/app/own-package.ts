@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -27,10 +26,9 @@ export function createOwnPackage(): () => Promise<OwnPackage> {
 }
 
 async function packOnce(): Promise<OwnPackage> {
-  const why = await buildInCheckout();
-  if (why !== null) return { kind: 'unavailable', why };
   if (!existsSync(join(PACKAGE_ROOT, PROGRAM))) {
-    return { kind: 'unavailable', why: `This installation has no ${PROGRAM} to hand out.` };
+    const why = `There is no ${PROGRAM} to hand out; in a clone, "npm run build" makes it.`;
+    return { kind: 'unavailable', why };
   }
   const paths = [
     ...FILES.filter((path) => existsSync(join(PACKAGE_ROOT, path))),
@@ -62,23 +60,6 @@ function manifestOf(): Buffer {
   const about = { name, version, description, license, author };
   const manifest = { ...about, type, bin, engines, dependencies };
   return Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
-}
-
-const BUILD_LIMIT_MS = 120_000;
-
-/**
- * Builds first, because sources can be newer than their build. Returns why the build failed; null on success and
- * outside a checkout.
- */
-async function buildInCheckout(): Promise<string | null> {
-  if (extname(import.meta.filename) !== '.ts') return null;
-  try {
-    const script = join(PACKAGE_ROOT, 'scripts/build-package.mjs');
-    await promisify(execFile)(process.execPath, [script], { timeout: BUILD_LIMIT_MS });
-    return null;
-  } catch {
-    return 'This gateway runs from a checkout, and its package could not be built: run "npm run build" there to see why.';
-  }
 }
 
 interface TarFile {

@@ -14,7 +14,7 @@ const { dependencies } = JSON.parse(read('package.json')) as {
 /** What `npm run demo` and `npm run start:headless` run; the desktop app is built of all packages. */
 const RUNS = [
   '{main,shared,renderer}/**/*.{ts,tsx,cjs}',
-  'scripts/{build,node-24,build-package,setup,start,inglenook,tree}.mjs',
+  'scripts/{build,node-24,setup,start,inglenook,tree}.mjs',
 ];
 
 const isDesktop = (path: string) => /^main\/(desktop\/|electron\.ts)/.test(path);
