@@ -59,7 +59,7 @@ export async function runJoin({
     : joinRunning(request, running));
   if (joined.kind === 'failed') return failed(`Not joined to ${home}.\n${joined.message}`);
   const { id, origin } = joined;
-  const notes = [...joined.notes, ...warningsOf(loaded, reached)];
+  const notes = [...joined.notes, ...warningsOf(loaded)];
   const lines = [
     `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
@@ -111,24 +111,16 @@ function agentHostFor(
   return localAddress;
 }
 
-const isChecked = (port: number) => AGENT_PORTS.includes(port);
-
-function warningsOf({ config, sources }: LoadedConfig, reached: ReachSuccess): readonly string[] {
+function warningsOf({ config }: LoadedConfig): readonly string[] {
   const warnings: string[] = [];
   if (!config.agent.enabled) {
     warnings.push(
       'The agent is switched off here. Set agent.enabled (INGLENOOK_AGENT) to true and restart.',
     );
   }
-  if (!config.agent.ports.some(isChecked)) {
+  if (!config.agent.ports.some((port) => AGENT_PORTS.includes(port))) {
     warnings.push(
       `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${config.agent.ports.join(', ')}: add one of the former to agent.ports (INGLENOOK_AGENT_PORTS).`,
-    );
-  }
-  const isHidden = isLoopbackHost(config.agent.host) && !isLoopbackHost(reached.localAddress);
-  if (isHidden && sources.get('agent.host') === 'env') {
-    warnings.push(
-      `INGLENOOK_AGENT_HOST is ${config.agent.host}, which that gateway cannot reach: set it to ${reached.localAddress}.`,
     );
   }
   return warnings;
