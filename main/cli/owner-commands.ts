@@ -83,25 +83,17 @@ export async function free({ dataDirectory, options }: Input): Promise<CommandOu
 
 const badSpan = (span: string) =>
   failed(
-    `"${span}" is not a time of up to a week: write 2h, 90m, 1h30m, 1.5h, or a number of minutes.`,
+    `"${span}" is not a time of up to a week: write 2h, 90m, 1h30m, or a number of minutes.`,
     EXIT.usage,
   );
 
-const SPAN =
-  /^(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m(?:in)?)?(?:(\d+(?:\.\d+)?)s)?$/i;
-const MINUTES_IN = [24 * 60, 60, 1, 1 / 60];
 const MAX_MINUTES = 7 * 24 * 60;
 
-/** Minutes in a time such as `1h30m`, `1.5h` or `90`; null if the text is no time, or over a week. */
+/** Minutes in a time such as `1h30m` or `90`; null if the text is no time, or over a week. */
 export function minutesIn(span: string): number | null {
-  const text = span.replaceAll(' ', '');
-  const parts = SPAN.exec(/^\d+(\.\d+)?$/.test(text) ? `${text}m` : text)?.slice(1);
-  if (parts === undefined) return null;
-  const minutes = parts.reduce(
-    (sum, part, at) => sum + Number((part as string | undefined) ?? 0) * (MINUTES_IN[at] ?? 0),
-    0,
-  );
-  return minutes > 0 && minutes <= MAX_MINUTES ? minutes : null;
+  const [, hours = 0, minutes = 0] = /^(?:(\d+)h)?(?:(\d+)m?)?$/.exec(span) ?? [];
+  const total = 60 * Number(hours) + Number(minutes);
+  return total > 0 && total <= MAX_MINUTES ? total : null;
 }
 
 interface FreedFacts {
