@@ -1,4 +1,4 @@
-import type { AgentProblem, AgentStanding, AgentView } from '#shared/agent.ts';
+import type { AgentProblem, AgentView } from '#shared/agent.ts';
 import { CHECK_MISSING, failuresIn } from '#shared/checks.ts';
 import { troubleIn } from '#shared/condition.ts';
 import type { LiveSnapshot } from '#shared/live.ts';
@@ -68,15 +68,9 @@ async function verificationOf(
     const known = await ask<Provider>(dataDirectory, call);
     if (known.kind === 'answered') return known.body.verification;
   }
-  return registry.standing === null ? null : withFailures(registry.standing);
-}
-
-function withFailures({ verification }: AgentStanding): Verification {
-  const failures = failuresIn(verification.failure_reason);
-  return {
-    status: verification.status,
-    checks: failures.map(({ name, error }) => ({ name, passed: false, error })),
-  };
+  if (registry.standing === null) return null;
+  const { status, failure_reason: failures } = registry.standing.verification;
+  return { status, checks: failuresIn(failures).map((each) => ({ ...each, passed: false })) };
 }
 
 /** What keeps the engine from serving. The dashboard says the same in its headline of this machine. */

@@ -4,15 +4,11 @@ import { join } from 'node:path';
 import { isObject, parseJson } from '../platform/json.ts';
 import type { Config } from '../config/schema.ts';
 import {
-  createLog,
-  fileSink,
-  type Log,
   logFile,
   type LogFormat,
   type LogRecord,
   logText,
   rotatedLogFile,
-  streamSink,
 } from '../platform/log.ts';
 import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { findRunning } from './running-app.ts';
@@ -165,12 +161,3 @@ function stderrOfFirst(): string | null {
 const identity = ({ dev, ino }: Stats) => `${dev}:${ino}`;
 
 export const logDirectory = (dataDirectory: string) => join(dataDirectory, 'logs');
-
-export function openLog(
-  { to, format }: LogTarget,
-  level: Config['gateway']['logLevel'],
-  dataDirectory: string,
-): Log {
-  const write = to === 'file' ? fileSink(logDirectory(dataDirectory)) : streamSink(process[to]);
-  return createLog({ level, format, write });
-}

@@ -10,8 +10,9 @@ import type { Config } from '../config/schema.ts';
 import { systemClock } from '../platform/clock.ts';
 import { claimDataDirectory, takenText } from '../platform/data-lock.ts';
 import { messageOf } from '../platform/errors.ts';
+import { createLog, fileSink, streamSink } from '../platform/log.ts';
 import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
-import { detectStderrReader, logTarget, openLog } from './logs.ts';
+import { detectStderrReader, logDirectory, logTarget } from './logs.ts';
 import { print, printError } from './terminal.ts';
 
 /** Runs the gateway under plain Node until a signal stops it. */
@@ -23,14 +24,15 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   if (claim.kind === 'taken') return failed(takenText(dataDirectory, claim.owner));
   const { config } = loaded;
   const stderrReader = detectStderrReader(env);
-  const target = logTarget(config.gateway, stderrReader);
-  const log = openLog(target, config.gateway.logLevel, dataDirectory);
+  const { to, format } = logTarget(config.gateway, stderrReader);
+  const write = to === 'file' ? fileSink(logDirectory(dataDirectory)) : streamSink(process[to]);
+  const log = createLog({ level: config.gateway.logLevel, format, write });
   log('info', 'starting', { version: VERSION, pid: process.pid });
   // A service has no terminal, and its output may be read by programs.
-  const isTerminal = stderrReader === 'other' && target.to !== 'stdout';
+  const isTerminal = stderrReader === 'other' && to !== 'stdout';
   const say = isTerminal ? print : (text: string) => log('info', text);
   const warn =
-    isTerminal && target.to !== 'stderr'
+    isTerminal && to !== 'stderr'
       ? (text: string) => printError(`Warning: ${text}`)
       : (text: string) => log('warn', text);
   const claimWarnings = claim.warning === null ? [] : [claim.warning];

@@ -96,21 +96,17 @@ const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 
 export function found(
   address: EngineAddress,
-  { kind, apiPath, detail }: DetectedEngine,
+  { kind, apiPath, detail: { location: at, ...read } }: DetectedEngine,
   before: KnownEngine | null,
 ): KnownEngine {
   const former = before?.view.kind === kind ? before : null;
-  const location = detail.location === null ? null : shownLocation(detail.location);
+  const location = at === null ? null : shownLocation(at);
   const view: EngineView = {
+    ...read,
     kind,
     baseUrl: address.origin + address.basePath + apiPath,
-    health: detail.health,
-    models: detail.models,
-    loaded: detail.loaded,
-    currentModel: currentModel(detail.facts, detail.loaded),
-    facts: detail.facts,
+    currentModel: currentModel(read.facts, read.loaded),
     engineModel: location ?? former?.view.engineModel ?? null,
-    metrics: detail.metrics,
   };
   return { address, view, lateRounds: 0, goneAt: null };
 }

@@ -1,7 +1,7 @@
 import { LARGE_WINDOW } from '#shared/models.ts';
-import { listOf, memberOf, textOf } from '../../platform/json.ts';
+import { listOf, memberOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
-import { isOk, modelList } from './probe.ts';
+import { idsIn, isOk, modelList } from './probe.ts';
 
 /** llama-swap starts a server for each model that is asked for, most often llama.cpp's. */
 export const llamaSwap: Engine = {
@@ -13,15 +13,9 @@ export const llamaSwap: Engine = {
     const list = await ask(MODELS_PATH);
     const answer = await ask('/running');
     const running = isOk(answer) ? memberOf(answer.json, 'running') : null;
-    const loaded = Array.isArray(running) ? readyIn(listOf(running)) : null;
+    // The states of a model's server: stopped, starting, ready, stopping, shutdown (internal/process/process.go).
+    const ready = listOf(running).filter((each) => memberOf(each, 'state') === 'ready');
+    const loaded = Array.isArray(running) ? idsIn(ready, 'model') : null;
     return detail(list, modelList(list), { loaded });
   },
 };
-
-/** The states of a model's server: stopped, starting, ready, stopping, shutdown (internal/process/process.go). */
-function readyIn(running: readonly unknown[]): readonly string[] {
-  return running
-    .filter((each) => memberOf(each, 'state') === 'ready')
-    .map((each) => textOf(memberOf(each, 'model')))
-    .filter((model) => model !== null);
-}
