@@ -37,20 +37,10 @@ export function createBudgets(
   function budgetsOf(id: UpstreamId, settings = config()): readonly LimitAt[] {
     if (id === 'local') return [];
     const { budgetDay: day, budgetMonth: month } = settings[id];
-    if (day === null && month === null) return [];
     return PERIODS.flatMap((period) => {
       const limit = { day, month }[period];
       return limit === null ? [] : sums.at(id, period, limit * 1e9);
     });
-  }
-
-  function warn(id: UpstreamId, budget: LimitAt, nano: number): void {
-    const { period } = budget;
-    const passed = passedBy(nano, budget);
-    if (passed === null) return;
-    if (passed === 'limit') log('warn', 'budget_spent', { upstream: id, period });
-    else log('warn', 'budget_nearly_spent', { upstream: id, period, share: WARNED_SHARE });
-    changed();
   }
 
   return {
@@ -58,22 +48,30 @@ export function createBudgets(
     spent(id: UpstreamId, nano: number) {
       if (nano === 0) return;
       sums.add(id, nano);
-      for (const budget of budgetsOf(id)) warn(id, budget, nano);
+      for (const budget of budgetsOf(id)) {
+        const { period } = budget;
+        const passed = passedBy(nano, budget);
+        if (passed === null) continue;
+        if (passed === 'limit') log('warn', 'budget_spent', { upstream: id, period });
+        else log('warn', 'budget_nearly_spent', { upstream: id, period, share: WARNED_SHARE });
+        changed();
+      }
     },
     /** Whether a budget that `config` sets for the upstream is used up. */
     isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
     of: (id: UpstreamId) => budgetsOf(id),
     /** The budget with the largest share spent; null if none is set. */
-    at: (id: UpstreamId) => budgetsOf(id).toSorted(byShareSpent).at(-1) ?? null,
+    at: (id: UpstreamId) => mostUsed(budgetsOf(id)),
   };
 }
 
 const shareOf = ({ limit, used }: LimitAt) => (limit === 0 ? Infinity : used / limit);
 
-/** Sorts budgets by the share that is spent. If two are used up, the one that ends later comes last. */
-function byShareSpent(a: LimitAt, b: LimitAt): number {
-  if (isUsedUp(a) && isUsedUp(b)) return a.until - b.until;
-  return shareOf(a) - shareOf(b);
+/** The limit with the largest share used, of several that are used up the one that ends last; null if there are none. */
+function mostUsed<Limit extends LimitAt>(limits: readonly Limit[]): Limit | null {
+  const byShare = (a: Limit, b: Limit) =>
+    isUsedUp(a) && isUsedUp(b) ? a.until - b.until : shareOf(a) - shareOf(b);
+  return limits.toSorted(byShare).at(-1) ?? null;
 }
 
 /** A limit of a key. */
@@ -114,15 +112,12 @@ export function createKeyLimits(
   function count(of: KeyLimitAt['of'], key: string | null, amount: number): void {
     if (key === null || amount === 0) return;
     sums[of].add(key, amount);
-    for (const each of at(key)) if (each.of === of) warn(each, amount);
-  }
-
-  function warn(reached: KeyLimitAt, amount: number): void {
-    const passed = passedBy(amount, reached);
-    if (passed === null) return;
-    const event = passed === 'limit' ? 'key_limit_reached' : 'key_limit_nearly_reached';
-    const { key, of, period, limit } = reached;
-    log('warn', event, { name: key, of, period, limit });
+    for (const each of at(key)) {
+      const passed = each.of === of ? passedBy(amount, each) : null;
+      if (passed === null) continue;
+      const event = passed === 'limit' ? 'key_limit_reached' : 'key_limit_nearly_reached';
+      log('warn', event, { name: key, of, period: each.period, limit: each.limit });
+    }
   }
 
   return {
@@ -132,9 +127,8 @@ export function createKeyLimits(
     of: at,
     /** The limit that the key has reached, of several the one that resets last; null if it may call. */
     reached(key: string | null) {
-      if (key === null) return null;
-      const over = at(key).filter(isUsedUp);
-      return over.toSorted((a, b) => a.until - b.until).at(-1) ?? null;
+      const most = key === null ? null : mostUsed(at(key));
+      return most !== null && isUsedUp(most) ? most : null;
     },
   };
 }
