@@ -81,9 +81,6 @@ export interface GatewayDeps
 
 export type Gateway = ReturnType<typeof createGateway>;
 
-/** A hung engine is left within 20 s, because two unanswered checks follow this. */
-const MAX_UNCHECKED_MS = 10_000;
-
 /** Copies of a body in memory: as received, and as rewritten for an upstream. */
 const BODY_COPIES = 2;
 
@@ -110,25 +107,16 @@ export function createGateway(deps: GatewayDeps) {
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
   const catalogue = createModelCatalogue({ ...deps, memory });
   const { inFlightAt } = counters;
-  const isOn = () => config().routing.healthChecks;
   const checker = createChecker({
+    ...deps,
     memory,
-    clock,
     circuits,
-    isOn,
     checkHealth: createHealthCheck({ ...deps, circuits, pickLocal, remotes }),
     inFlightAt,
     isPooled: () => pickLocal().kind === 'tier',
     onChange: feed.changed,
   });
-  const checkAfterMs = () => Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);
-  const watchHung = createHungWatch({
-    clock,
-    isOn,
-    checkAfterMs,
-    check: checker.check,
-    inFlightAt,
-  });
+  const watchHung = createHungWatch({ ...deps, check: checker.check, inFlightAt });
   const access = accessOf(deps, lifecycle);
   const { identify, controlLink } = access;
   const parts = { ...deps, ...monitor, pickLocal, remotes, memory, catalogue, checker };

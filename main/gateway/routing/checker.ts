@@ -1,5 +1,6 @@
 import { isUpstreamId, PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { type Clock, dualTimeOf, remainingMs } from '../../platform/clock.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Opening } from '../circuits/breaker.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { forgetSeen, noteCheck, seenOf } from '../circuits/seen.ts';
@@ -17,8 +18,8 @@ export type Checker = ReturnType<typeof createChecker>;
 export interface CheckerDeps {
   readonly memory: Memory;
   readonly clock: Clock;
+  readonly config: () => Config;
   readonly circuits: Circuits;
-  readonly isOn: () => boolean;
   readonly checkHealth: CheckHealth;
   readonly inFlightAt: (id: string) => number;
   /** Whether `local` is machines, which are verified: requests and verifications tell of it. */
@@ -60,6 +61,8 @@ interface Timetable {
   outage: Outage | null;
   cancelTimer: () => void;
 }
+
+const isOn = ({ routing }: Config): boolean => routing.healthChecks;
 
 const isMachine = (id: string): boolean => id.startsWith(PROVIDER_PREFIX);
 
@@ -111,7 +114,7 @@ function isServing(id: string, { circuits, memory, clock, inFlightAt }: CheckerD
 }
 
 export function createChecker(deps: CheckerDeps) {
-  const { memory, clock, circuits, isOn } = deps;
+  const { memory, clock, config, circuits } = deps;
   const checks = createRunningChecks(deps);
   const timetables = new Map<string, Timetable>();
   let isWatched = false;
@@ -145,7 +148,7 @@ export function createChecker(deps: CheckerDeps) {
     timetable.lastAt = startedAt;
     const outage = isCooling(id) ? timetable.outage : null;
     const isWanted = outage !== null || (isWatched && isUnseen(id, isPressing));
-    const result = isOn() && isWanted ? await checks.check(id) : null;
+    const result = isOn(config()) && isWanted ? await checks.check(id) : null;
     if (timetables.get(id) !== timetable) return;
     timetable.endedAt = clock.ticks();
     const failedAt = outage?.failedAt ?? Infinity;
@@ -210,7 +213,7 @@ export function createChecker(deps: CheckerDeps) {
     },
     /** Checks what would be checked if a window were open; resolves when all have answered. */
     async look() {
-      if (isWatched || !isOn()) return;
+      if (isWatched || !isOn(config())) return;
       const due = UPSTREAM_IDS.filter((id) => isUnseen(id));
       await Promise.all(due.map(async (id) => checks.check(id)));
     },
@@ -264,9 +267,7 @@ export type HungWatch = ReturnType<typeof createHungWatch>;
 
 interface HungWatchDeps {
   readonly clock: Clock;
-  readonly isOn: () => boolean;
-  /** Silence of a call after which its engine is checked. */
-  readonly checkAfterMs: () => number;
+  readonly config: () => Config;
   readonly check: CheckHealth;
   readonly inFlightAt: (id: string) => number;
 }
@@ -282,13 +283,16 @@ const ANSWERS_WITH: ReadonlyMap<string | null, number> = new Map([
   ['library', Infinity],
 ]);
 
+/** A hung engine is left within 20 s, because two unanswered checks follow this silence of a call. */
+const MAX_UNCHECKED_MS = 10_000;
+
 /** One unanswered check may be a machine that is swapping. */
 const CHECKS_FAILED = 2;
 /** The pauses after an answered check and after a failed one. */
 const [PAUSE_MS, AGAIN_MS] = [5000, 1000];
 
 /** Tells an engine that has hung from one that is slow: only the latter answers its health check. */
-export function createHungWatch({ clock, isOn, checkAfterMs, check, inFlightAt }: HungWatchDeps) {
+export function createHungWatch({ clock, config, check, inFlightAt }: HungWatchDeps) {
   /** Calls `onHung` if the engine turns out to have hung. The result ends that, when the call is no longer silent. */
   return (id: string, call: UpstreamCall, onHung: () => void): (() => void) => {
     // An agent answers whatever its engine does.
@@ -296,10 +300,11 @@ export function createHungWatch({ clock, isOn, checkAfterMs, check, inFlightAt }
     if (most === 0 || call.upstream !== 'local') return () => {};
     let failed = 0;
     let isOver = false;
-    let cancelTimer = clock.after(checkAfterMs(), () => void checkOnce());
+    const afterMs = Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);
+    let cancelTimer = clock.after(afterMs, () => void checkOnce());
 
     async function checkOnce(): Promise<void> {
-      const result = isOn() && inFlightAt(id) <= most ? await check(id) : null;
+      const result = isOn(config()) && inFlightAt(id) <= most ? await check(id) : null;
       if (isOver) return;
       const isUnanswered = result?.kind === 'failed' && result.reason === 'timeout';
       failed = isUnanswered ? failed + 1 : 0;
