@@ -26,9 +26,45 @@ export type ServerErrorCode =
 type AgentMessageErrorCode =
   'invalid_signature' | 'clock_skew' | 'unknown_provider' | 'sequence_reused';
 
-/** Error codes of the routes about machines. */
-export type ProviderErrorCode =
+/** Codes of errors that an upstream caused and the gateway reports. */
+export type UpstreamErrorCode =
+  | 'upstream_unreachable'
+  | 'upstream_timeout'
+  | 'upstream_error'
+  | 'upstream_unavailable'
+  | 'upstream_busy'
+  | 'upstream_rate_limited'
+  | 'upstream_quota'
+  | 'upstream_credentials'
+  | 'upstream_misconfigured'
+  | 'upstream_bad_response'
+  | 'model_not_found'
+  | 'context_length_exceeded'
+  | 'unsupported_endpoint'
+  | 'no_upstream';
+
+/** All error codes of the gateway; the last ones are about requests, their senders and machines. */
+export type GatewayErrorCode =
+  | ServerErrorCode
+  | UpstreamErrorCode
   | AgentMessageErrorCode
+  | 'invalid_api_key'
+  | 'missing_api_key'
+  | 'control_required'
+  | 'invalid_code'
+  | 'overloaded'
+  | 'loop_detected'
+  | 'not_configured'
+  | 'zero_spend'
+  | 'set_by_environment'
+  | 'settings_unwritten'
+  | 'not_shared'
+  | 'cannot_listen'
+  | 'package_unavailable'
+  | 'key_exists'
+  | 'key_limit_reached'
+  | 'too_many_keys'
+  | 'shutting_down'
   | 'invalid_token'
   | 'provider_not_found'
   | 'own_provider'
@@ -38,7 +74,6 @@ export type ProviderErrorCode =
   | 'join_failed'
   | 'freed'
   | 'requests_running'
-  | 'model_not_found'
   | 'engine_refused';
 
 /** Anthropic's error types (docs.anthropic.com, API errors), by which its clients tell errors apart; 529 is Anthropic's own. */

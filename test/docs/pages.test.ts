@@ -119,10 +119,7 @@ test.each([
   [
     'docs/reference/errors.md',
     'that an app, a script or a command gets',
-    [
-      ...codesOf('main/gateway/http/errors.ts', /ErrorCode =\s([^;]+);/g),
-      ...codesOf('shared/errors.ts', /(?:Server|Provider)ErrorCode =\s([^;]+);/g),
-    ],
+    codesOf('shared/errors.ts', /(?:Server|Upstream|Gateway)ErrorCode =\s([^;]+);/g),
     ['no_upstream', 'not_shared', 'body_too_large', 'too_many_enrollments'],
   ],
   [

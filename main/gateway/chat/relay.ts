@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener } from '../../platform/http/types.ts';
-import type { UpstreamErrorCode } from '../http/errors.ts';
+import type { UpstreamErrorCode } from '#shared/errors.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import type { Attempt } from '../routing/attempt.ts';
 import type { AttemptObserver } from '../routing/observer.ts';

@@ -4,12 +4,7 @@ import type {
   OutgoingHttpHeaders,
   ServerResponse,
 } from 'node:http';
-import {
-  anthropicErrorType,
-  type ErrorBody,
-  type ProviderErrorCode,
-  type ServerErrorCode,
-} from '#shared/errors.ts';
+import { anthropicErrorType, type ErrorBody, type GatewayErrorCode } from '#shared/errors.ts';
 import { invalidRequest, type Refusal } from '../../platform/http/routes.ts';
 import {
   errorBodyFrom,
@@ -18,47 +13,9 @@ import {
   sendHttpError,
 } from '../../platform/http/responses.ts';
 
-/** Codes of errors that an upstream caused and the gateway reports. */
-export type UpstreamErrorCode =
-  | 'upstream_unreachable'
-  | 'upstream_timeout'
-  | 'upstream_error'
-  | 'upstream_unavailable'
-  | 'upstream_busy'
-  | 'upstream_rate_limited'
-  | 'upstream_quota'
-  | 'upstream_credentials'
-  | 'upstream_misconfigured'
-  | 'upstream_bad_response'
-  | 'model_not_found'
-  | 'context_length_exceeded'
-  | 'unsupported_endpoint'
-  | 'no_upstream';
-
-/** Codes of errors that the request itself, or its sender, caused. */
-type RequestErrorCode =
-  | ServerErrorCode
-  | 'invalid_api_key'
-  | 'missing_api_key'
-  | 'control_required'
-  | 'invalid_code'
-  | 'overloaded'
-  | 'loop_detected'
-  | 'not_configured'
-  | 'zero_spend'
-  | 'set_by_environment'
-  | 'settings_unwritten'
-  | 'not_shared'
-  | 'cannot_listen'
-  | 'package_unavailable'
-  | 'key_exists'
-  | 'key_limit_reached'
-  | 'too_many_keys'
-  | 'shutting_down';
-
 /** An error of the gateway's own, ready to be sent. */
 export interface GatewayError extends HttpError {
-  readonly code: UpstreamErrorCode | RequestErrorCode | ProviderErrorCode;
+  readonly code: GatewayErrorCode;
 }
 
 /** A parameter, or field of the body, that cannot be used; `rule` as in "must be …". */
@@ -66,9 +23,7 @@ export const invalidParam = (param: string, rule: string): Refusal =>
   invalidRequest(`'${param}' ${rule}.`, param);
 
 /** An error as the answer of a route. */
-export const refused = (error: GatewayError) =>
-  // The registry's routes and the agent's know fewer codes.
-  ({ kind: 'refused', ...error }) as Refusal;
+export const refused = (error: GatewayError): Refusal => ({ kind: 'refused', ...error });
 
 /** The answer for something that is not there. */
 export const notFound = (message: string): Refusal =>

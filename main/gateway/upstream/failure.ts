@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
-import type { UpstreamErrorCode } from '../http/errors.ts';
+import type { UpstreamErrorCode } from '#shared/errors.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { numberOf } from '../../platform/json.ts';
 import { durationMs, type UpstreamError } from '../protocols/upstream-error.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
-import type { ProviderErrorCode, ServerErrorCode } from '#shared/errors.ts';
+import type { GatewayErrorCode } from '#shared/errors.ts';
 import { memberOf } from '../json.ts';
 import type { HttpError } from './responses.ts';
 
@@ -50,7 +50,7 @@ export interface RouteRequest {
 
 export interface Refusal extends HttpError {
   readonly kind: 'refused';
-  readonly code: ProviderErrorCode | ServerErrorCode;
+  readonly code: GatewayErrorCode;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
