@@ -24,26 +24,18 @@ import {
 import { outsideAddresses, outsideHost, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
-import type { LiveFeed } from '../monitoring/live-feed.ts';
-import type { KnownMachines } from '../monitoring/monitor.ts';
+import type { KnownMachines, Monitor } from '../monitoring/monitor.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
-import type { Circuits } from '../circuits/circuits.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
-import type { Sighting } from '#shared/condition.ts';
 import type { Checker } from '../routing/checker.ts';
-import type { WarmupRunner } from '../routing/warmup.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { KeyLimits } from '../usage/budgets.ts';
 import type { Lifecycle } from './lifecycle.ts';
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
-interface ControlDeps {
+interface ControlDeps extends Pick<Monitor, 'circuits' | 'sightings' | 'warmup'> {
   readonly settings: SettingsApi;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly warmup: WarmupRunner;
-  readonly circuits: Circuits;
-  readonly sightings: () => Readonly<Record<UpstreamId, Sighting>>;
   readonly checker: Pick<Checker, 'changed'>;
   readonly excerpt: KnownMachines['excerpt'];
 }
@@ -175,12 +167,9 @@ export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps)
   ];
 }
 
-interface KeyDeps {
+interface KeyDeps extends Pick<Monitor, 'feed' | 'keyLimits'> {
   readonly keys: NamedKeys;
-  readonly keyLimits: Pick<KeyLimits, 'of'>;
   readonly config: () => Config;
-  /** Its readers' keys are checked with each event. */
-  readonly feed: Pick<LiveFeed, 'changed'>;
 }
 
 export function keyRoutes({ keys, keyLimits, config, feed }: KeyDeps): readonly Route[] {
@@ -202,6 +191,7 @@ export function keyRoutes({ keys, keyLimits, config, feed }: KeyDeps): readonly 
     ),
     route('POST', '/api/v1/keys', 'control', ({ json }) => {
       const added = keys.add(memberOf(json, 'name'), memberOf(json, 'limits'));
+      // With each event, the keys of its readers are checked.
       feed.changed();
       return added.kind === 'refused' ? added : answered({ name: added.name, key: added.key }, 201);
     }),

@@ -6,9 +6,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
-import type { Circuits } from '../circuits/circuits.ts';
 import { noteTest } from '../circuits/seen.ts';
 import type { Memory } from '../memory/memory.ts';
+import type { Monitor } from '../monitoring/monitor.ts';
 import { localCall, remoteCall } from '../upstream/call.ts';
 import { NO_MONEY } from './control-routes.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
@@ -22,15 +22,13 @@ import {
   targetsOf,
 } from '../upstream/upstreams.ts';
 
-interface UpstreamDeps {
+interface UpstreamDeps extends Pick<Monitor, 'circuits' | 'feed'> {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly config: () => Config;
   readonly pickLocal: () => LocalChoice;
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   readonly remotes: () => readonly RemoteUpstream[];
-  readonly feed: { readonly changed: () => void };
-  readonly circuits: Pick<Circuits, 'at' | 'epoch' | 'excludeAfter' | 'reset'>;
   readonly memory: Memory;
 }
 
