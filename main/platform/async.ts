@@ -15,32 +15,24 @@ interface Limits {
  * Waits for `promise` for at most `ms`, and until `signal` aborts. Only the waiting ends: the caller has to stop
  * the work. Rejects as the promise does, unless a limit was reached first.
  */
-export function withTimeout<T>(
+export async function withTimeout<T>(
   promise: Promise<T>,
   { clock, ms, signal }: Limits,
 ): Promise<TimedResult<T>> {
-  return new Promise((resolve, reject) => {
-    let cancelTimer = () => {};
-    const release = () => {
-      cancelTimer();
-      signal?.removeEventListener('abort', onAbort);
-    };
-    const settle = (result: TimedResult<T>) => {
-      release();
-      resolve(result);
-    };
-    const onAbort = () => settle({ kind: 'aborted' });
-    promise.then(
-      (value) => settle({ kind: 'settled', value }),
-      (error: unknown) => {
-        release();
-        reject(error instanceof Error ? error : new Error('unknown', { cause: error }));
-      },
-    );
-    if (signal?.aborted === true) return onAbort();
-    signal?.addEventListener('abort', onAbort);
-    if (ms !== undefined) cancelTimer = clock.after(ms, () => settle({ kind: 'timed_out' }));
-  });
+  const { promise: limit, resolve: end } = Promise.withResolvers<TimedResult<T>>();
+  const onAbort = () => end({ kind: 'aborted' });
+  const cancelTimer = ms === undefined ? null : clock.after(ms, () => end({ kind: 'timed_out' }));
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([
+      limit,
+      promise.then((value) => ({ kind: 'settled', value }) as const),
+    ]);
+  } finally {
+    cancelTimer?.();
+    signal?.removeEventListener('abort', onAbort);
+  }
 }
 
 /** Runs pieces of work one after the other, also after one that failed; each call returns its own work's result. */

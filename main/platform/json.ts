@@ -2,19 +2,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a JSON text; undefined if it is invalid, or too heavy to parse in one turn of the event loop. */
-export const parseJson = (text: string): unknown => parsed(text);
-
-/**
- * As `parseJson`, for what is written again: integers that a number cannot hold, such as ids of 64 bits, are written as
- * they came. They are no numbers until then.
- */
-export const parseExactJson = (text: string): unknown =>
-  LONG_INTEGER.test(text) ? parsed(text, asWritten) : parsed(text);
-
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-function parsed(text: string, reviver?: Reviver): unknown {
+/** The value of a JSON text; undefined if it is invalid, or too heavy to parse in one turn of the event loop. */
+export function parseJson(text: string, reviver?: Reviver): unknown {
   if (isHeavyJson(text)) return undefined;
   try {
     return reviver === undefined ? (JSON.parse(text) as unknown) : JSON.parse(text, reviver);
@@ -22,6 +13,13 @@ function parsed(text: string, reviver?: Reviver): unknown {
     return undefined;
   }
 }
+
+/**
+ * As `parseJson`, for what is written again: integers that a number cannot hold, such as ids of 64 bits, are written as
+ * they came. They are no numbers until then.
+ */
+export const parseExactJson = (text: string): unknown =>
+  LONG_INTEGER.test(text) ? parseJson(text, asWritten) : parseJson(text);
 
 const asWritten: Reviver = (_key, value, { source = '' }) =>
   typeof value === 'number' && INTEGER.test(source) && !Number.isSafeInteger(value)
