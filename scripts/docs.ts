@@ -3,7 +3,7 @@ import type { SettingChoice } from '#shared/settings.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { shownDefault } from '../main/config/load.ts';
+import { shownValue } from '../main/config/load.ts';
 import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
 import { settingLabels } from '../renderer/text/en/setting-names.ts';
 import { CLI_PAGE, cliPage } from './cli-page.ts';
@@ -126,7 +126,7 @@ function explainedAt({ path, setting: { kind } }: Entry): string {
 
 /** The default of a setting, if it has one, and the range of a number. */
 function valuesOf({ fallback, kind }: Entry['setting']): readonly string[] {
-  const shown = shownDefault(fallback);
+  const shown = shownValue(fallback);
   const range = rangeOf(kind);
   return [
     ...(shown === 'none' ? [] : [`default \`${shown}\``]),

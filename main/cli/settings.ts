@@ -1,5 +1,6 @@
 import type { SettingsView, SettingView } from '#shared/settings.ts';
 import { text as textFrom } from 'node:stream/consumers';
+import { shownValue } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { ask } from './running-app.ts';
@@ -82,14 +83,9 @@ function textOf(view: SettingsView): string {
   return Object.entries(view)
     .flatMap(([section, settings]) =>
       Object.entries(settings).map(
-        ([key, { value, source }]) => `${section}.${key} = ${shown(value)} (${SOURCES[source]})`,
+        ([key, { value, source }]) =>
+          `${section}.${key} = ${shownValue(value)} (${SOURCES[source]})`,
       ),
     )
     .join('\n');
-}
-
-function shown(value: unknown): string {
-  if (value === null) return 'none';
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(',');
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

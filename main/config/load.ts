@@ -116,7 +116,7 @@ export function openToTheNetwork({ gateway }: Config, hasNamedKeys: boolean): st
 export function createSettingsHelp(): string {
   const settings = ENTRIES.map(({ path, variable, setting: { fallback, meaning, kind } }) =>
     [
-      `${path.padEnd(32)} ${variable.padEnd(38)} ${shownDefault(fallback)}`,
+      `${path.padEnd(32)} ${variable.padEnd(38)} ${shownValue(fallback)}`,
       `  ${meaning}`,
       `  Allowed: ${kind.allowed}.`,
     ].join('\n'),
@@ -131,9 +131,11 @@ at its end, as in ${ENV_PREFIX}HOSTED_A_API_KEY_FILE, names it.
 }
 
 /** As a setting is written in a variable; "none" if there is nothing to write. */
-export function shownDefault(fallback: unknown): string {
-  if (['null', '[]', '{}'].includes(JSON.stringify(fallback))) return 'none';
-  return Array.isArray(fallback) ? fallback.join(',') : String(fallback);
+export function shownValue(value: unknown): string {
+  const json = JSON.stringify(value);
+  if (['null', '[]', '{}'].includes(json)) return 'none';
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'string' ? value : json;
 }
 
 interface OwnAddress {
