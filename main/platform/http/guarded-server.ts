@@ -32,7 +32,7 @@ export function createGuardedServer(
       connectionsCheckingInterval: Math.min(headMs, requestMs) / 3,
     },
     (req, res) => {
-      const pipelined = connections.get(req.socket)?.size ?? 0;
+      const pipelined = connections.get(req.socket)?.length ?? 0;
       // An error response would have to wait for all of theirs.
       if (pipelined >= MAX_PIPELINED) req.socket.destroy();
       else listener(req, res);
@@ -46,7 +46,7 @@ export function createGuardedServer(
 }
 
 /** The open connections of a server, each with its unanswered requests. */
-type Connections = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>;
+type Connections = ReadonlyMap<Socket, readonly ServerResponse[]>;
 
 /**
  * Also makes a stopping server close each connection once all its requests are answered. By default Node cuts off a
@@ -54,25 +54,26 @@ type Connections = ReadonlyMap<Socket, ReadonlySet<ServerResponse>>;
  * connections that never sent a request, which browsers open in advance.
  */
 function trackConnections(server: Server, clock: Clock): Connections {
-  const connections = new Map<Socket, Set<ServerResponse>>();
+  const connections = new Map<Socket, ServerResponse[]>();
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, new Set());
+    connections.set(socket, []);
     socket.on('close', () => connections.delete(socket));
   });
   server.on('request', (req, res) => {
     const { socket } = req;
-    const unanswered = connections.get(socket);
-    unanswered?.add(res);
+    const unanswered = connections.get(socket) ?? [];
+    // A list: the tables that a set discards keep responses, and all that they refer to, until a full garbage collection.
+    unanswered.push(res);
     // Its response was sent or given up.
     res.on('close', () => {
-      unanswered?.delete(res);
-      if (!server.listening && unanswered?.size === 0) socket.destroySoon();
+      unanswered.splice(unanswered.indexOf(res), 1);
+      if (!server.listening && unanswered.length === 0) socket.destroySoon();
       closeUnread(req, clock);
     });
   });
   // Called first by `server.close()`.
   server.closeIdleConnections = () => {
-    for (const [socket, requests] of connections) if (requests.size === 0) socket.destroy();
+    for (const [socket, requests] of connections) if (requests.length === 0) socket.destroy();
   };
   return connections;
 }
@@ -85,7 +86,7 @@ function closeStalled(server: Server, connections: Connections, stalledMs: numbe
   function rearm(): void {
     for (const [socket, requests] of connections) {
       const limitMs = socket.writableLength > 0 ? stalledMs : 0;
-      if (requests.size > 0 && (socket.timeout ?? 0) !== limitMs) socket.setTimeout(limitMs);
+      if (requests.length > 0 && (socket.timeout ?? 0) !== limitMs) socket.setTimeout(limitMs);
     }
   }
   // A server that cannot listen is never closed.
@@ -100,7 +101,7 @@ function refuseMalformed(server: Server, connections: Connections): void {
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     // It comes again with each further read, until what was written is taken.
     if (!socket.writable) return;
-    const hasBegun = [...(connections.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+    const hasBegun = connections.get(socket)?.some(({ headersSent }) => headersSent) === true;
     // Browsers open connections in advance; a response without a request would confuse them.
     if (socket.bytesRead > 0 && !hasBegun) {
       const status = STATUS_OF.get(code ?? '') ?? '400 Bad Request';
