@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { CONNECT_TIMEOUT_MS } from './http/connection.ts';
 import { transportFailure } from './http/tls-and-socket-failures.ts';
 import { bareHost, canonicalIp, portOf } from './network-guard.ts';
 
@@ -10,8 +11,6 @@ export interface ReachSuccess {
 }
 
 export type ReachResult = ReachSuccess | { readonly kind: 'failed'; readonly why: string };
-
-const CONNECT_TIMEOUT_MS = 5000;
 
 /** Connects to `origin` to find out the addresses of both ends. */
 export function reach(origin: string): Promise<ReachResult> {
