@@ -27,6 +27,7 @@ export interface AgentEngine {
   };
   /** Model ids on offer, loaded or not. */
   readonly models: readonly string[];
+  /** The loaded model that answers chats; one that cannot where no other is loaded. */
   readonly currentModel: string | null;
 }
 

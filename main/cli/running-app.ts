@@ -2,6 +2,7 @@ import { type IncomingMessage, request, type RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parseVisible } from '#shared/visible.ts';
+import type { Owner } from '../platform/data-lock.ts';
 import { controlProof, newSecret, readControlToken } from '../platform/secrets.ts';
 import { memberOf, parseJson } from '../platform/json.ts';
 import { bareHost, portOf } from '../platform/network-guard.ts';
@@ -9,11 +10,9 @@ import { OWN_COMMAND, VERSION } from '../platform/process.ts';
 import { type CommandOutcome, EXIT, failed } from './command.ts';
 
 /** The running Inglenook of a data directory, with its control token. */
-export interface Running {
+export interface Running extends Owner {
   readonly url: string;
   readonly controlToken: string;
-  readonly startedAt: string;
-  readonly version?: string;
 }
 
 /** Null if none is running, or none listens yet. */

@@ -138,14 +138,8 @@ export function shownValue(value: unknown): string {
   return typeof value === 'string' ? value : json;
 }
 
-interface OwnAddress {
-  /** Of the setting, as in `local.baseUrl`. */
-  readonly path: string;
-  readonly message: string;
-}
-
 /** The upstreams whose address is this gateway's own: each request would call itself again. */
-export function ownAddresses(config: Config): readonly OwnAddress[] {
+export function ownAddresses(config: Config) {
   const { gateway, agent } = config;
   return ENTRIES.flatMap((entry) => {
     const url = upstreamUrl(entry, config);

@@ -30,11 +30,6 @@ export function followSleep(
   void wake();
 }
 
-interface Stoppable {
-  /** Running requests may finish for `graceMs`; by default, as long as the host allows. */
-  stop(graceMs?: number): Promise<void>;
-}
-
 export type AppExit = ReturnType<typeof handleExit>;
 
 /** The system kills what still runs after a few seconds; state must be on disk by then. */
@@ -49,7 +44,7 @@ const SESSION_END_GRACE_MS = 1500;
  */
 export function handleExit(
   { electron: { app, BaseWindow, powerMonitor }, platform, events, clock }: ShellDeps,
-  running: () => Stoppable | null,
+  running: () => Pick<Host, 'stop'> | null,
 ) {
   let phase: 'running' | 'quitting' | 'ending' = 'running';
 

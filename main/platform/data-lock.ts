@@ -16,7 +16,7 @@ const ownerSchema = z.object({
   url: z.url().nullable(),
 });
 
-type Owner = Readonly<z.infer<typeof ownerSchema>>;
+export type Owner = Readonly<z.infer<typeof ownerSchema>>;
 
 /** Held until `release`, or until the process ends, however it ends. */
 export interface DataLock {

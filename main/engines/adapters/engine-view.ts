@@ -41,8 +41,6 @@ export interface EngineDetail {
 /** The last reading of an engine on this machine. */
 export interface EngineView extends AgentEngine, Omit<EngineDetail, 'location'> {
   readonly kind: EngineKind;
-  /** The loaded model that answers chats; one that cannot where no other is loaded. */
-  readonly currentModel: string | null;
   /** Origin of the model: a hub id or a file name; a whole path only if the owner allows that. */
   readonly engineModel: string | null;
 }

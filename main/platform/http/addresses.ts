@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import type { InterfaceAddress } from '#shared/sharing.ts';
 import { bareHost } from '../network-guard.ts';
 
 type ListenResult =
@@ -61,12 +62,6 @@ export function isWildcardHost(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-interface OutsideAddress {
-  readonly address: string;
-  /** Of its network interface, such as `eth0`. */
-  readonly interfaceName: string;
-}
-
 /** Names that Docker, libvirt, VirtualBox, VMware, Hyper-V and WSL give to networks inside this machine. */
 const VIRTUAL =
   /^(docker|podman|br-|veth|virbr|vboxnet|vmnet|lxc|lxd|cni|bridge\d)|vEthernet|VirtualBox|VMware|Hyper-V|WSL/i;
@@ -79,14 +74,14 @@ const TUNNEL_ADDRESS = /^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./;
 const LINK_LOCAL = /^169\.254\./;
 
 /** How unlikely it is that others in the same room reach the address; interfaces are listed in no useful order. */
-function remoteness({ address, interfaceName }: OutsideAddress): number {
+function remoteness({ address, interfaceName }: InterfaceAddress): number {
   if (LINK_LOCAL.test(address)) return 3;
   if (VIRTUAL.test(interfaceName) || VIRTUAL_ADDRESS.test(address)) return 2;
   return TUNNEL.test(interfaceName) || TUNNEL_ADDRESS.test(address) ? 1 : 0;
 }
 
 /** The addresses of this machine for others in its networks: IPv4 first, then as likely as others reach them. */
-export function outsideAddresses(interfaces = networkInterfaces()): readonly OutsideAddress[] {
+export function outsideAddresses(interfaces = networkInterfaces()): readonly InterfaceAddress[] {
   const outside = Object.entries(interfaces)
     .flatMap(([interfaceName, addresses]) =>
       (addresses ?? []).map((each) => ({ ...each, interfaceName })),

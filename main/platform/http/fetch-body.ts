@@ -1,25 +1,16 @@
 import { withTimeout } from '../async.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Clock } from '../clock.ts';
-import type { HttpClient, ResponseHeaders } from './types.ts';
+import type { HttpClient, HttpRequest, ResponseHeaders } from './types.ts';
 
 /** A request with a small response: a health check, a list of models, a message to the registry. */
-export interface BodyRequest {
-  readonly origin: string;
-  /** As of an `HttpRequest`. */
-  readonly address?: string;
-  /** Path and query. */
-  readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: readonly string[];
+export interface BodyRequest extends Omit<HttpRequest, 'method' | 'body'> {
   /** JSON to POST, or to DELETE by, with its `content-type` added; without it the request is a GET. */
   readonly json?: Buffer;
   readonly method?: 'DELETE';
   /** For the whole exchange. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** As of an `HttpRequest`. */
-  readonly proxied?: boolean;
 }
 
 export interface FetchEdges {
