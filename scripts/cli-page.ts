@@ -50,6 +50,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 # Command line
 
 This page lists the commands of \`inglenook\`. \`inglenook <command> --help\` explains one. Without a command, \`inglenook\` starts the gateway.
+\`inglenook --version\` prints its version.
 `;
 
 const NOTES = `Most commands talk to the gateway that runs with the same data directory. \`start\`, \`logs\`, \`service\`, \`uninstall\` and

@@ -135,12 +135,12 @@ export const SETTINGS = {
     failThreshold: setting(
       kinds.count,
       5,
-      'How many times in a row a source may fail before it is skipped.',
+      'How many calls in a row may fail before the source is skipped.',
     ),
     cooldownMs: setting(
       kinds.milliseconds,
       60_000,
-      'How long a failing source is skipped before one request tries it again.',
+      'How long a failing source is skipped at first, before one request tries it again.',
     ),
     ttftThresholdMs: setting(
       kinds.milliseconds,
