@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3';
+import { isUpstreamId } from '#shared/ids.ts';
 import type { RequestRow } from '#shared/live.ts';
 import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
 import { requestRowSchema } from '#shared/request-row.ts';
-import { FIGURE_NAMES, type Reread, type UsageFigures } from '#shared/usage.ts';
+import { FIGURE_NAMES, type HistoryPoint, type Reread, type UsageFigures } from '#shared/usage.ts';
 import { dayOf } from '../../platform/dates.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
@@ -186,7 +187,7 @@ function rereadQueries(db: Database) {
 
 export type UsageOperations = ReturnType<typeof usageOperations>;
 
-export type HistoryRows = ReturnType<UsageOperations['reads']['history']>;
+export type StoredHistory = ReturnType<UsageOperations['reads']['history']>;
 
 /** Rows of the live feed after a start. */
 const ROWS_AT_START = 100;
@@ -260,12 +261,14 @@ export function usageOperations(db: Database) {
   return {
     reads: {
       history: ({ span, from, to, groupMs, dayFrom, monthFrom }: HistoryQuery) => ({
-        points: points
-          .all({ span, from, to, groupMs })
-          .map(({ at, upstream, ...figures }) => ({ at, upstream, figures })),
-        parts: parts.all({ span, from, to }).map(({ upstream, provider, model, ...figures }) => {
-          return { upstream, provider, model, figures };
-        }),
+        points: pointsOf(points.all({ span, from, to, groupMs })),
+        parts: parts
+          .all({ span, from, to })
+          .flatMap(({ upstream, provider, model, ...figures }) =>
+            isUpstreamId(upstream)
+              ? [{ upstream, provider: provider || null, model: model || null, figures }]
+              : [],
+          ),
         keys: keys.all({ span, from, to }).map(({ key, ...figures }) => ({ key, figures })),
         rereads: rereads.all(dayFrom),
         today: since.get({ from: dayFrom, to }) ?? NO_USAGE,
@@ -302,6 +305,16 @@ export function usageOperations(db: Database) {
       },
     },
   };
+}
+
+/** For each step, the figures of requests and, by upstream, of calls. */
+function pointsOf(rows: readonly PlaceRow<'at' | 'upstream'>[]): readonly HistoryPoint[] {
+  const stored = rows.map(({ at, upstream, ...figures }) => ({ at, upstream, figures }));
+  return [...Map.groupBy(stored, ({ at }) => at)].map(([at, all]) => {
+    const byUpstream = Object.fromEntries(all.map((each) => [each.upstream, each.figures]));
+    const { '': figures = NO_USAGE, ...upstreams } = byUpstream;
+    return { at, figures, upstreams };
+  });
 }
 
 /** Figures with the columns that identify what they belong to. */

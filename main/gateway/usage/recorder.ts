@@ -5,12 +5,11 @@ import {
   type RequestRow,
   timedOutputOf,
 } from '#shared/live.ts';
-import { HOSTED_IDS, isUpstreamId, type UpstreamId } from '#shared/ids.ts';
+import { HOSTED_IDS, type UpstreamId } from '#shared/ids.ts';
 import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
 import type { ProviderEnergy } from '#shared/provider.ts';
 import type {
   FigureName,
-  HistoryPoint,
   HistoryRange,
   Tokens,
   UsageFigures,
@@ -21,10 +20,9 @@ import { isRemote } from '../../engines/models.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
-import type { HistoryRows, UsageOperations } from './database.ts';
+import type { StoredHistory, UsageOperations } from './database.ts';
 import {
   HOUR_MS,
-  type HistoryQuery,
   type Increment,
   MAX_FIGURE,
   NO_USAGE,
@@ -115,13 +113,14 @@ export function createUsageRecorder(
       add(atMs, ...forAll(row.key, { calls: 1, fallbacks, failures }));
       waiting.push(row);
     },
-    async history(range: HistoryRange) {
+    async history(range: HistoryRange): Promise<UsageHistory> {
       void write();
       const now = clock.now();
+      const { currency } = config().gateway;
       const query = queryOf(range, now);
       const found = (await part.read('history', query)) ?? NOTHING;
-      const { currency } = config().gateway;
-      return { range, to: now, ...reportOf(found, query), currency, problem: part.problem() };
+      const { from, stepMs } = query;
+      return { range, from, to: now, stepMs, ...found, currency, problem: part.problem() };
     },
     /** Null if none are stored or they cannot be read. */
     requests(wanted: RequestQuery) {
@@ -162,7 +161,7 @@ function forAll(key: string | null, figures: Partial<UsageFigures>): readonly Co
   return key === null ? [all] : [all, [{ ...ALL, key }, figures]];
 }
 
-const NOTHING: HistoryRows = {
+const NOTHING: StoredHistory = {
   points: [],
   parts: [],
   keys: [],
@@ -222,33 +221,6 @@ function costNano({ input, output, cached }: Tokens, price: Price | null): numbe
   const known = Math.min(cached, input);
   const sum = (input - known) * price.input + known * price.cached + output * price.output;
   return Math.round(sum * 1000);
-}
-
-function reportOf(
-  found: HistoryRows,
-  { from, stepMs }: HistoryQuery,
-): Omit<UsageHistory, 'range' | 'to' | 'currency' | 'problem'> {
-  return {
-    ...found,
-    from,
-    stepMs,
-    points: pointsOf(found),
-    parts: found.parts.flatMap(({ upstream, provider, model, figures }) =>
-      isUpstreamId(upstream)
-        ? [{ upstream, provider: provider || null, model: model || null, figures }]
-        : [],
-    ),
-  };
-}
-
-function pointsOf({ points }: HistoryRows): readonly HistoryPoint[] {
-  return [...Map.groupBy(points, ({ at }) => at)].map(([at, rows]) => ({
-    at,
-    figures: rows.find(({ upstream }) => upstream === '')?.figures ?? NO_USAGE,
-    upstreams: Object.fromEntries(
-      rows.filter(({ upstream }) => upstream !== '').map((row) => [row.upstream, row.figures]),
-    ),
-  }));
 }
 
 /** With fewer tokens, the first seconds of a measurement would decide. */
