@@ -181,7 +181,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     },
     /** Asks hosted upstreams for their models now rather than at the first read of the list. */
     askForModels: gateway.askForModels,
-    snapshot: gateway.snapshot,
+    snapshot: gateway.feed.snapshot,
     subscribe: (listener: (event: LiveEvent) => void) => gateway.feed.subscribe(listener),
     ...trayControls(config, machine),
     /** The window's address with a new single-use code, which the page exchanges for a control session. */
@@ -194,7 +194,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     resumed() {
       // Connections from before are stale.
       http.dropIdle();
-      gateway.resumed();
+      gateway.checkNow();
       providers.resumed();
     },
   };

@@ -1,6 +1,6 @@
 import type { GpuFigures } from '#shared/agent.ts';
 import type { ProviderTraffic } from '#shared/provider.ts';
-import type { AppInfo, LiveSnapshot } from '#shared/live.ts';
+import type { AppInfo } from '#shared/live.ts';
 import type { Route } from '../platform/http/routes.ts';
 import {
   type AboutApp,
@@ -178,10 +178,8 @@ export function createGateway(deps: GatewayDeps) {
     feed,
     /** Fetches the models of the hosted upstreams now instead of when the list is first read. */
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
-    resumed: () => checker.checkNow(),
-    /** Something has changed at an upstream: it is checked now instead of in its turn. */
-    checkNow: (id: UpstreamId) => checker.checkNow(id),
-    snapshot: (): LiveSnapshot => feed.snapshot(),
+    /** Something has changed at an upstream, or at all whose circuit is open: they are checked now instead of in their turn. */
+    checkNow: (id?: UpstreamId) => checker.checkNow(id),
     /** Models whose engine was caught cutting prompts. */
     cuts: () => memory.ids('window').flatMap((id) => cutWindowsIn(memory.of(id))),
     url: lifecycle.url,
