@@ -12,8 +12,6 @@ import { answer, type CommandOutcome, EXIT, failed, type Input } from './command
 import { askThen } from './running-app.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 
-export const KEY_ACTIONS = ['list', 'add', 'limit', 'revoke'] as const;
-
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
   const summary = `Maximum ${of} per ${period}; "none" removes the limit.`;

@@ -5,8 +5,6 @@ import { OWN_COMMAND } from '../platform/process.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { askThen } from './running-app.ts';
 
-export const MACHINE_ACTIONS = ['list', 'add', 'verify', 'remove'] as const;
-
 /** Lists or changes the machines of the running gateway. */
 export async function machines({ dataDirectory, words }: Input): Promise<CommandOutcome> {
   const [action = 'list', id] = words;

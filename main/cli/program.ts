@@ -3,12 +3,12 @@ import { createSettingsHelp } from '../config/load.ts';
 import { VERSION } from '../platform/process.ts';
 import { type CommandOutcome, EXIT_MEANINGS, type Input } from './command.ts';
 import { doctor } from './doctor.ts';
-import { KEY_ACTIONS, KEY_LIMIT_OPTIONS, keys } from './keys.ts';
-import { MACHINE_ACTIONS, machines, models } from './lists.ts';
+import { KEY_LIMIT_OPTIONS, keys } from './keys.ts';
+import { machines, models } from './lists.ts';
 import { logs } from './logs.ts';
 import { openWindow } from './open.ts';
 import { changeModel, free, leave, reset, setMode } from './owner-commands.ts';
-import { ACTIONS, runUninstall, service } from './service/service.ts';
+import { runUninstall, service } from './service/service.ts';
 import { getSettings, setSetting } from './settings.ts';
 import { status } from './status.ts';
 import { print, printError } from './terminal.ts';
@@ -82,7 +82,7 @@ export function createProgram(execute: Execute): Command {
     'A new key is printed once. As soon as there is one, every app needs a key. "add" and "limit" set limits.',
     keys,
   )
-    .addArgument(choice(KEY_ACTIONS))
+    .addArgument(choice('list', 'add', 'limit', 'revoke'))
     .argument('[name]');
   for (const option of KEY_LIMIT_OPTIONS) keysCommand.addOption(option);
   add(
@@ -91,7 +91,7 @@ export function createProgram(execute: Execute): Command {
     '"add" prints the join command.',
     machines,
   )
-    .addArgument(choice(MACHINE_ACTIONS).argOptional())
+    .addArgument(choice('list', 'add', 'verify', 'remove').argOptional())
     .argument('[id]');
   add(
     'reset <id>',
@@ -148,7 +148,7 @@ export function createProgram(execute: Execute): Command {
     'systemd on Linux, launchd on macOS, a scheduled task on Windows. "status" exits with code 0 while the service is running, otherwise 1.',
     service,
   )
-    .addArgument(choice(ACTIONS))
+    .addArgument(choice('install', 'remove', 'status'))
     .option('--print', 'Only print what would be installed.');
   add(
     'uninstall',
@@ -197,7 +197,7 @@ inglenook machines remove prv_…`,
 /** The arguments do not include the paths of Node and of the script. */
 export const FROM_USER = { from: 'user' } as const;
 
-const choice = (words: readonly string[]) => new Argument(`<${words.join('|')}>`).choices(words);
+const choice = (...words: readonly string[]) => new Argument(`<${words.join('|')}>`).choices(words);
 
 const AFTER_HELP = `
 inglenook help settings lists all settings.

@@ -19,8 +19,6 @@ import {
 } from './managers.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 
-export const ACTIONS = ['install', 'remove', 'status'] as const;
-
 export async function service(input: Input): Promise<CommandOutcome> {
   const own = serviceOfUser(input);
   if (input.options['print'] === true) {
