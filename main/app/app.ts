@@ -69,9 +69,6 @@ export interface HostEdges {
 /** The running program, used alike by the desktop app, the server and tests. */
 export type Host = Awaited<ReturnType<typeof createHost>>;
 
-/** Another program uses the gateway's port; the message is human-readable. */
-export class PortTakenError extends Error {}
-
 const STOP_GRACE_MS = 30_000;
 
 /** The composition root: connects the parts with functions. */
@@ -154,14 +151,12 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     notices: [...new Set([database.notice, opened.notice])].filter((notice) => notice !== null),
     /** Rejects with a human-readable message, for example if the port is taken. */
     async start() {
-      const started = await gateway.start();
-      if (!started.ok) {
+      const failure = await gateway.start();
+      if (failure !== null) {
         await providers.stop();
         await database.close();
         lock?.release();
-        throw started.isPortTaken
-          ? new PortTakenError(started.message)
-          : new Error(started.message);
+        throw new Error(failure);
       }
       engine.set(config.current().local.baseUrl);
       providers.start();

@@ -1,7 +1,7 @@
 import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { openDatabase } from '../app/database.ts';
-import { createHost, type Host, PortTakenError, WINDOW_DIRECTORY } from '../app/app.ts';
+import { createHost, type Host, WINDOW_DIRECTORY } from '../app/app.ts';
 import { stopOnSignal } from '../app/shutdown.ts';
 import { OWN_COMMAND, VERSION } from '../platform/process.ts';
 import { openDataDirectory } from '../config/data-directory.ts';
@@ -54,8 +54,7 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   try {
     addresses = await host.start();
   } catch (error) {
-    const advice = error instanceof PortTakenError ? ' Set it with INGLENOOK_PORT.' : '';
-    const why = `${messageOf(error)}${advice}`;
+    const why = messageOf(error);
     // launchd and Windows keep no standard error of a service.
     log('error', 'not_started', { why });
     return failed(why);

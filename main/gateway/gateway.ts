@@ -16,12 +16,7 @@ import {
   askedUrl,
   isAskedOnLoopback,
 } from './api/install-routes.ts';
-import {
-  createLifecycle,
-  type Lifecycle,
-  type OnPortTaken,
-  type StartResult,
-} from './api/lifecycle.ts';
+import { createLifecycle, type Lifecycle, type OnPortTaken } from './api/lifecycle.ts';
 import type { NamedKeys } from './auth/named-keys.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
@@ -189,7 +184,7 @@ export function createGateway(deps: GatewayDeps) {
     /** The window's address with a new one-time code for a control session. */
     controlLink,
     ...changeHandlers(monitor, memory, checker),
-    start(): Promise<StartResult> {
+    start(): Promise<string | null> {
       checker.start();
       return lifecycle.start(config());
     },

@@ -13,11 +13,6 @@ import {
 } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 
-export type StartResult =
-  | { readonly ok: true }
-  /** `isPortTaken`: by another program, so that another port would work. */
-  | { readonly ok: false; readonly isPortTaken: boolean; readonly message: string };
-
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 
 type Save = () => PatchResult | Promise<PatchResult>;
@@ -93,13 +88,16 @@ export function createLifecycle(
   }
 
   return {
-    async start({ gateway }: Config): Promise<StartResult> {
+    /** Null once it listens; otherwise why it does not, for people. */
+    async start({ gateway }: Config): Promise<string | null> {
       const bound = await bindWithRetries(gateway, makeServer, { clock, onPortTaken });
       if (bound.kind === 'failed')
-        return { ok: false, isPortTaken: bound.cause === 'taken', message: bound.message };
+        return bound.cause === 'taken'
+          ? `${bound.message} Set it with INGLENOOK_PORT.`
+          : bound.message;
       listening = bound.listening;
       log('info', 'started', { url: urlsOf(bound.listening).url });
-      return { ok: true };
+      return null;
     },
     /** Refuses new requests, and ends running ones after `graceMs`. */
     async stop(graceMs: number): Promise<void> {
