@@ -18,7 +18,6 @@ const providerCircuitSchema = z.strictObject({
   lastFailAt: timestamp.nullable(),
   lastSuccessAt: timestamp.nullable(),
   consecutiveFails: count,
-  consecutiveSlow: count,
   open: z.boolean(),
   cooldownRemainingMs: count,
 });
@@ -27,6 +26,7 @@ const providerCircuitSchema = z.strictObject({
 const circuitSchema = providerCircuitSchema.extend({
   ewmaTtft: milliseconds.nullable(),
   lastTtftMs: milliseconds.nullable(),
+  consecutiveSlow: count,
 });
 
 const circuitsSchema = z.record(z.string(), z.union([circuitSchema, providerCircuitSchema]));

@@ -101,7 +101,6 @@ test('the status report shows each machine’s circuit, counts and latencies', a
     lastFailAt: null,
     lastSuccessAt: '2026-01-01T00:00:00.500Z',
     consecutiveFails: 0,
-    consecutiveSlow: 0,
     open: false,
     cooldownRemainingMs: 0,
   };

@@ -256,7 +256,7 @@ function isAdmitted(id: string, { circuitAt, memory, now }: StatusParts): boolea
 }
 
 /** A provider's circuit record (docs/reference/http-reports.md#status). */
-type ProviderCircuitReport = Omit<CircuitReport, 'ewmaTtft' | 'lastTtftMs'>;
+type ProviderCircuitReport = Omit<CircuitReport, 'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'>;
 
 export function providerCircuitReport(
   { health, state }: Breaker,
@@ -271,7 +271,6 @@ export function providerCircuitReport(
     lastFailAt: timeOrNull(health.lastFailAt),
     lastSuccessAt: timeOrNull(health.lastSuccessAt),
     consecutiveFails: health.consecutiveFails,
-    consecutiveSlow: health.consecutiveSlow,
     open: isOpen,
     // Rounded up: 0 means that the next request is admitted.
     cooldownRemainingMs: isOpen ? Math.ceil(remainingMs(state.until, now)) : 0,
@@ -279,11 +278,12 @@ export function providerCircuitReport(
 }
 
 export function circuitReport(breaker: Breaker, now: DualTime): CircuitReport {
-  const { ttft, lastTtftMs } = breaker.health;
+  const { ttft, lastTtftMs, consecutiveSlow } = breaker.health;
   return {
     ...providerCircuitReport(breaker, now),
     ewmaTtft: roundedMean(ttft),
     lastTtftMs,
+    consecutiveSlow,
   };
 }
 

@@ -1,6 +1,5 @@
-import { ADDRESSES, REQUESTS, TIMES } from '../../text/en/nouns.ts';
+import { ADDRESSES, REQUESTS } from '../../text/en/nouns.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
-import { type Pause, pauseOf } from '#shared/condition.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { distinctNames } from '#shared/machine-names.ts';
 import type { Check, Provider } from '#shared/provider.ts';
@@ -27,8 +26,8 @@ type Standing =
   | { readonly kind: 'draining' }
   | { readonly kind: 'verifying' }
   | { readonly kind: 'pending'; readonly reason: string }
-  /** Verified, but skipped because requests to it kept failing or were slow. */
-  | ({ readonly kind: 'resting'; readonly lastError: string | null } & Pause)
+  /** Verified, but skipped: requests to it failed in a row, or with no failure were too slow. */
+  | { readonly kind: 'resting'; readonly fails: number; readonly lastError: string | null }
   /** Still verified, but its last run failed. */
   | { readonly kind: 'wavering'; readonly failed: readonly CheckGroup[] }
   /** `local` calls its engine directly, whatever the agent's verification says. */
@@ -98,7 +97,7 @@ function inUse(provider: Provider, circuit: ProviderCircuit | undefined): Standi
     return { kind: 'pending', reason: verification.failure_reason };
   }
   if (circuit?.open) {
-    return { kind: 'resting', ...pauseOf(circuit), lastError: circuit.lastError };
+    return { kind: 'resting', fails: circuit.consecutiveFails, lastError: circuit.lastError };
   }
   const failed = failedGroups(verification.checks);
   if (failed.length > 0) return { kind: 'wavering', failed };
@@ -232,15 +231,15 @@ function whatOf(standing: Standing, serverNow: number): StandingText {
     case 'pending':
       return say(pendingText(standing.reason));
     case 'resting': {
-      const { cause, times, lastError } = standing;
-      if (cause === 'slow')
+      const { fails, lastError } = standing;
+      if (fails === 0)
         return say(
-          `It was too slow ${counted(times, TIMES)} in a row and is skipped for now.`,
+          'It was too slow several times in a row and is skipped for now.',
           checkTodo(CHECKS.latency),
         );
       const reason = lastError === null ? null : reasonText(reasonOf(lastError));
       return say(
-        `It failed ${counted(times, REQUESTS)} in a row${reason === null ? '' : ` (${reason})`} and is skipped for now.`,
+        `It failed ${counted(fails, REQUESTS)} in a row${reason === null ? '' : ` (${reason})`} and is skipped for now.`,
         'Check its engine’s log.',
       );
     }
