@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { CONNECT_TIMEOUT_MS } from './http/connection.ts';
 import { transportFailure } from './http/tls-and-socket-failures.ts';
@@ -13,28 +14,21 @@ export interface ReachSuccess {
 export type ReachResult = ReachSuccess | { readonly kind: 'failed'; readonly why: string };
 
 /** Connects to `origin` to find out the addresses of both ends. */
-export function reach(origin: string): Promise<ReachResult> {
+export async function reach(origin: string): Promise<ReachResult> {
   const url = new URL(origin);
-  const host = bareHost(url.hostname);
-  return new Promise((resolve) => {
-    const socket = connect({ host, port: portOf(url), timeout: CONNECT_TIMEOUT_MS });
-    const settle = (result: ReachResult) => {
-      socket.destroy();
-      resolve(result);
-    };
-    socket.once('connect', () => {
-      const { remoteAddress = '', localAddress = '' } = socket;
-      settle({
-        kind: 'reached',
-        remoteAddress: plain(remoteAddress),
-        localAddress: plain(localAddress),
-      });
-    });
-    socket.once('timeout', () => settle({ kind: 'failed', why: 'it does not answer' }));
-    socket.once('error', (error) =>
-      settle({ kind: 'failed', why: transportFailure(error, false).detail }),
-    );
-  });
+  const socket = connect({ host: bareHost(url.hostname), port: portOf(url) });
+  const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+  try {
+    await once(socket, 'connect', { signal });
+    const { remoteAddress = '', localAddress = '' } = socket;
+    const ends = { remoteAddress: plain(remoteAddress), localAddress: plain(localAddress) };
+    return { kind: 'reached', ...ends };
+  } catch (error) {
+    if (signal.aborted) return { kind: 'failed', why: 'it does not answer' };
+    return { kind: 'failed', why: transportFailure(error as Error, false).detail };
+  } finally {
+    socket.destroy();
+  }
 }
 
 const plain = (address: string) => canonicalIp(address) ?? address;

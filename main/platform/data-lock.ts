@@ -56,7 +56,7 @@ export function claimDataDirectory(directory: string, nowMs: number): Claim {
       } catch {
         // The directory is read-only by now: without the lock the file counts for nothing.
       }
-      if (held.kind === 'open') held.close();
+      if (held.kind === 'open') held.db.close();
     },
   };
   const warning =
@@ -67,7 +67,7 @@ export function claimDataDirectory(directory: string, nowMs: number): Claim {
 }
 
 type OpenedFile =
-  | { readonly kind: 'open'; close(): void }
+  | { readonly kind: 'open'; readonly db: SqliteDatabase.Database }
   | { readonly kind: 'busy' }
   | { readonly kind: 'failed'; readonly why: string };
 
@@ -84,16 +84,13 @@ function lockFile(path: string): OpenedFile {
 
 /** `take` is what another process's lock forbids. */
 function openFile(path: string, options: SqliteDatabase.Options, take: string): OpenedFile {
+  let db: SqliteDatabase.Database | null = null;
   try {
-    const db = new SqliteDatabase(path, options);
-    try {
-      db.exec(take);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    return { kind: 'open', close: () => void db.close() };
+    db = new SqliteDatabase(path, options);
+    db.exec(take);
+    return { kind: 'open', db };
   } catch (error) {
+    db?.close();
     const code = codeOf(error) ?? 'unknown error';
     return code.startsWith('SQLITE_BUSY') ? { kind: 'busy' } : { kind: 'failed', why: code };
   }
@@ -107,7 +104,7 @@ export function ownerOf(directory: string): Owner | null {
   if (!existsSync(path)) return null;
   const looked = openFile(path, { readonly: true, timeout: 0 }, 'SELECT 1 FROM sqlite_schema');
   if (looked.kind === 'busy') return owner;
-  if (looked.kind === 'open') looked.close();
+  if (looked.kind === 'open') looked.db.close();
   // The directory cannot be locked. The id may be another process's by now.
   return looked.kind === 'failed' && isAlive(owner.pid) ? owner : null;
 }

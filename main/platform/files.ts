@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { isoTime } from './dates.ts';
@@ -85,24 +85,16 @@ export async function replaceFileAsync(path: string, text: string): Promise<void
   const draft = draftOf(path);
   try {
     await rm(draft, { force: true });
-    await synced(await open(draft, 'wx', OWNER_ONLY), (file) => file.writeFile(text));
+    await writeFile(draft, text, { flag: 'wx', mode: OWNER_ONLY, flush: true });
     await rename(draft, path);
   } catch (error) {
     throw withPath(error, path);
   }
   try {
-    await synced(await open(dirname(path), 'r'), () => Promise.resolve());
+    await using directory = await open(dirname(path), 'r');
+    await directory.sync();
   } catch {
     // As in `syncDirectory`.
-  }
-}
-
-async function synced(file: FileHandle, write: (file: FileHandle) => Promise<void>): Promise<void> {
-  try {
-    await write(file);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 

@@ -22,7 +22,7 @@ import { temporaryDirectory } from '../support/gateway.ts';
 function recordedSteps(): readonly string[] {
   const steps: string[] = [];
   const { fsyncSync, openSync, renameSync } = fs;
-  const { open, rename } = fs.promises;
+  const { open, rename, writeFile } = fs.promises;
   const names = new Map<number, string>();
   fs.openSync = (path, ...rest) => {
     const file = openSync(path, ...rest);
@@ -46,6 +46,11 @@ function recordedSteps(): readonly string[] {
     };
     return file;
   };
+  fs.promises.writeFile = async (path, data, options) => {
+    const isFlushed = typeof options === 'object' && options?.flush === true;
+    if (isFlushed && typeof path === 'string') steps.push(`sync ${basename(path)}`);
+    await writeFile(path, data, options);
+  };
   fs.promises.rename = (from, to) => {
     steps.push(`rename to ${basename(String(to))}`);
     return rename(from, to);
@@ -53,7 +58,7 @@ function recordedSteps(): readonly string[] {
   syncBuiltinESMExports();
   onTestFinished(() => {
     Object.assign(fs, { fsyncSync, openSync, renameSync });
-    Object.assign(fs.promises, { open, rename });
+    Object.assign(fs.promises, { open, rename, writeFile });
     syncBuiltinESMExports();
   });
   return steps;
