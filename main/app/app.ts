@@ -14,7 +14,6 @@ import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
 import { type SecretBox, controlToken } from '../platform/secrets.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
@@ -83,7 +82,8 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     openRegistryStore(loaded.config, dataDirectory, { database, clock, log }),
     openUsage(database.part('usage')),
   ]);
-  const http = createHttpClient(clientEdges(edges));
+  const onUnasked = (origin: string) => log('warn', 'unasked_bytes', { origin });
+  const http = createHttpClient({ clock, onUnasked });
   const changed = () => gateway.feed.changed();
   const gpus = () => machine.agent?.gpus() ?? [];
   const memoryAt = (baseUrl: string) => (isOnThisMachine(baseUrl) ? gpuMemory(gpus()) : null);
@@ -97,7 +97,8 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   const config = createLiveConfig(loaded, files, (now, before) => {
     if (now.local.baseUrl !== before.local.baseUrl) engine.set(now.local.baseUrl);
     machine.agent?.configured(now, before);
-    for (const id of replacedUpstreams(now, before)) gateway.upstreamChanged(id);
+    for (const id of UPSTREAM_IDS)
+      if (identityOf(now, id) !== identityOf(before, id)) gateway.upstreamChanged(id);
     if (now.circuit.ttftThresholdMs > before.circuit.ttftThresholdMs) gateway.waitsLonger();
     changed();
   });
@@ -197,11 +198,6 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
 
 const CORRECT = 'Correct it, and put it back while Inglenook does not run.';
 
-const clientEdges = ({ clock, log }: HostEdges) => ({
-  clock,
-  onUnasked: (origin: string) => log('warn', 'unasked_bytes', { origin }),
-});
-
 /** The agent of this machine, null while its owner has switched it off. */
 type ThisMachine = ReturnType<typeof createThisMachine>;
 
@@ -265,10 +261,6 @@ const isOnThisMachine = (baseUrl: string) => isLoopbackHost(new URL(baseUrl).hos
 function gpuMemory(gpus: readonly GpuFigures[]): number | null {
   const totalMb = gpus.reduce((sum, { memory_total_mb: mb }) => sum + (mb ?? 0), 0);
   return totalMb === 0 ? null : totalMb * 1024 * 1024;
-}
-
-function replacedUpstreams(now: Config, before: Config): readonly UpstreamId[] {
-  return UPSTREAM_IDS.filter((id) => identityOf(now, id) !== identityOf(before, id));
 }
 
 function gatewayFiles(dataDirectory: string, edges: Pick<HostEdges, 'clock' | 'log'>) {

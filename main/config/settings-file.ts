@@ -10,14 +10,6 @@ export type SettingsTree = Readonly<Record<string, Readonly<Record<string, unkno
 /** `settings.json` for what the window edits, `secrets.json` for keys; both readable by the owner alone. */
 const FILES = { settings: 'settings.json', secrets: 'secrets.json' } as const;
 
-interface SavedSettings {
-  readonly tree: SettingsTree;
-  /** Paths of the secrets that the box has decrypted. */
-  readonly sealed: ReadonlySet<string>;
-  /** Paths of the secrets that could not be decrypted; they count as not set, and stay in the file. */
-  readonly lost: readonly string[];
-}
-
 /** Reads both settings files, without what `setBadAside` would set aside; without a box, sealed secrets are lost. */
 export function readSettings(directory: string, box: SecretBox | null = null) {
   const settings = sorted(join(directory, FILES.settings));
@@ -51,9 +43,11 @@ export function setBadAside(files: readonly SortedFile[], nowMs: number): readon
 const isSealed = (value: unknown): value is { readonly sealed: string } =>
   isObject(value) && typeof value['sealed'] === 'string';
 
-function unsealed(tree: SettingsTree, box: SecretBox | null): SavedSettings {
+function unsealed(tree: SettingsTree, box: SecretBox | null) {
   const plain: Record<string, Record<string, unknown>> = {};
+  /** Paths of the secrets that the box has decrypted. */
   const sealed = new Set<string>();
+  /** Paths of those that could not be decrypted; they count as not set, and stay in the file. */
   const lost: string[] = [];
   for (const [section, keys] of Object.entries(tree)) {
     for (const [key, value] of Object.entries(keys)) {

@@ -38,15 +38,13 @@ const schema = z.object({
 });
 
 /** What the owner has chosen in the menu; the headless gateway does not read it. */
-export type PreferenceValues = Readonly<z.infer<typeof schema>>;
-
 export type Preferences = ReturnType<typeof createPreferences>;
 
 export function createPreferences(file: JsonFile) {
   let values = schema.safeParse(file.read() ?? {}).data ?? schema.parse({});
   return {
     current: () => values,
-    change(part: Partial<PreferenceValues>) {
+    change(part: Partial<typeof values>) {
       values = { ...values, ...part };
       file.write(values);
     },

@@ -50,7 +50,8 @@ export function detail(
   const facts = ids.map((id) =>
     modelFacts(id, {
       loaded: loaded?.includes(id) ?? null,
-      context_length: listedLength(entries.get(id)),
+      // vLLM and SGLang list the length that they serve.
+      context_length: numberOf(memberOf(entries.get(id), 'max_model_len')),
       ...said.get(id),
     }),
   );
@@ -63,9 +64,4 @@ export function detail(
     metrics: null,
     ...given,
   };
-}
-
-/** vLLM and SGLang list the length that they serve. */
-function listedLength(entry: unknown): number | null {
-  return numberOf(memberOf(entry, 'max_model_len'));
 }
