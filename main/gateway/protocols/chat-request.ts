@@ -92,20 +92,30 @@ function requestOf(
   readAlias: AliasReader,
 ): ChatRequest | BadRequest {
   if (members === null) return NO_OBJECT;
-  const body = { bytes, members };
-  const fields = smallValuesOf(body, ['model', 'stream', 'stream_options']);
-  const problem = endpoint.checkBody(body) ?? problemOf(fields) ?? checkUnique(members);
+  const given = { bytes, members };
+  const fields = smallValuesOf(given, ['model', 'stream', 'stream_options']);
+  const problem = endpoint.checkBody(given) ?? problemOf(fields) ?? checkUnique(members);
   if (problem !== null) return problem;
-  const [name] = fields;
+  const [name, stream, options] = fields;
   const models = modelsOf(typeof name === 'string' ? name : null, readAlias);
   const { model } = models;
   const isAlias = model !== models.requestedModel;
-  return toRequest(
+  const body = isAlias ? withMembers(given, { model: JSON.stringify(model) }) : given;
+  const asked = endpoint.asks(body);
+  const hasStreams = endpoint.answer.stream !== null;
+  let needs: ModelNeeds | null = null;
+  return {
     endpoint,
-    isAlias ? withMembers(body, { model: JSON.stringify(model) }) : body,
-    models,
-    fields,
-  );
+    contentType: 'application/json',
+    ...body,
+    ...models,
+    stream: hasStreams && stream === true,
+    includeUsage: isObject(options) && options['include_usage'] === true,
+    ...asked,
+    isAssemblable: () => hasStreams && asked.isAssemblable(),
+    needs: () => (needs ??= needsOf(body)),
+    translator: null,
+  };
 }
 
 export function isBadRequest(parsed: ChatRequest | BadRequest): parsed is BadRequest {
@@ -160,29 +170,6 @@ function checkUnique(members: readonly Member[]): BadRequest | null {
   return twice === undefined
     ? null
     : bad(`'${twice.key}' appears more than once; send it once.`, twice.key);
-}
-
-function toRequest(
-  endpoint: ApiEndpoint,
-  body: JsonBody,
-  models: Models,
-  [, stream, options]: readonly unknown[],
-): ChatRequest {
-  const asked = endpoint.asks(body);
-  const format = endpoint.answer.stream;
-  let needs: ModelNeeds | null = null;
-  return {
-    endpoint,
-    contentType: 'application/json',
-    ...body,
-    ...models,
-    stream: format !== null && stream === true,
-    includeUsage: isObject(options) && options['include_usage'] === true,
-    ...asked,
-    isAssemblable: () => format !== null && asked.isAssemblable(),
-    needs: () => (needs ??= needsOf(body)),
-    translator: null,
-  };
 }
 
 /** A form is passed on as it is; its answer, even one of events, is passed back as bytes. */

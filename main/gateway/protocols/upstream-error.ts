@@ -99,10 +99,9 @@ function described(outer: Json): UpstreamError {
     message: [...new Set(words.map(({ message }) => message))].join(': '),
     code: codeIn(inner['code']) ?? codeIn(outer['code']),
     type: codeIn(inner['type']),
-    status: statusOf(inner) ?? statusOf(outer) ?? firstOf(words, ({ status }) => status),
-    param:
-      typeof inner['param'] === 'string' ? inner['param'] : firstOf(words, ({ param }) => param),
-    retryAfterMs: retryInfoIn(details) ?? firstOf(words, ({ retryAfterMs }) => retryAfterMs),
+    status: statusOf(inner) ?? statusOf(outer) ?? firstOf(words, 'status'),
+    param: typeof inner['param'] === 'string' ? inner['param'] : firstOf(words, 'param'),
+    retryAfterMs: retryInfoIn(details) ?? firstOf(words, 'retryAfterMs'),
     headers: objectOf(metadata['headers']),
   };
 }
@@ -112,11 +111,8 @@ export const wordsOnly = (message: string): UpstreamError => ({ ...NOTHING_SAID,
 
 const objectOf = (value: unknown): Json => (isObject(value) ? value : {});
 
-function firstOf<T>(
-  words: readonly UpstreamError[],
-  pick: (error: UpstreamError) => T | null,
-): T | null {
-  return words.map(pick).find((value) => value !== null) ?? null;
+function firstOf<K extends keyof UpstreamError>(words: readonly UpstreamError[], key: K) {
+  return words.map((each) => each[key]).find((value) => value !== null) ?? null;
 }
 
 /** What it says, and for OpenRouter what the host behind it said or why it refused. */

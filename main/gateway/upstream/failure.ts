@@ -68,13 +68,11 @@ export interface CallFacts {
   readonly request: { readonly endpoint: Pick<ApiEndpoint, 'support'> };
 }
 
-/** How a failure counts in the circuit, and what its caller is told if no upstream answers; `as_is`: its own response. */
-type Effect = Pick<Failure, 'mark' | 'surfaced'>;
+/** How a failure counts, what its caller is told if no upstream answers, and whether another one is asked. */
+type Effect = Pick<Failure, 'mark' | 'surfaced' | 'fallBack'>;
 
-const effect = (mark: Failure['mark'], status: number, code: SurfacedCode) => ({
-  mark,
-  surfaced: { status, code },
-});
+const effect = (mark: Failure['mark'], status: number, code: SurfacedCode) =>
+  ({ mark, surfaced: { status, code }, fallBack: 'always' }) as const;
 
 const EFFECTS = {
   unreachable: effect('failure', 502, 'upstream_unreachable'),
@@ -156,22 +154,14 @@ interface ErrorFacts {
 }
 
 /** What an error response means, but for its own words and times. */
-interface Judgement extends Pick<Failure, 'mark' | 'surfaced' | 'fallBack'> {
+interface Judgement extends Effect {
   /** Null for `http_<status>`. */
   readonly reason: FailureReason | null;
 }
 
-const replaced = (reason: keyof typeof EFFECTS): Judgement => ({
-  reason,
-  ...EFFECTS[reason],
-  fallBack: 'always',
-});
+const replaced = (reason: keyof typeof EFFECTS) => ({ reason, ...EFFECTS[reason] });
 
-const byStatus = (...told: Parameters<typeof effect>): Judgement => ({
-  reason: null,
-  ...effect(...told),
-  fallBack: 'always',
-});
+const byStatus = (...told: Parameters<typeof effect>) => ({ reason: null, ...effect(...told) });
 
 function passed(reason: FailureReason | null, fallBack: FallBack): Judgement {
   return { reason, mark: 'neutral', surfaced: 'as_is', fallBack };
@@ -318,22 +308,17 @@ function classifyStatus(
   const judgement = judge(facts);
   const { reason, surfaced } = judgement;
   const waitMs = retryAfterMs(headers, error, nowMs);
+  // A fault of the request must not be a 5xx: the caller's client would only repeat it.
+  const isTold400 = surfaced === 'as_is' && status >= 500;
   return {
     ...judgement,
     reason: reason ?? `http_${status}`,
-    response: surfaced === 'as_is' ? asRequestFault(seen, reason) : seen,
+    response: isTold400 ? writtenError(seen, 400, reason) : seen,
     retryAfterMs: waitMs === null ? null : Math.min(waitMs, MAX_WAIT_MS),
     detail: `HTTP ${status}${reason === 'busy' && saysLoading(error) ? STARTING : ''}`,
     said: error.message,
   };
 }
-
-/** A fault of the request must not be a 5xx: the caller's client would only repeat it. */
-function asRequestFault(seen: ErrorResponse, reason: FailureReason | null): ErrorResponse {
-  return seen.status < 500 ? seen : writtenError(seen, 400, reason);
-}
-
-const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Some engines append the whole prompt. */
 const MAX_WRITTEN_CHARS = 500;
@@ -353,7 +338,7 @@ function writtenError(
   return {
     kind: 'status',
     status,
-    headers: { ...headers, ...JSON_TYPE },
+    headers: { ...headers, 'content-type': 'application/json' },
     body: Buffer.from(JSON.stringify({ error })),
     error: { ...said, ...error },
   };

@@ -47,11 +47,8 @@ export class ChunkRepair {
 
   #repaired(given: Json): Json | string | null {
     const index = given['index'] ?? 0;
-    let choice = this.#choices.get(index);
-    if (choice === undefined) {
-      choice = { order: null, isFinished: false };
-      this.#choices.set(index, choice);
-    }
+    const choice: Choice = this.#choices.get(index) ?? { order: null, isFinished: false };
+    this.#choices.set(index, choice);
     const wasFinished = choice.isFinished;
     const fixed = repairedChoice(given, choice);
     if (choice.isFinished && !wasFinished) this.finished += 1;
