@@ -189,31 +189,19 @@ class Text implements FieldValue {
   }
 }
 
-class List implements FieldValue {
-  readonly isFilled = true;
-  #json = '';
-
-  add(json: string): void {
-    this.#json += this.#json === '' ? json : `,${json}`;
-  }
-
-  json(): string {
-    return `[${this.#json}]`;
-  }
-}
-
 /** Texts of an element that go on in its next piece, or lists of such elements. */
 const GROWING: readonly string[] = ['text', 'thinking', 'summary'];
 
 /**
- * A list whose elements come in pieces: neighbours of one kind are one. Mistral's reasoning models send a content as
+ * A list, whose elements may come in pieces: neighbours of one kind are one. Mistral's reasoning models send a content as
  * lists while they think and as strings afterwards, and citations as lists between strings (symfony/ai#2424). Thoughts
  * come with the signature in the last piece: clients send each back as one block, which its host refuses without its
  * text or its signature (strands-agents/harness-sdk#1789, pensarai/apex#534).
  */
 class Pieces implements FieldValue {
   readonly isFilled = true;
-  readonly #closed = new List();
+  /** The elements that are whole, as JSON. */
+  #closed = '';
   readonly #budget: FieldBudget;
   #open: { readonly type: unknown; readonly index: unknown; readonly fields: Fields } | null = null;
 
@@ -237,9 +225,14 @@ class Pieces implements FieldValue {
     }
   }
 
+  addWhole(json: string): void {
+    this.#close();
+    this.#closed += this.#closed === '' ? json : `,${json}`;
+  }
+
   json(): string {
     this.#close();
-    return this.#closed.json();
+    return `[${this.#closed}]`;
   }
 
   #goesOn({ type, index }: Readonly<Json>) {
@@ -256,8 +249,9 @@ class Pieces implements FieldValue {
   }
 
   #close(): void {
-    if (this.#open !== null) this.#closed.add(this.#open.fields.json());
+    const open = this.#open;
     this.#open = null;
+    if (open !== null) this.addWhole(open.fields.json());
   }
 }
 
@@ -312,8 +306,8 @@ class Fields implements FieldValue {
 
   /** Appends to a list; any other value is replaced. */
   addElements(key: string, elements: readonly unknown[]): void {
-    const list = this.#at(key, List, () => new List());
-    for (const element of elements) list.add(this.#encoded(element));
+    const list = this.#at(key, Pieces, () => new Pieces(this.#budget, null));
+    for (const element of elements) list.addWhole(this.#encoded(element));
   }
 
   /** As `addElements`, of elements in pieces: a text that is there becomes the first of them. */

@@ -3,9 +3,7 @@ import type { Knowledge, Memory } from '../memory/memory.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { FailureReason } from '#shared/reasons.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
-import type { GatewayError } from '../http/errors.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 import { surfacedFor } from './failure.ts';
 import { shownWords, bodyWithout, ownSecrets } from './shown-error.ts';
@@ -65,12 +63,8 @@ export function fetchModelList(
   return getFrom(source, upstreamPath(source.id, '/models'), limits, edges);
 }
 
-type FetchedModels =
-  | { readonly kind: 'models'; readonly models: readonly string[] }
-  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly error: GatewayError };
-
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
-export async function fetchModels(source: ModelSource, edges: FetchEdges): Promise<FetchedModels> {
+export async function fetchModels(source: ModelSource, edges: FetchEdges) {
   const { id, baseAddress, apiKey, headers } = source;
   const { origin, basePath } = baseAddress;
   const result = await fetchModelList(source, LIMITS, edges);
@@ -99,7 +93,7 @@ export async function fetchModels(source: ModelSource, edges: FetchEdges): Promi
     );
   }
   const models = status === 200 ? parseModelList(body) : null;
-  if (models !== null) return { kind: 'models', models: models.map((model) => model.id) };
+  if (models !== null) return { kind: 'models', models: models.map((model) => model.id) } as const;
   const address = origin + basePath + upstreamPath(id, '/models');
   const message = `${address} answered HTTP ${status} without a list of models. Check the base URL.`;
   const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
