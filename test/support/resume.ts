@@ -2,12 +2,12 @@ import * as fc from 'fast-check';
 import { isObject } from '../../main/platform/json.ts';
 import type { Splice } from '../../main/gateway/chat/resume/splice.ts';
 import { readTranscript, type Transcript } from '../../main/gateway/chat/resume/transcript.ts';
-import { createFramer, dataOf, eventsOf, type Frames } from '../../main/gateway/protocols/sse.ts';
+import { Framer, dataOf, eventsOf, type Frames } from '../../main/gateway/protocols/sse.ts';
 import { characters } from './characters.ts';
 
 /** The events in `text` as whole frames. */
 export function framesIn(...text: readonly string[]): Frames {
-  const frames = createFramer().push(Buffer.from(text.join('')));
+  const frames = new Framer().push(Buffer.from(text.join('')));
   if (frames === null) throw new Error('no whole event');
   return frames;
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ModelNeeds } from '#shared/models.ts';
 import { messageOf } from '../../platform/errors.ts';
 import { isObject } from '../../platform/json.ts';
-import type { AnswerTranslator } from './translation/translation.ts';
+import type { AnswerTranslator } from './translation/answer-translator.ts';
 import {
   type AnswerRequirements,
   type ApiEndpoint,

@@ -26,8 +26,6 @@ export interface Frames {
   readonly ends: readonly number[];
 }
 
-export const createFramer = () => new Framer();
-
 /**
  * Splits a stream of server-sent events at event boundaries, whatever pieces it arrives in. Lines end in LF, CRLF or CR,
  * an event at a blank line, and a byte order mark before the first is left out (WHATWG HTML, 9.2.5). Further blank lines

@@ -21,10 +21,9 @@ import {
   UsageMeter,
 } from '../protocols/usage.ts';
 import {
-  createFramer,
   dataOf,
   eventsOf,
-  type Framer,
+  Framer,
   type Frames,
   framesOf,
   hasData,
@@ -178,7 +177,7 @@ export function createStreamReader(
   { mode, followsToolResult }: Pick<ReadPlan, 'mode' | 'followsToolResult'>,
 ): BodyReader {
   const { maxHeldBytes } = format;
-  const framer = createFramer();
+  const framer = new Framer();
   const held = new ByteBuffer();
   const ends: number[] = [];
   const meter = new UsageMeter(false);

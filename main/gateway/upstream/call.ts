@@ -3,7 +3,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment } from './adjustments.ts';
-import type { AnswerTranslator } from '../protocols/translation/translation.ts';
+import type { AnswerTranslator } from '../protocols/translation/answer-translator.ts';
 import type { AnswerMode } from './body-readers.ts';
 import { askingFor, type ChatRequest } from '../protocols/chat-request.ts';
 import { memberAt } from '../protocols/json-edit.ts';

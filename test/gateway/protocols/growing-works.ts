@@ -1,5 +1,5 @@
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
-import { createFramer, framesOf } from '../../../main/gateway/protocols/sse.ts';
+import { Framer, framesOf } from '../../../main/gateway/protocols/sse.ts';
 import {
   createTypedWatch,
   type EventRepair,
@@ -65,7 +65,7 @@ export const WORKS: Works = {
     size: 50,
     begin(size) {
       const event = `data: ${'{"usage":'.repeat(size)}1${'}'.repeat(size)}\n\n`;
-      const frames = createFramer().push(Buffer.from(event));
+      const frames = new Framer().push(Buffer.from(event));
       if (frames === null) throw new Error('no event');
       return () => void new UsageMeter(false).take(frames);
     },

@@ -1,16 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  createFramer,
-  dataOf,
-  eventsOf,
-  isNamedError,
-} from '../../../main/gateway/protocols/sse.ts';
+import { Framer, dataOf, eventsOf, isNamedError } from '../../../main/gateway/protocols/sse.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** Pushes `pieces` and lists the events that came out, and what is left. */
 function framed(pieces: readonly Buffer[]): { readonly events: string[]; readonly rest: string } {
-  const framer = createFramer();
+  const framer = new Framer();
   const events = pieces.flatMap((piece) => {
     const frames = framer.push(piece);
     return frames === null ? [] : eventsOf(frames).map((event) => event.toString('latin1'));

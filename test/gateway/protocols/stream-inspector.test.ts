@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFramer } from '../../../main/gateway/protocols/sse.ts';
+import { Framer } from '../../../main/gateway/protocols/sse.ts';
 import { ChunkWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { chunk } from '../../support/upstream.ts';
 
@@ -8,7 +8,7 @@ const A = chunk({ content: 'a' });
 /** What a watch lets through of events that come in these pieces. */
 function readable(...pieces: readonly string[]): string {
   const watch = new ChunkWatch(1);
-  const framer = createFramer();
+  const framer = new Framer();
   return pieces
     .flatMap((piece) => framer.push(Buffer.from(piece)) ?? [])
     .map((frames) => {

@@ -3,7 +3,7 @@ import { isObject, listOf, parseJson } from '../../../platform/json.ts';
 import { endOf } from '../../protocols/chat/content.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
 import { type BegunBlocks, createBegunMessage } from '../../protocols/messages/events.ts';
-import { createFramer, dataOf, eventsOf } from '../../protocols/sse.ts';
+import { Framer, dataOf, eventsOf } from '../../protocols/sse.ts';
 
 export interface Transcript {
   /** Identity fields, which all later chunks must repeat. */
@@ -58,7 +58,7 @@ const BYTES_AT_ONCE = 128 * 1024;
  * events of a message. Gives way to the event loop. Null if what they tell cannot be continued.
  */
 export async function readTranscript(sent: readonly Buffer[]): Promise<Transcript | null> {
-  const framer = createFramer();
+  const framer = new Framer();
   const frames = framer.push(Buffer.concat(sent));
   if (framer.pendingBytes > 0) return null;
   const draft = createDraft();

@@ -38,15 +38,11 @@ interface ResponseProgress {
 
 /** The object of a whole answer, which the first and last events of a stream also contain. */
 export function responseObject(
-  {
-    id,
-    createdAt,
-    request,
-    model: asked,
-  }: Pick<TranslatedExchange, 'id' | 'createdAt' | 'request' | 'model'>,
+  exchange: Pick<TranslatedExchange, 'id' | 'createdAt' | 'request' | 'model'>,
   { model, usage }: Pick<AnswerState, 'model' | 'usage'>,
   progress: ResponseProgress,
 ): object {
+  const { id, createdAt, request } = exchange;
   const settings = Object.entries(REPEATED).map(([key, other]) => [
     key,
     memberOf(request, key) ?? other,
@@ -59,7 +55,7 @@ export function responseObject(
     incomplete_details: null,
     output: [],
     ...progress,
-    model: model ?? asked,
+    model: model ?? exchange.model,
     usage: usage === null ? null : usageObject(usage),
     background: false,
     previous_response_id: null,

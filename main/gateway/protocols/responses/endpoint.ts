@@ -7,7 +7,7 @@ import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '
 import type { ProtocolTranslation } from '../translation/translation.ts';
 import { errorFields, responseObject, ResponseSteps } from './answers.ts';
 import { toChat } from './request.ts';
-import { dataOf, createFramer, eventsOf, eventWith, typedEvent } from '../sse.ts';
+import { dataOf, eventsOf, eventWith, Framer, typedEvent } from '../sse.ts';
 
 export const RESPONSES_TRANSLATION: ProtocolTranslation = {
   toChat,
@@ -148,7 +148,7 @@ const ENDED = new Set(['response.completed', 'response.incomplete', 'response.fa
 
 /** One response has one beginning, and one id: OpenAI's client throws if that changes (openai 6). */
 function afterResponseSigns(events: Buffer, id: string): Buffer {
-  const frames = createFramer().push(events);
+  const frames = new Framer().push(events);
   if (frames === null || ![...BEGUN, ...ENDED].some((type) => events.includes(type))) return events;
   return Buffer.concat(eventsOf(frames).flatMap((event) => renamed(event, id) ?? []));
 }

@@ -155,7 +155,7 @@ function readTools(reader: FieldReader): object {
   });
   const { choice, allowed } = readChoice(reader);
   const offered =
-    allowed === null ? tools : tools.filter(({ function: { name } }) => allowed.has(name));
+    allowed === undefined ? tools : tools.filter(({ function: { name } }) => allowed.has(name));
   checkNames(reader, tools);
   return toolFields(offered, choice, reader.flag('parallel_tool_calls'));
 }
@@ -195,26 +195,24 @@ function readFunction(tool: FieldReader, namespace?: string, about?: string): Ch
 
 interface Choice {
   readonly choice?: string | object;
-  /** Names of the only tools that may be called; null: all. */
-  readonly allowed: ReadonlySet<string> | null;
+  /** Names of the only tools that may be called; left out: all. */
+  readonly allowed?: ReadonlySet<string>;
 }
 
 function readChoice(reader: FieldReader): Choice {
   const value = reader.get('tool_choice');
-  if (isAbsent(value)) return { allowed: null };
+  if (isAbsent(value)) return {};
   if (typeof value === 'string') {
     if (!CHOICES.has(value)) reader.bad('tool_choice', 'must be none, auto, required or an object');
-    return { choice: value, allowed: null };
+    return { choice: value };
   }
   const choice = reader.inner('tool_choice', NONE);
   const type = choice?.requiredText('type');
-  if (choice === null || type === undefined) return { allowed: null };
-  if (type === 'function') {
-    return { choice: { type, function: { name: choice.functionName() } }, allowed: null };
-  }
+  if (choice === null || type === undefined) return {};
+  if (type === 'function') return { choice: { type, function: { name: choice.functionName() } } };
   if (type === 'allowed_tools') return readAllowed(choice);
   choice.unsupported('type', `a choice of '${type}' has no counterpart in chat completions.`);
-  return { allowed: null };
+  return {};
 }
 
 /** Offering only the allowed tools has the same effect. */

@@ -6,7 +6,6 @@ import { dataOf, eventsOf, type TypedEvent, typedEvent } from '../sse.ts';
 import { type AnswerState, readChatAnswer } from './chat-answer.ts';
 import type {
   AnswerSteps,
-  AnswerTranslator,
   DroppedFields,
   ProtocolTranslation,
   StreamTranslator,
@@ -21,27 +20,34 @@ const TOO_LONG = `The upstream sent over ${MAX_STREAM_BYTES} bytes.`;
 const NO_FINISH = 'The upstream ended its answer without a finish reason.';
 const COLON = 0x3a;
 
+/** Turns the answer to a chat completion into the caller's protocol. */
+export type AnswerTranslator = ReturnType<typeof createAnswerTranslator>;
+
+/** @param dropped what the request lost on its way */
 export function createAnswerTranslator(
   translation: ProtocolTranslation,
   exchange: TranslatedExchange,
   dropped: DroppedFields,
-): AnswerTranslator {
+) {
   return {
     dropped,
-    createStream: (begun) => createStream(new AnswerEvents(translation, exchange, begun ?? null)),
-    whole(completion, asStream) {
+    /** @param begun of a message that broke off: only its rest is made */
+    createStream: (begun: BegunBlocks | null = null) =>
+      createStream(new AnswerEvents(translation, exchange, begun)),
+    /** A whole chat completion as a whole answer, or as all events of a stream. */
+    whole(completion: Buffer, asStream: boolean) {
       const parsed = parseJson(completion.toString('utf8'));
       // Its syntax was checked as it arrived, so it is too heavy to be parsed.
-      if (parsed === undefined) return { kind: 'bad', detail: TOO_MANY_VALUES };
+      if (parsed === undefined) return { kind: 'bad', detail: TOO_MANY_VALUES } as const;
       const chunk = isObject(parsed) ? new ChunkRepair().take(parsed) : parsed;
       const answer = new AnswerEvents(translation, exchange, null);
       answer.add(chunk);
       answer.end();
       if (answer.ended !== 'complete')
-        return { kind: 'bad', detail: 'an answer that cannot be translated' };
+        return { kind: 'bad', detail: 'an answer that cannot be translated' } as const;
       const events = answer.taken();
       const text = asStream ? textOf(events) : JSON.stringify(translation.wholeOf(events));
-      return { kind: 'answer', body: Buffer.from(text) };
+      return { kind: 'answer', body: Buffer.from(text) } as const;
     },
   };
 }

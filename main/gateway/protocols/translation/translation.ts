@@ -87,20 +87,6 @@ export interface AnswerSteps {
   fail(error: HttpError, begin: () => void): void;
 }
 
-/** Turns the answer to a chat completion into the caller's protocol. */
-export interface AnswerTranslator {
-  /** A whole chat completion as a whole answer, or as all events of a stream. */
-  whole(completion: Buffer, asStream: boolean): TranslatedWhole;
-  /** @param begun of a message that broke off: only its rest is made */
-  createStream(begun?: BegunBlocks): StreamTranslator;
-  /** What the request lost on its way. */
-  readonly dropped: DroppedFields;
-}
-
-type TranslatedWhole =
-  | { readonly kind: 'answer'; readonly body: Buffer }
-  | { readonly kind: 'bad'; readonly detail: string };
-
 /** Turns the events of a chat completion into the caller's. */
 export interface StreamTranslator {
   push(frames: Frames): Buffer;
