@@ -253,16 +253,13 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
 /** Fields of llama.cpp (b11669), which its messages do not know. */
 function moreFromLlama(request: ChatRequest, mode: AnswerMode): UpstreamCall['asksForMore'] {
   const tells = mode !== 'whole' && request.endpoint.translation === undefined;
+  // Messages name the stop sequence that ended them, chat completions do not.
+  const isStopAsked = request.translator !== null && memberAt(request, 'stop') !== undefined;
   return {
     // Of all that `verbose` adds to an answer, only the sequence.
-    ...(isStopNamed(request) && { verbose: 'true', response_fields: '["stopping_word"]' }),
+    ...(isStopAsked && { verbose: 'true', response_fields: '["stopping_word"]' }),
     ...(tells && { return_progress: 'true' }),
   };
-}
-
-/** Messages name the stop sequence that ended them, chat completions do not. */
-function isStopNamed(request: ChatRequest): boolean {
-  return request.translator !== null && memberAt(request, 'stop') !== undefined;
 }
 
 function requestTo(

@@ -31,11 +31,8 @@ export function upstreamHeaders(caller: IncomingHttpHeaders, own: OwnHeaders): s
   const extra = Object.entries(own.extra);
   if (extra.length === 0) return headers;
   const replaced = new Set(extra.map(([name]) => name.toLowerCase()));
-  return [...without(replaced, headers), ...extra.flat()];
-}
-
-function without(names: ReadonlySet<string>, headers: readonly string[]): string[] {
-  return headers.filter((_, at) => !names.has(headers[at - (at % 2)] ?? ''));
+  const kept = headers.filter((_, at) => !replaced.has(headers[at - (at % 2)] ?? ''));
+  return [...kept, ...extra.flat()];
 }
 
 /** Some proxies say it twice. */

@@ -59,9 +59,8 @@ interface KnownCall extends Pick<PlacedPiece, 'place' | 'id'> {
   /** As the upstream names it. */
   given: string;
   name: string;
-  /** Whether a piece of it was told, and arguments. */
+  /** Whether a piece of it was told. */
   isTold: boolean;
-  hasArguments: boolean;
   /** Arguments that came before the name. */
   early: string;
   /** The arguments so far; null where they are too long to be kept. */
@@ -107,7 +106,7 @@ export function createCallOrder() {
 
   function begun({ id: given, name }: CallPiece): KnownCall {
     const id = given === '' || byId.has(given) ? newCallId() : given;
-    const untold = { isTold: false, hasArguments: false, early: '', text: '' };
+    const untold = { isTold: false, early: '', text: '' };
     const progress = createJsonProgress();
     const call: KnownCall = { place: all.length, given, name, id, ...untold, progress };
     all.push(call);
@@ -115,8 +114,9 @@ export function createCallOrder() {
   }
 
   function keep(call: KnownCall, text: string): void {
+    if (text === '' || call.text === null) return;
     keptChars += text.length;
-    call.text = call.text === null || keptChars > MAX_KEPT_CHARS ? null : call.text + text;
+    call.text = keptChars > MAX_KEPT_CHARS ? null : call.text + text;
   }
 
   /**
@@ -153,13 +153,12 @@ export function createCallOrder() {
       const placed = { place: call.place, id: call.id, isFirst: !call.isTold, text: call.early };
       call.isTold = true;
       call.early = '';
-      call.hasArguments ||= placed.text.trim() !== '';
       return placed;
     },
     /** At the end of the answer the places of calls without arguments; a text if it is broken. */
     end() {
       if (all.some(({ name }) => name === '')) return 'a tool call without a name';
-      return all.filter(({ hasArguments }) => !hasArguments).map(({ place }) => place);
+      return all.filter(({ text }) => text?.trim() === '').map(({ place }) => place);
     },
     /** Whether the arguments of a call end in the middle. */
     isCut: () => all.some(({ progress }) => progress.isCut()),

@@ -86,12 +86,10 @@ export const withThinkingOff: BodyChange = (body) => {
   const values: Record<string, string> = { thinking: '{"type":"disabled"}' };
   const management = smallValueOf(body, 'context_management');
   if (isObject(management)) {
-    const edits = listOf(management['edits']).filter((edit) => !isAboutThinking(edit));
+    // Anthropic takes `clear_thinking_20251015` only while it thinks.
+    const isLeft = (edit: unknown) => !String(memberOf(edit, 'type')).startsWith('clear_thinking');
+    const edits = listOf(management['edits']).filter(isLeft);
     values['context_management'] = JSON.stringify({ ...management, edits });
   }
   return withMembers(body, values);
 };
-
-/** Anthropic takes `clear_thinking_20251015` only while it thinks. */
-const isAboutThinking = (edit: unknown): boolean =>
-  String(memberOf(edit, 'type')).startsWith('clear_thinking');
