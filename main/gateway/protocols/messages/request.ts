@@ -10,7 +10,6 @@ import {
   chatTool,
   fieldNames,
   type FieldReader,
-  NO_COUNTERPART,
   NONE,
   offeredTools,
   passedFields,
@@ -61,7 +60,7 @@ export function toChat(body: unknown, isToBeAnswered: boolean): TranslationResul
 }
 
 function refuseState(reader: FieldReader): void {
-  if (reader.has('container')) reader.unsupported('container', NO_COUNTERPART);
+  if (reader.has('container')) reader.unsupported('container');
   if ((reader.list('mcp_servers') ?? []).length > 0) {
     reader.unsupported('mcp_servers', 'only the provider itself calls MCP servers.');
   }
@@ -79,7 +78,7 @@ function refuseState(reader: FieldReader): void {
 function checkAnswerable(reader: FieldReader): void {
   if (!reader.has('max_tokens')) reader.bad('max_tokens', 'must be a number');
   // The answer would be a summary in place of a reply.
-  if (reader.has('compaction')) reader.unsupported('compaction', NO_COUNTERPART);
+  if (reader.has('compaction')) reader.unsupported('compaction');
   // Some upstreams would start a new answer, others would continue this one.
   const last = reader.elements('messages').at(-1);
   if (last?.text('role') === 'assistant') {
@@ -114,14 +113,14 @@ function effortOf(
     case 'adaptive':
       return effort;
     default:
-      thinking.unsupported('type', NO_COUNTERPART);
+      thinking.unsupported('type');
       return undefined;
   }
 }
 
 function readFormat(format: FieldReader | null): object {
   if (format === null) return {};
-  if (format.requiredText('type') !== 'json_schema') format.unsupported('type', NO_COUNTERPART);
+  if (format.requiredText('type') !== 'json_schema') format.unsupported('type');
   // Chat completions require a name, which nobody reads.
   return schemaFormat(format, { name: 'answer', strict: true });
 }
@@ -185,8 +184,7 @@ function systemTexts(block: FieldReader): string[] {
     text: () => [block.requiredText('text')],
     // Claude Code names tools here that `tools` defines (juspay/neurolink#1717), which are offered from the start.
     tool_addition() {
-      if (block.inner('tool')?.text('type') !== 'tool_reference')
-        block.unsupported('type', NO_COUNTERPART);
+      if (block.inner('tool')?.text('type') !== 'tool_reference') block.unsupported('type');
       return [];
     },
     tool_removal() {
@@ -323,5 +321,5 @@ function readSearchResult(block: FieldReader): ChatPart[] {
 
 function refuseCitations(block: FieldReader): void {
   const citations = block.inner('citations');
-  if (citations?.flag('enabled') === true) citations.unsupported('enabled', NO_COUNTERPART);
+  if (citations?.flag('enabled') === true) citations.unsupported('enabled');
 }

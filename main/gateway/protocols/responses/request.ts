@@ -12,7 +12,6 @@ import {
   fieldNames,
   type FieldReader,
   isAbsent,
-  NO_COUNTERPART,
   NONE,
   offeredTools,
   passedFields,
@@ -71,23 +70,23 @@ const STATE = {
 
 function refuseState(reader: FieldReader): void {
   for (const [key, why] of Object.entries(STATE)) if (reader.has(key)) reader.unsupported(key, why);
-  if (reader.flag('background') === true) reader.unsupported('background', NO_COUNTERPART);
+  if (reader.flag('background') === true) reader.unsupported('background');
 }
 
 /** What the answer would lack, or would be about. */
 function refuseOtherAnswers(reader: FieldReader): void {
   // Both only fill a cache.
-  if (reader.flag('generate') === false) reader.unsupported('generate', NO_COUNTERPART);
+  if (reader.flag('generate') === false) reader.unsupported('generate');
   const cache = reader.inner('prompt_cache_options');
-  if (cache?.flag('prewarm') === true) cache.unsupported('prewarm', NO_COUNTERPART);
+  if (cache?.flag('prewarm') === true) cache.unsupported('prewarm');
   if ((reader.text('truncation') ?? 'disabled') !== 'disabled') {
     reader.unsupported('truncation', 'this upstream truncates nothing; shorten input instead.');
   }
   if ((reader.list('context_management') ?? []).length > 0) {
     reader.unsupported('context_management', 'this upstream shortens nothing; shorten input.');
   }
-  if (reader.has('moderation')) reader.unsupported('moderation', NO_COUNTERPART);
-  if ((reader.number('top_logprobs') ?? 0) > 0) reader.unsupported('top_logprobs', NO_COUNTERPART);
+  if (reader.has('moderation')) reader.unsupported('moderation');
+  if ((reader.number('top_logprobs') ?? 0) > 0) reader.unsupported('top_logprobs');
   for (const [index, what] of (reader.list('include') ?? []).entries()) {
     if (what !== LOGPROBS) continue;
     reader.unsupported(`include[${index}]`, 'log probabilities are not translated.');
@@ -106,7 +105,7 @@ const MODES = fieldNames('standard');
 function effortOf(reader: FieldReader): string | undefined {
   const reasoning = reader.inner('reasoning', OF_REASONING);
   if (reasoning === null) return undefined;
-  if (reasoning.get('mode') === 'pro') reasoning.unsupported('mode', NO_COUNTERPART);
+  if (reasoning.get('mode') === 'pro') reasoning.unsupported('mode');
   else reasoning.oneOf('mode', MODES);
   return readEffort(reasoning);
 }
@@ -184,7 +183,7 @@ function readNamespace(tool: FieldReader): readonly ChatTool[] {
 
 function readFunction(tool: FieldReader, namespace?: string, about?: string): ChatTool {
   tool.watch(OF_FUNCTION);
-  if (tool.flag('async') === true) tool.unsupported('async', NO_COUNTERPART);
+  if (tool.flag('async') === true) tool.unsupported('async');
   const texts = [about, tool.text('description')].filter((each) => each !== undefined);
   return chatTool(tool, {
     name: tool.functionName(namespace),
@@ -222,7 +221,7 @@ function readAllowed(choice: FieldReader): Choice {
   const names = choice.elements('tools').flatMap((tool) => {
     if (tool.get('type') === 'function') return tool.functionName();
     // Servers and built-in tools, of which not all have a name.
-    tool.unsupported('type', NO_COUNTERPART);
+    tool.unsupported('type');
     return [];
   });
   return { choice: mode, allowed: new Set(names) };

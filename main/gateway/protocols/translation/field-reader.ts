@@ -29,7 +29,6 @@ function createFindings() {
       const message = `${isBody ? 'The body' : `'${param}'`} ${must}.`;
       wrong ??= { kind: 'bad_request', message, param: isBody ? null : param };
     },
-    /** @param why a whole sentence */
     unsupported(field: string, why: string) {
       unsupported ??= { kind: 'unsupported', message: `'${field}': ${why}`, param: field };
     },
@@ -60,7 +59,7 @@ function shortName(name: string): string {
   return `${name.replaceAll(/[^\w-]/g, '_').slice(0, 55)}_${hash}`;
 }
 
-export const NO_COUNTERPART =
+const NO_COUNTERPART =
   'chat completions have no counterpart; leave it out, or use an upstream that speaks this protocol itself.';
 
 /** @param list names of fields, between blanks */
@@ -195,7 +194,8 @@ export class FieldReader {
     this.#findings.bad(this.path(key), must);
   }
 
-  unsupported(key: string, why: string): null {
+  /** @param why a whole sentence */
+  unsupported(key: string, why = NO_COUNTERPART): null {
     this.#findings.unsupported(this.path(key), why);
     return null;
   }
