@@ -1,13 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../platform/clock.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
 import type { ModelFacts } from '#shared/models.ts';
 import type { EngineKind } from '../../engines/adapters/engine-view.ts';
 import type { EngineMemory } from '../../engines/adapters/probe.ts';
 import { readEngine } from '../../engines/detect.ts';
 import { modelFacts, byPreference } from '../../engines/models.ts';
 import { withTimeout } from '../../platform/async.ts';
-import type { FetchResult } from '../../platform/http/fetch-body.ts';
+import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { fetchModelList } from './model-catalogue.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
 import { listedName, parseBaseAddress, type LocalTarget } from './upstreams.ts';
@@ -179,9 +177,7 @@ function createLocalEngine(
 /** The fixed engine, which the settings may replace or remove. */
 export type FixedEngine = ReturnType<typeof createFixedEngine>;
 
-interface FixedEngineEdges {
-  readonly http: HttpClient;
-  readonly clock: Clock;
+interface FixedEngineEdges extends FetchEdges {
   /** The memory of the GPUs that the engine at an address has; null while unknown. */
   readonly memoryAt: (baseUrl: string) => number | null;
 }

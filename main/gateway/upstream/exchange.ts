@@ -92,7 +92,7 @@ export type UpstreamAnswer = StreamAnswer | BytesAnswer | JsonAnswer;
 
 export type CallResult = UpstreamAnswer | NoAnswer | { readonly kind: 'cancelled' };
 
-interface ExchangeDeps {
+export interface ExchangeDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
 }

@@ -1,8 +1,6 @@
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { UpstreamTest } from '#shared/live.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
-import { type JsonAnswer, sendAdjusted } from './exchange.ts';
+import { type ExchangeDeps, type JsonAnswer, sendAdjusted } from './exchange.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, parseChatRequest } from '../protocols/chat-request.ts';
@@ -11,9 +9,7 @@ import { tokenCounts } from '../protocols/usage.ts';
 import { saysLoading } from './refusals.ts';
 import { shownWords } from './shown-error.ts';
 
-export interface TestDeps {
-  readonly http: HttpClient;
-  readonly clock: Clock;
+export interface TestDeps extends ExchangeDeps {
   readonly memory: Memory;
 }
 

@@ -1,3 +1,5 @@
+import type { CallPiece } from '../chat/calls.ts';
+
 export type ChatPart =
   | { readonly type: 'text'; readonly text: string }
   | {
@@ -12,12 +14,7 @@ export type ChatPart =
 
 type Content = string | readonly ChatPart[];
 
-export interface ToolCall {
-  readonly id: string;
-  readonly name: string;
-  /** As JSON. */
-  readonly arguments: string;
-}
+type ToolCall = Omit<CallPiece, 'index'>;
 
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: Content }
