@@ -1,5 +1,4 @@
 import type { Knowledge } from '../memory/memory.ts';
-import type { UpstreamError } from '../protocols/upstream-error.ts';
 import {
   type BodyChange,
   bodyOf,
@@ -19,6 +18,7 @@ import {
   withSignedCalls,
   withStrictTurns,
 } from '../protocols/turns.ts';
+import type { ErrorResponse } from './failure.ts';
 import { type RefusedField, refusedFields, withoutFields } from './refused-fields.ts';
 import { isTokenLimit, type TokenLimit, tokenLimitIn, withinLimit } from './token-limits.ts';
 
@@ -40,8 +40,6 @@ const withAnySchema: BodyChange = (body) =>
   memberOf(smallValueOf(body, 'response_format'), 'type') === 'json_object'
     ? withMembers(body, { response_format: ANY_SCHEMA })
     : null;
-
-const withoutThoughts: BodyChange = (body) => withoutForeignItems(body) ?? withoutThinking(body);
 
 /**
  * What is rewritten instead of left out, and what a refusal says that asks for it; the general rule is in refused-fields.ts.
@@ -82,7 +80,7 @@ const REWRITES = {
   // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
   call_signatures: [withSignedCalls, /thought_?signature/i],
   without_thoughts: [
-    withoutThoughts,
+    (body) => withoutForeignItems(body) ?? withoutThinking(body),
     // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418), and where
     // the last turn of a tool loop does not begin with one; DeepSeek wants all of them. OpenAI and llama.cpp, for the
     // parts of Magistral.
@@ -121,9 +119,7 @@ const SAID_AS_500: readonly Rewrite[] = ['without_thoughts', 'alternating_turns'
 export type Adjustment = Rewrite | RefusedField | TokenLimit;
 
 /** A request that was refused, as it was sent. */
-interface RefusedRequest {
-  readonly status: number;
-  readonly error: UpstreamError;
+interface RefusedRequest extends Pick<ErrorResponse, 'status' | 'error'> {
   /** Its answer is words; of vectors and sounds each field says what they are to be, but for how vectors are written. */
   readonly isForWords: boolean;
   readonly body: Buffer;

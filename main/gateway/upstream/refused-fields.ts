@@ -72,10 +72,9 @@ export function refusedFields(
       .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], request)),
     subject?.[1] ?? [],
   ];
-  const fields =
-    ways
-      .map((way) => [...new Set(way)].filter((field) => optional.has(field)))
-      .find(({ length }) => length > 0) ?? [];
+  const isOptional = (field: string) => optional.has(field);
+  const way = ways.find((each) => each.some(isOptional)) ?? [];
+  const fields = [...new Set(way.filter(isOptional))];
   // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
@@ -219,9 +218,8 @@ const withToolRequired: BodyChange = (body) => {
   if (typeof name !== 'string') return null;
   const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
   const chosen = withMembers(body, { tool_choice: word });
-  return (
-    editedObjects('tools', ['"'], (tool) => (nameOf(tool) === name ? tool : []))(chosen) ?? chosen
-  );
+  const withOne = editedObjects('tools', ['"'], (tool) => (nameOf(tool) === name ? tool : []));
+  return withOne(chosen) ?? chosen;
 };
 
 const nameOf = (tool: unknown) => memberOf(tool, 'function', 'name') ?? memberOf(tool, 'name');
