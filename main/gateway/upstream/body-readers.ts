@@ -253,14 +253,9 @@ function faultOf(
   followsToolResult: () => boolean,
   detail: string,
 ): Fault | null {
-  switch (empty.verdict(followsToolResult)) {
-    case 'right':
-      return null;
-    case 'wrong':
-      return bad('an answer without content');
-    case 'unfinished':
-      return bad(detail);
-  }
+  const verdict = empty.verdict(followsToolResult);
+  if (verdict === 'right') return null;
+  return bad(verdict === 'wrong' ? 'an answer without content' : detail);
 }
 
 /** Reads the events that `chunk` completes. */
