@@ -102,7 +102,7 @@ const REWRITES = {
     // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
     // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115); DeepSeek
     // (earendil-works/pi#1048); engines that know users and assistants alone (anthropics/claude-code#63469).
-    /\brole\b(?!\W{1,4}(assistant|tool|user)\b)|\b(system|developer) message|['"`]developer['"`]|角色信息不正确/i,
+    /\brole\b(?!(:|\W{0,3}['"`])(assistant|tool|user)\b)|\b(system|developer) message|['"`]developer['"`]|角色信息不正确/i,
   ],
 } as const satisfies Readonly<Record<string, readonly [BodyChange, ...RegExp[]]>>;
 

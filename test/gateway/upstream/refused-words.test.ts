@@ -137,6 +137,8 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       { error: { code: '1214', message: 'Incorrect role information' } },
       { error: { code: '1214', message: '角色信息不正确' } },
       'While executing CallExpression at line 189:\n^\nError: Jinja Exception: Unexpected message role.',
+      // github.com/fruitbars/simple-one-api/issues/38
+      'Please use a valid role: user, model.',
       'Only one system message is allowed',
       "the message at position 1 with role 'assistant' must not be empty",
       'Each message must have at least one content element.',
