@@ -1,7 +1,7 @@
 import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
-import { type Ask, idsOf, isOk, modelList } from './probe.ts';
+import { idsOf, isOk, modelList } from './probe.ts';
 
 /* The engines that list what they have in memory, and nothing else. */
 
@@ -18,15 +18,12 @@ export const vllm: Engine = {
   },
   async read(ask) {
     const models = modelList(await ask(MODELS_PATH));
-    const loaded = (await isAsleep(ask)) ? [] : idsOf(models);
+    // The route exists where a request can put it to sleep (VLLM_SERVER_DEV_MODE).
+    const isAsleep = memberOf((await ask('/is_sleeping')).json, 'is_sleeping') === true;
+    const loaded = isAsleep ? [] : idsOf(models);
     return detail(await ask('/health'), models, { loaded, location: models?.[0]?.root ?? null });
   },
 };
-
-/** The route exists where a request can put it to sleep (VLLM_SERVER_DEV_MODE). */
-async function isAsleep(ask: Ask): Promise<boolean> {
-  return memberOf((await ask('/is_sleeping')).json, 'is_sleeping') === true;
-}
 
 const SGLANG_INFO = '/get_model_info';
 

@@ -48,9 +48,12 @@ export function openFile(path: string, migrations: readonly string[], nowMs: num
 function attempt(path: string, migrations: readonly string[]): Attempt {
   let db: Database | null = null;
   try {
-    if (!isFileOrNothing(path)) return failed('no_file', 'EISDIR');
+    const size = sizeOf(path);
+    if (size === null) return failed('no_file', 'EISDIR');
     makePrivate(path);
-    if (isEmptied(path)) return failed('damaged', 'emptied');
+    // SQLite would take an empty file for a new database and delete the log beside it. Our databases have their schema
+    // before they have a log.
+    if (size === 0 && sizeOf(`${path}-wal`) !== 0) return failed('damaged', 'emptied');
     db = new SqliteDatabase(path, { timeout: BUSY_MS });
     const prepared = prepare(db, migrations);
     if (prepared.kind === 'failed') db.close();
@@ -90,21 +93,10 @@ function prepare(db: Database, migrations: readonly string[]): Attempt {
   return { kind: 'open', db };
 }
 
-/**
- * SQLite would take an empty file for a new database and delete the log beside it. Our databases have their schema
- * before they have a log.
- */
-function isEmptied(path: string): boolean {
-  return sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0;
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-/** Opening a pipe would block forever, and a device cannot hold a database. */
-function isFileOrNothing(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+/** In bytes, 0 if there is none; null of what is no file: opening a pipe blocks forever, and a device holds no database. */
+function sizeOf(path: string): number | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === false ? null : (found?.size ?? 0);
 }
 
 /** SQLite creates its side files with the permissions of the database, so those are set first. */
