@@ -17,19 +17,13 @@ const PROGRAM = 'dist/node/headless.js';
 export function createOwnPackage(): () => Promise<OwnPackage> {
   let packed: Promise<OwnPackage> | null = null;
   return () => {
-    packed ??= packOnce().then((result) => {
-      if (result.kind === 'unavailable') packed = null;
-      return result;
-    });
-    return packed;
+    if (existsSync(join(PACKAGE_ROOT, PROGRAM))) return (packed ??= pack());
+    const why = `There is no ${PROGRAM} to hand out; in a clone, "npm run build" makes it.`;
+    return Promise.resolve({ kind: 'unavailable', why });
   };
 }
 
-async function packOnce(): Promise<OwnPackage> {
-  if (!existsSync(join(PACKAGE_ROOT, PROGRAM))) {
-    const why = `There is no ${PROGRAM} to hand out; in a clone, "npm run build" makes it.`;
-    return { kind: 'unavailable', why };
-  }
+async function pack(): Promise<OwnPackage> {
   const paths = [
     ...FILES.filter((path) => existsSync(join(PACKAGE_ROOT, path))),
     ...FOLDERS.flatMap(filesIn),

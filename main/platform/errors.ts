@@ -15,15 +15,13 @@ export function codeOf(error: unknown): string | null {
     : null;
 }
 
-/** The process (EMFILE) or the system (ENFILE) has reached its limit of open files. */
-const EXHAUSTED: ReadonlySet<string | null> = new Set(['EMFILE', 'ENFILE']);
-
 /** Whether no file descriptor was left: an error of this machine, which says nothing about the other side. */
 export function isExhausted(error: unknown): boolean {
   const code = codeOf(error);
   // With nss-mdns, which most desktops have, glibc returns EBUSY for a lookup that finds no free descriptor.
   if (code === 'EBUSY') return (error as NodeJS.ErrnoException).syscall === 'getaddrinfo';
-  return EXHAUSTED.has(code);
+  // The process, or the system, has reached its limit of open files.
+  return code === 'EMFILE' || code === 'ENFILE';
 }
 
 /** For EHOSTUNREACH, which is also what macOS answers an app that it lets nowhere in the local network. */

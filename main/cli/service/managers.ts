@@ -87,16 +87,15 @@ const unitWord = (word: string) =>
 
 const LABEL = 'inglenook';
 
-interface LaunchdUser {
-  readonly home: string;
-  readonly uid: number;
-  /** The folder of the log, in the data directory that the service uses. */
-  readonly logDirectory: string;
-}
-
-export function launchdService(program: Program, user: LaunchdUser): Service {
-  const file = join(user.home, 'Library/LaunchAgents', `${LABEL}.plist`);
-  const domain = `gui/${user.uid}`;
+/** `logDirectory` is in the data directory that the service uses. */
+export function launchdService(
+  program: Program,
+  home: string,
+  uid: number,
+  logDirectory: string,
+): Service {
+  const file = join(home, 'Library/LaunchAgents', `${LABEL}.plist`);
+  const domain = `gui/${uid}`;
   return {
     file,
     text: launchdPlist(program),
@@ -109,7 +108,7 @@ export function launchdService(program: Program, user: LaunchdUser): Service {
     remove: [['launchctl', 'bootout', `${domain}/${LABEL}`]],
     isActive: ['launchctl', 'print', `${domain}/${LABEL}`],
     note: 'It starts when you log in.',
-    log: user.logDirectory,
+    log: logDirectory,
   };
 }
 
@@ -146,15 +145,11 @@ ${environment}  <key>RunAtLoad</key><true/>
 const TASK = 'Inglenook';
 const IS_RUNNING = `if ((Get-ScheduledTask -TaskName ${TASK}).State -ne 'Running') { exit 1 }`;
 
-interface TaskPlaces {
-  /** The user's name with its domain, as in `DESKTOP\\ann`. */
-  readonly user: string;
-  /** Where the task's XML file is kept. */
-  readonly dataDirectory: string;
-}
-
-/** A scheduled task of Windows that starts when its user logs on; a real service would need a separate program. */
-export function scheduledTask(program: Program, { user, dataDirectory }: TaskPlaces): Service {
+/**
+ * A scheduled task of Windows that starts when its user logs on; a real service would need a separate program. `user` has
+ * the domain, as in `DESKTOP\\ann`.
+ */
+export function scheduledTask(program: Program, user: string, dataDirectory: string): Service {
   const file = win32.join(dataDirectory, 'service.xml');
   return {
     file,

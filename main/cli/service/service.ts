@@ -44,10 +44,10 @@ function serviceOfUser({ env, dataDirectory }: Input): Service {
   const home = homeDirectory();
   switch (process.platform) {
     case 'darwin':
-      return launchdService(program, { home, uid, logDirectory: logDirectory(dataDirectory) });
+      return launchdService(program, home, uid, logDirectory(dataDirectory));
     case 'win32': {
       const user = env['USERDOMAIN'] ? `${env['USERDOMAIN']}\\${username}` : username;
-      return scheduledTask(program, { user, dataDirectory });
+      return scheduledTask(program, user, dataDirectory);
     }
     default:
       return systemdService(program, env['XDG_CONFIG_HOME'] || join(home, '.config'));

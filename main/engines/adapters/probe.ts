@@ -1,11 +1,9 @@
-import type { Clock } from '../../platform/clock.ts';
 import {
   type BodyRequest,
   fetchBody,
   type FetchEdges,
   type FetchResult,
 } from '../../platform/http/fetch-body.ts';
-import type { HttpClient } from '../../platform/http/types.ts';
 import { listOf, memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { EngineHealth } from './engine-view.ts';
 
@@ -40,9 +38,7 @@ export interface Ask {
 /** Answers that stay true from round to round. */
 export type EngineMemory = Map<string, Promise<EngineAnswer>>;
 
-export interface AskEdges {
-  readonly http: HttpClient;
-  readonly clock: Clock;
+export interface AskEdges extends FetchEdges {
   readonly memory: EngineMemory;
 }
 

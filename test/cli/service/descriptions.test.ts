@@ -121,11 +121,11 @@ print('\\n'.join(each.tag.split('}')[1] + '=' + (each.text or '').strip() for ea
 test('each service manager gets its file where it looks for it, under the name that all commands use', () => {
   const user = systemdService(PROGRAM, '/home/ann/.config');
   expect(user.file).toBe('/home/ann/.config/systemd/user/inglenook.service');
-  const agent = launchdService(PROGRAM, { home: '/Users/ann', uid: 501, logDirectory: '/logs' });
+  const agent = launchdService(PROGRAM, '/Users/ann', 501, '/logs');
   expect(agent.file).toBe('/Users/ann/Library/LaunchAgents/inglenook.plist');
   expect(agent.install.at(-1)).toEqual(['launchctl', 'bootstrap', 'gui/501', agent.file]);
   expect(agent.remove).toEqual([['launchctl', 'bootout', 'gui/501/inglenook']]);
-  const task = scheduledTask(PROGRAM, { user: 'ann', dataDirectory: 'C:\\Data' });
+  const task = scheduledTask(PROGRAM, 'ann', 'C:\\Data');
   expect(task.file).toBe('C:\\Data\\service.xml');
   expect(task.install[0]).toContain(task.file);
 });
