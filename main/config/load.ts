@@ -73,9 +73,13 @@ export function loadSavedConfig(
   box: SecretBox | null = null,
 ): (LoadedConfig & { readonly lost: readonly string[] }) | RefusedConfig {
   const { tree, sealed, lost, files } = readSettings(directory, box);
-  const setAside = setBadAside(files, Date.now());
   const loaded = loadConfig(env, tree, readKeyFile(directory), sealed);
   if (loaded.kind === 'refused') return loaded;
+  const isFixed = loaded.sources.get('routing.forceZero') === 'env';
+  const held = isFixed
+    ? `${ENV_PREFIX}FORCE_ZERO decides whether money is spent`
+    : '“Never spend money” is on until you switch it off';
+  const setAside = setBadAside(files, held, Date.now());
   const warnings = [...setAside, ...lost.map(lostText), ...loaded.warnings];
   return { ...loaded, warnings, setAside, lost };
 }
@@ -183,10 +187,7 @@ const SECRET_FILES: ReadonlySet<string> = new Set(
 );
 
 /** The environment with each secret that is in a file put in its place, and why others could not be. */
-function withSecretFiles(env: Variables): {
-  readonly env: Variables;
-  readonly problems: readonly string[];
-} {
+function withSecretFiles(env: Variables) {
   const read: Record<string, string> = {};
   const problems: string[] = [];
   for (const fileName of SECRET_FILES) {

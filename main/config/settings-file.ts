@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isObject } from '../platform/json.ts';
 import { asideName, readTextFile, replaceFiles } from '../platform/files.ts';
@@ -20,21 +20,19 @@ export function readSettings(directory: string, box: SecretBox | null = null) {
 
 /**
  * Moves each value that is not allowed, or all of a file that is no JSON object, to `<name>.bad-<time>`, so that the app
- * starts, all else stays in force and nothing is lost. Returns a sentence for each.
+ * starts, all else stays in force and nothing is lost. Returns a sentence for each; with a limit of spending, `held` ends it.
  */
-export function setBadAside(files: readonly SortedFile[], nowMs: number): readonly string[] {
+export function setBadAside(files: readonly SortedFile[], held: string, nowMs: number) {
   return files.flatMap(({ path, good, bad, problems }) => {
     if (problems.length === 0) return [];
     const aside = asideName(path, nowMs);
     replaceFiles([
-      { path: aside, text: bad },
+      { path: aside, text: bad === null ? readFileSync(path) : textOf(bad) },
       { path, text: textOf(good) },
     ]);
     return problems.map(({ what, why, unread }) => {
-      const held = unread.some(limitsSpending)
-        ? '; “Never spend money” is on until you switch it off'
-        : '';
-      return `${what} was set aside as ${basename(aside)} and is not used: ${why}${held}`;
+      const end = unread.some(limitsSpending) ? `; ${held}` : '';
+      return `${what} was set aside as ${basename(aside)} and is not used: ${why}${end}`;
     });
   });
 }
@@ -111,7 +109,8 @@ type Sections = Readonly<Record<string, unknown>>;
 interface SortedFile {
   readonly path: string;
   readonly good: SettingsTree;
-  readonly bad: string;
+  /** Null if it is all of the file, in whatever encoding. */
+  readonly bad: Sections | null;
   readonly problems: readonly Problem[];
 }
 
@@ -122,10 +121,10 @@ interface Problem {
   readonly unread: readonly Entry[];
 }
 
-/** The values in a file that can be used, and as text what cannot. */
+/** The values in a file that can be used, and those that cannot. */
 function sorted(path: string): SortedFile {
   const name = basename(path);
-  const { text, sections, why: broken } = readJson(path);
+  const { sections, why: broken } = readJson(path);
   const own = ENTRIES.filter(({ setting }) => setting.secret || name === FILES.settings);
   const good: Record<string, Sections> = {};
   const bad: Record<string, unknown> = {};
@@ -153,18 +152,18 @@ function sorted(path: string): SortedFile {
   // What breaks a file must not let money be spent.
   const isHeld = problems.some(({ unread }) => unread.some(limitsSpending));
   if (isHeld) good['routing'] = { ...good['routing'], forceZero: true };
-  return { path, good, bad: broken === null ? textOf(bad) : text, problems };
+  return { path, good, bad: broken === null ? bad : null, problems };
 }
 
 /** What is in a file, if there is one; `why`: why its sections cannot be read. */
 function readJson(file: string) {
   const text = readTextFile(file) ?? '{}';
-  const broken = (why: string) => ({ text, sections: {}, why });
+  const broken = (why: string) => ({ sections: {}, why });
   try {
     // Windows' editors begin a file with a byte order mark.
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     if (!isObject(value)) return broken('it is not an object of sections');
-    return { text, sections: value, why: null };
+    return { sections: value, why: null };
   } catch {
     // The parser's message would quote the file, and the file may hold keys.
     return broken('it is not valid JSON');

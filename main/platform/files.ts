@@ -19,7 +19,7 @@ import type { Log } from './log.ts';
 
 interface FileText {
   readonly path: string;
-  readonly text: string;
+  readonly text: string | Buffer;
 }
 
 const OWNER_ONLY = 0o600;

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../main/config/load.ts';
+import { loadConfig, loadSavedConfig } from '../../main/config/load.ts';
 import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings, setBadAside, writeSettings } from '../../main/config/settings-file.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
@@ -10,7 +10,7 @@ const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 const ASIDE = 'settings.json.bad-2026-01-02T03-04-05.006Z';
 
 /** A data directory whose settings file holds `text`. */
-function directoryWith(text: string, name = 'settings.json'): string {
+function directoryWith(text: string | Buffer, name = 'settings.json'): string {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, name), text);
   return directory;
@@ -30,7 +30,7 @@ const hasModes = process.platform !== 'win32';
 /** As at a start. */
 function read(directory: string) {
   const { tree, files } = readSettings(directory);
-  return { warnings: setBadAside(files, NOW), tree };
+  return { warnings: setBadAside(files, 'held', NOW), tree };
 }
 
 test('a missing settings file sets nothing and causes no warning', () => {
@@ -41,10 +41,11 @@ test('a missing settings file sets nothing and causes no warning', () => {
 
 const HELD = { routing: { forceZero: true } };
 
-test.each<[name: string, text: string, says: RegExp]>([
+test.each<[name: string, text: string | Buffer, says: RegExp]>([
   ['empty', '', /not valid JSON/],
   ['half written', '{"circuit":{"failThreshold":7', /not valid JSON/],
   ['a list', '[]', /not an object/],
+  ['in Latin-1', Buffer.from('{"local":{"model":"ü"},}', 'latin1'), /not valid JSON/],
 ])(
   'a settings file that is %s is set aside with a warning, and the gateway starts with defaults, but spends nothing',
   (_title, text, says) => {
@@ -53,7 +54,7 @@ test.each<[name: string, text: string, says: RegExp]>([
     expect(tree).toEqual(HELD);
     expect(warnings).toEqual([expect.stringContaining(`settings.json was set aside as ${ASIDE}`)]);
     expect(warnings[0]).toMatch(says);
-    expect(readFileSync(join(directory, ASIDE), 'utf8')).toBe(text);
+    expect(readFileSync(join(directory, ASIDE))).toEqual(Buffer.from(text));
     expect(loadConfig({}, tree).kind).toBe('loaded');
     expect(read(directory)).toEqual({ tree: HELD, warnings: [] });
   },
@@ -92,10 +93,23 @@ test.each([
     const directory = directoryWith(JSON.stringify(bad));
     const { tree, warnings } = read(directory);
     expect(tree).toEqual(good);
-    expect(warnings.join().includes('“Never spend money” is on')).toBe('routing' in good);
+    expect(warnings.join().endsWith('; held')).toBe('routing' in good);
     expect(JSON.parse(readFileSync(join(directory, ASIDE), 'utf8'))).toEqual(bad);
   },
 );
+
+test('a warning says truly whether money is spent, and waits for a start that is not refused', () => {
+  const bad = '{"hosted_a":{"budgetDay":"5"}}';
+  const directory = directoryWith(bad);
+  const start = (env: Record<string, string>) => {
+    const loaded = loadSavedConfig(env, directory);
+    return loaded.kind === 'loaded' ? loaded.warnings.join() : loaded.kind;
+  };
+  expect(start({ INGLENOOK_PORT: 'x' })).toBe('refused');
+  expect(start({})).toMatch(/“Never spend money” is on until you switch it off$/);
+  writeFileSync(join(directory, 'settings.json'), bad);
+  expect(start({ INGLENOOK_FORCE_ZERO: 'false' })).toMatch(/INGLENOOK_FORCE_ZERO decides/);
+});
 
 test('the warning about a bad settings file does not quote it', () => {
   const secret = 'hunter2-hunter2-hunter2';

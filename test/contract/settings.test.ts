@@ -19,7 +19,7 @@ const fileOf = (gateway: Controlled, name: string): unknown =>
 /** What the next start would make of the data directory. */
 function afterRestart({ dataDirectory }: Controlled) {
   const { tree, files } = readSettings(dataDirectory);
-  expect(setBadAside(files, 0)).toEqual([]);
+  expect(setBadAside(files, '', 0)).toEqual([]);
   return loadedOf({}, tree).config;
 }
 
