@@ -24,8 +24,6 @@ import { askRunning, findRunning, type Running } from './running-app.ts';
 import { printError, printProgress } from './terminal.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 
-type Failure = ReturnType<typeof failed>;
-
 export async function runJoin({
   env,
   dataDirectory,
@@ -140,15 +138,6 @@ function isUnencrypted({ remoteAddress }: ReachSuccess): boolean {
   return !TAILNET.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
 }
 
-interface Membership {
-  readonly kind: 'joined';
-  /** The gateway that answered. */
-  readonly origin: string;
-  readonly id: string;
-  /** For people. */
-  readonly notes: readonly string[];
-}
-
 interface JoinRequest {
   readonly origin: string;
   /** Other gateways of the same pool, tried if the first does not answer. */
@@ -159,10 +148,7 @@ interface JoinRequest {
 }
 
 /** Enrols this machine while Inglenook is not running; the next start uses the saved enrolment. */
-async function joinStandalone(
-  request: JoinRequest,
-  directory: string,
-): Promise<Membership | Failure> {
+async function joinStandalone(request: JoinRequest, directory: string) {
   const { origin, others, token, agentHost } = request;
   // This comes before the token is used up, because the enrolment that it buys must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -193,7 +179,7 @@ async function joinStandalone(
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
   const all = [...notes, ...writeAgentHost(agentHost, directory)];
-  return { kind: 'joined', origin: joined.registryUrl, id, notes: all };
+  return { kind: 'joined', origin: link.url, id, notes: all } as const;
 }
 
 function writeAgentHost(host: string | null, directory: string): readonly string[] {
@@ -212,17 +198,10 @@ function writeAgentHost(host: string | null, directory: string): readonly string
 const listensOn = (host: string) =>
   `The agent listens on ${host}, where that gateway finds this machine (setting agent.host).`;
 
-interface AgentReply {
-  readonly id: string;
-  readonly url: string;
-  /** For people; null if there is none. */
-  readonly warning: string | null;
-}
-
 /** Joins through the running Inglenook, which sends heartbeats at once, and saves where its agent has to listen. */
-async function joinRunning(request: JoinRequest, running: Running): Promise<Membership | Failure> {
+async function joinRunning(request: JoinRequest, running: Running) {
   const { origin, others, token, agentHost } = request;
-  const joined = await askRunning<AgentReply>(running, {
+  const joined = await askRunning<{ id: string; url: string; warning: string | null }>(running, {
     method: 'POST',
     path: 'agent/join',
     json: { line: `${[origin, ...others].join(',')} ${token}` },
@@ -230,5 +209,5 @@ async function joinRunning(request: JoinRequest, running: Running): Promise<Memb
   if (joined.kind === 'failed') return joined;
   const { id, url, warning } = joined.body;
   const note = warning ?? (agentHost === null ? null : listensOn(agentHost));
-  return { kind: 'joined', origin: url, id, notes: note === null ? [] : [note] };
+  return { kind: 'joined', origin: url, id, notes: note === null ? [] : [note] } as const;
 }
