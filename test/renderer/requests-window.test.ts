@@ -127,7 +127,7 @@ test('Overview and History say what always moves on, why, for which app and at w
     const notice = page.locator('.notice', { hasText: 'always move on' });
     expect(await notice.innerText()).toBe(
       'These requests always move on from Local: HTTP 400: The harbour is closed. ' +
-        'From codex, 3 times in the last hour, for 1.50 EUR. Show them',
+        'From codex, at least 3 times in the last hour, for 1.50 EUR. Show them',
     );
   }
 });

@@ -16,7 +16,7 @@ export function Moves() {
     return (
       <p className="notice" key={`${upstream} ${words} ${app}`}>
         <strong>{`These requests always move on from ${inSentence(label)}: ${words}`}</strong>{' '}
-        {`From ${app}, ${counted(count, TIMES)} in the last hour${cost}. `}
+        {`From ${app}, at least ${counted(count, TIMES)} in the last hour${cost}. `}
         <a href={hashOf({ page: 'requests', filter: 'all', by })}>Show them</a>
       </p>
     );
