@@ -6,7 +6,7 @@ import { adjustedBody, adjustedHeaders, type Adjustment } from './adjustments.ts
 import type { AnswerTranslator } from '../protocols/translation/answer-translator.ts';
 import type { AnswerMode } from './body-readers.ts';
 import { askingFor, type ChatRequest } from '../protocols/chat-request.ts';
-import { memberAt } from '../protocols/json-edit.ts';
+import { type JsonBody, memberAt } from '../protocols/json-edit.ts';
 import { rescueFor } from '../protocols/rescue/rescue.ts';
 import type { RequestForms } from '../protocols/request-forms.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
@@ -65,12 +65,13 @@ export interface UpstreamCall {
   readonly prefix: CachedPrefix | null;
   /** The hash in its prompt is sent to this upstream as a constant. */
   readonly isHashFixed: boolean;
-  /** Creates the request, with these changes. Call it only once the request is certain to be sent. */
-  readonly write: (made: ReadonlySet<Adjustment>) => HttpRequest;
+  /**
+   * Creates the request, with these changes, or with another body in place of its own. Call it only once the request is
+   * certain to be sent.
+   */
+  readonly write: (made: ReadonlySet<Adjustment>, body?: JsonBody) => HttpRequest;
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
-  /** Fields by which an engine tells more than its API has. */
-  readonly asksForMore: Readonly<Record<string, string>>;
   /** How tool calls that the answer has as text are rescued; null if they are not. */
   readonly rescue: ReturnType<typeof rescueFor>;
   /** Credentials that the request carries: what is said of its failure must not repeat them. */
@@ -151,10 +152,9 @@ export function localCall(
     isLoading,
     isAlone,
     asksForUsage: asksForUsage(request, mode),
-    asksForMore: more,
     rescue: config.local.rescueToolCalls === 'on' ? rescueFor(request) : null,
-    write: (made) =>
-      requestTo('local', baseAddress, model, { call, request, mode, own, made, more }),
+    write: (made, body = request) =>
+      requestTo('local', baseAddress, model, { call, request, body, mode, own, made, more }),
   };
 }
 
@@ -214,10 +214,9 @@ export function remoteCall(
     isLoading: false,
     isAlone: true,
     asksForUsage: asksForUsage(request, mode),
-    asksForMore: {},
     rescue: null,
-    write: (made) =>
-      requestTo(id, baseAddress, model, { call, request, mode, own, made, more: {} }),
+    write: (made, body = request) =>
+      requestTo(id, baseAddress, model, { call, request, body, mode, own, made, more: {} }),
   };
 }
 
@@ -250,8 +249,11 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
   return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
 }
 
-/** Fields of llama.cpp (b11669), which its messages do not know. */
-function moreFromLlama(request: ChatRequest, mode: AnswerMode): UpstreamCall['asksForMore'] {
+/** Fields by which an engine tells more than its API has. */
+type MoreFields = Readonly<Record<string, string>>;
+
+/** Of llama.cpp (b11669); its messages do not know them. */
+function moreFromLlama(request: ChatRequest, mode: AnswerMode): MoreFields {
   const tells = mode !== 'whole' && request.endpoint.translation === undefined;
   // Messages name the stop sequence that ended them, chat completions do not.
   const isStopAsked = request.translator !== null && memberAt(request, 'stop') !== undefined;
@@ -269,6 +271,7 @@ function requestTo(
   {
     call: { headers },
     request,
+    body: given,
     mode,
     own,
     made,
@@ -276,16 +279,17 @@ function requestTo(
   }: {
     readonly call: ChatCall;
     readonly request: ChatRequest;
+    readonly body: JsonBody;
     readonly mode: AnswerMode;
     readonly own: Omit<OwnHeaders, 'vendor' | 'key'>;
     readonly made: ReadonlySet<Adjustment>;
-    readonly more: UpstreamCall['asksForMore'];
+    readonly more: MoreFields;
   },
 ): HttpRequest {
   const forUsage = asksForUsage(request, mode);
   const other = model === request.model ? null : model;
   const forStream = mode === 'assemble';
-  const body = askingFor(request, { model: other, forStream, forUsage, more });
+  const body = askingFor(given, { model: other, forStream, forUsage, more });
   const { vendor } = request.endpoint;
   const sent = upstreamHeaders(headers, { ...own, vendor, key: id === 'local' ? 'own' : 'other' });
   return {

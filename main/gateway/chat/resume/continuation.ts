@@ -28,8 +28,6 @@ interface ContinuedBody {
 }
 
 export interface ContinuedPlan {
-  /** As for `askingFor`: null leaves the caller's. */
-  readonly model: string | null;
   readonly continuing: Omit<Continuing, 'echo'>;
   readonly transcript: Pick<Transcript, 'at' | 'content' | 'firstContent' | 'reasoning' | 'tokens'>;
 }
@@ -44,11 +42,11 @@ const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens'];
 const MIN_OWN_CHARS = 16;
 
 /**
- * The bytes of a chat completion with the model, the partial answer as last message, the flags and the token limits
- * changed; null if the answer cannot be continued.
+ * The bytes of a chat completion with the partial answer as last message, the flags and the token limits changed; null if
+ * the answer cannot be continued.
  */
 export function continuedBody(request: ChatRequest, plan: ContinuedPlan): ContinuedBody | null {
-  const { model, continuing, transcript } = plan;
+  const { continuing, transcript } = plan;
   // A grammar starts at the first new token: the engine would begin the object again.
   if (request.choices > 1 || isConstrained(request)) return null;
   const messages = memberAt(request, 'messages');
@@ -66,7 +64,6 @@ export function continuedBody(request: ChatRequest, plan: ContinuedPlan): Contin
     ...tokenLimits(request, tokens.content + tokens.reasoning),
     ...(continuing.prefill === 'continue_final_message' && CONTINUE_FLAGS),
   };
-  if (model !== null && model !== request.model) values['model'] = JSON.stringify(model);
   // With it vLLM and llama.cpp repeat the last message, which the caller has already.
   if (memberAt(request, 'echo') !== undefined) values['echo'] = 'false';
   const heldTokens = tokens.content + (thought === '' ? 0 : tokens.reasoning);

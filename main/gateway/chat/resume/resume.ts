@@ -1,14 +1,13 @@
 import { type CallAnswer, type CallDeps, callUpstream } from '../../routing/call-upstream.ts';
 import type { RoutedRequest } from '../../routing/candidates.ts';
 import type { Turn, Walk } from '../../routing/walk.ts';
-import { adjustedBody, type Adjustment } from '../../upstream/adjustments.ts';
+import type { Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';
 import type { ModelCatalogue } from '../../upstream/model-catalogue.ts';
 import { continuingOf } from '../../upstream/upstreams.ts';
 import { CHAT_COMPLETIONS } from '../../protocols/chat/endpoint.ts';
 import type { JsonBody } from '../../protocols/json-edit.ts';
-import { askingFor } from '../../protocols/chat-request.ts';
 import type { Failure } from '../../upstream/failure.ts';
 import { continuedBody, isDeterministic } from './continuation.ts';
 import { createSplice, type Splice, type SpliceMode } from './splice.ts';
@@ -101,13 +100,10 @@ function resumeRequest(
   const call = own.request.endpoint === CHAT_COMPLETIONS ? own : own.inChat();
   if (call === null) return null;
   const { request, prefill } = call;
-  const model = call.model === '' ? null : call.model;
   const ownedBy = prefill.ownedBy ?? listedOwner(call, context, catalogue);
   const continuing = continuingOf({ ...prefill, ownedBy });
-  const whole = askingFor(request, { model: model === request.model ? null : model });
-  const repeated = isDeterministic(request) ? withBody(call, whole, 'relay') : null;
-  const continued =
-    continuing === null ? null : continuedBody(request, { model, continuing, transcript });
+  const repeated = isDeterministic(request) ? withBody(call, request, 'relay') : null;
+  const continued = continuing && continuedBody(request, { continuing, transcript });
   if (continuing === null || continued === null)
     return repeated === null ? null : { call: repeated, splice: REPEATED };
   const { body, ...continuation } = continued;
@@ -132,14 +128,9 @@ function listedOwner(
 
 /** Its answer is spliced first and translated afterwards, if at all. */
 function withBody(call: UpstreamCall, body: JsonBody, mode: AnswerMode): UpstreamCall {
-  const write = (made: ReadonlySet<Adjustment>) => {
-    const asking = askingFor(body, { forUsage: call.asksForUsage, more: call.asksForMore });
-    return { ...call.write(NO_CHANGE), body: adjustedBody(asking, made).bytes };
-  };
+  const write = (made: ReadonlySet<Adjustment>) => call.write(made, body);
   // Another form of it would ask for the whole answer.
   const inChat = () => null;
   const request = { ...call.request, ...body };
   return { ...call, request, translator: null, mode, write, inChat };
 }
-
-const NO_CHANGE: ReadonlySet<Adjustment> = new Set();

@@ -27,7 +27,7 @@ function continued(body: string, plan: Partial<ContinuedPlan> = {}, content = 'H
   const request = parseChatRequest(Buffer.from(body));
   if (isBadRequest(request)) throw new Error(request.message);
   const transcript = sent(content, events);
-  return continuedBody(request, { model: null, ...by('last-message'), transcript, ...plan });
+  return continuedBody(request, { ...by('last-message'), transcript, ...plan });
 }
 
 function bytesOf(...args: Parameters<typeof continued>): string {
