@@ -16,7 +16,6 @@ import {
   memberAt,
   membersInTurns,
   membersOf,
-  smallValueOf,
   smallValuesOf,
   type Span,
   withMembers,
@@ -213,37 +212,6 @@ function needsOf(body: JsonBody): ModelNeeds {
     vision: PICTURES.some((name) => body.bytes.includes(name)),
     tools: tools !== undefined && tools.last !== null,
   };
-}
-
-/** What an upstream is asked for in place of what the body asks for, or beyond it. */
-interface Asking {
-  /** Null leaves the body's. */
-  readonly model?: string | null;
-  /** A stream, from which the answer is assembled. */
-  readonly forStream?: boolean;
-  readonly forUsage?: boolean;
-  /** Further fields, as JSON. */
-  readonly more?: Readonly<Record<string, string>>;
-}
-
-/** The body with the model replaced and the stream flags set. */
-export function askingFor(
-  body: JsonBody,
-  { model = null, forStream = false, forUsage = false, more }: Asking,
-): JsonBody {
-  const values = {
-    ...(model !== null && { model: JSON.stringify(model) }),
-    ...(forStream && { stream: 'true' }),
-    ...(forUsage && { stream_options: usageOptions(body) }),
-    ...more,
-  };
-  return Object.keys(values).length === 0 ? body : withMembers(body, values);
-}
-
-/** The caller's options stay. */
-function usageOptions(body: JsonBody): string {
-  const options = smallValueOf(body, 'stream_options');
-  return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
 }
 
 /** Fields stand before or behind the file; the file itself, which may be large, is not searched. */

@@ -2,11 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
+import { isObject } from '../../platform/json.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/translation/answer-translator.ts';
 import type { AnswerMode } from './body-readers.ts';
-import { askingFor, type ChatRequest } from '../protocols/chat-request.ts';
-import { type JsonBody, memberAt } from '../protocols/json-edit.ts';
+import type { ChatRequest } from '../protocols/chat-request.ts';
+import { type JsonBody, memberAt, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 import { rescueFor } from '../protocols/rescue/rescue.ts';
 import type { RequestForms } from '../protocols/request-forms.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
@@ -286,10 +287,13 @@ function requestTo(
     readonly more: MoreFields;
   },
 ): HttpRequest {
-  const forUsage = asksForUsage(request, mode);
-  const other = model === request.model ? null : model;
-  const forStream = mode === 'assemble';
-  const body = askingFor(given, { model: other, forStream, forUsage, more });
+  const values = {
+    ...(model !== null && model !== request.model && { model: JSON.stringify(model) }),
+    ...(mode === 'assemble' && { stream: 'true' }),
+    ...(asksForUsage(request, mode) && { stream_options: usageOptions(given) }),
+    ...more,
+  };
+  const body = Object.keys(values).length === 0 ? given : withMembers(given, values);
   const { vendor } = request.endpoint;
   const sent = upstreamHeaders(headers, { ...own, vendor, key: id === 'local' ? 'own' : 'other' });
   return {
@@ -300,4 +304,10 @@ function requestTo(
     headers: adjustedHeaders(sent, made),
     body: adjustedBody(body, made).bytes,
   };
+}
+
+/** The caller's options stay. */
+function usageOptions(body: JsonBody): string {
+  const options = smallValueOf(body, 'stream_options');
+  return JSON.stringify({ ...(isObject(options) ? options : {}), include_usage: true });
 }
