@@ -4,7 +4,6 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import { NEUTRAL } from '../circuits/breaker.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import {
-  hidesUsage,
   inCallersProtocol,
   type UpstreamAnswer,
   type CallResult,
@@ -220,7 +219,7 @@ function conclude(
 ): CallOutcome {
   // Made when it was first sent.
   const attempt = turn.attempt as Attempt;
-  const { call, changes } = pending.plan;
+  const { call } = pending.plan;
   const cut = attempt.used(tokensUsed(came, pending));
   const whole = cut === 'again' ? withoutCut(came, call) : came;
   const seen = inCallersProtocol(whole, call);
@@ -229,7 +228,7 @@ function conclude(
     case 'bytes':
     case 'answer':
       if (call.upstream === 'ondemand') deps.warmup.used();
-      return { kind: 'answered', turn, call, seen, attempt, hidesUsage: hidesUsage(call, changes) };
+      return { kind: 'answered', turn, call, seen, attempt, hidesUsage: pending.hidesUsage() };
     case 'cancelled':
       attempt.end(seen);
       return seen;

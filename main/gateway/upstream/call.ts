@@ -250,11 +250,8 @@ function asksForUsage({ endpoint, includeUsage }: ChatRequest, mode: AnswerMode)
   return mode !== 'whole' && endpoint.answer.stream?.asksForUsage === true && !includeUsage;
 }
 
-/** Fields by which an engine tells more than its API has. */
-type MoreFields = Readonly<Record<string, string>>;
-
-/** Of llama.cpp (b11669); its messages do not know them. */
-function moreFromLlama(request: ChatRequest, mode: AnswerMode): MoreFields {
+/** Fields by which llama.cpp (b11669) tells more than its API has; its messages do not know them. */
+function moreFromLlama(request: ChatRequest, mode: AnswerMode) {
   const tells = mode !== 'whole' && request.endpoint.translation === undefined;
   // Messages name the stop sequence that ended them, chat completions do not.
   const isStopAsked = request.translator !== null && memberAt(request, 'stop') !== undefined;
@@ -284,7 +281,7 @@ function requestTo(
     readonly mode: AnswerMode;
     readonly own: Omit<OwnHeaders, 'vendor' | 'key'>;
     readonly made: ReadonlySet<Adjustment>;
-    readonly more: MoreFields;
+    readonly more: Readonly<Record<string, string>>;
   },
 ): HttpRequest {
   const values = {

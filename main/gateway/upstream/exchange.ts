@@ -152,6 +152,11 @@ export class PendingCall implements ResponseListener {
     return this.#exchange?.hasLeft() ?? false;
   }
 
+  /** Whether it was sent with a request for usage that its caller did not make. */
+  hidesUsage(): boolean {
+    return this.plan.call.asksForUsage && mayAskForUsage(this.plan.changes);
+  }
+
   /** What has come of an answer; null before its head, and of a refusal. */
   spent(): OutputSoFar | null {
     return this.#head.status < 300 ? (this.#reader?.spent() ?? null) : null;
@@ -433,14 +438,6 @@ function learn(seen: CallResult, { call, known, changes }: ExchangePlan): void {
 
 const isRefusal = (seen: CallResult): boolean =>
   seen.kind === 'status' && REFUSAL_STATUSES.has(seen.status);
-
-/** Whether a call was sent with a request for usage that its caller did not make. */
-export function hidesUsage(
-  { asksForUsage }: UpstreamCall,
-  changes: ReadonlySet<Adjustment>,
-): boolean {
-  return asksForUsage && mayAskForUsage(changes);
-}
 
 function mayAskForUsage(changes: ReadonlySet<Adjustment>): boolean {
   return !changes.has(WITHOUT_USAGE) && !changes.has(WITHOUT_STREAM);
