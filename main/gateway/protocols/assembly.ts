@@ -16,7 +16,7 @@ export interface Assembly {
   /** Why no answer can be built; null while one can. */
   problem(): string | null;
   /** As JSON; null if there is a problem. */
-  result(): Buffer | null;
+  result(): string | null;
 }
 
 /** An answer has a few dozen. Each field costs memory, however short it is. */
@@ -88,13 +88,13 @@ export function createAssembly(
       if (object === 'chat.completion') choice.set('message', message);
       else fill(choice, 'text', '');
       top.set('choices', listOfFields([choice]));
-      return problem() === null ? Buffer.from(top.json()) : null;
+      return problem() === null ? top.json() : null;
     },
   };
 }
 
 function fill(fields: Fields, key: string, value: string): void {
-  if (!fields.holds(key)) fields.setLast(key, value);
+  if (!fields.holds(key)) fields.set(key, written(JSON.stringify(value)));
 }
 
 /** With one of these `content` may be null. */
@@ -104,12 +104,7 @@ const listOfFields = (elements: readonly Fields[]): FieldValue =>
   written(`[${elements.map((each) => each.json()).join(',')}]`);
 
 function setAllLast(target: Fields, source: Readonly<Json>): void {
-  for (const [key, value] of Object.entries(source)) setLast(target, key, value);
-}
-
-/** `usage: null` on later chunks must not erase the value, nor an empty id that of the others (Azure's first and last chunk). */
-function setLast(target: Fields, key: string, value: unknown): void {
-  if ((value !== null && value !== '') || !target.has(key)) target.setLast(key, value);
+  for (const [key, value] of Object.entries(source)) target.setLast(key, value);
 }
 
 function addFields(message: Fields, delta: Readonly<Json>): void {
@@ -134,7 +129,7 @@ function merge(known: Fields, piece: Readonly<Json>, depth = 0): void {
     if (value === null || value === undefined) continue;
     if (key === 'arguments') known.addText(key, argumentsText(value));
     else if (isObject(value) && depth === 0) merge(known.inner(key), value, 1);
-    else setLast(known, key, value);
+    else known.setLast(key, value);
   }
 }
 
@@ -221,7 +216,7 @@ class Pieces implements FieldValue {
       const isGrowing = GROWING.includes(key);
       if (isGrowing && typeof value === 'string') fields.addText(key, value);
       else if (isGrowing && Array.isArray(value)) fields.addPieces(key, value);
-      else setLast(fields, key, value);
+      else fields.setLast(key, value);
     }
   }
 
@@ -293,8 +288,10 @@ class Fields implements FieldValue {
     this.#values.set(key, value);
   }
 
+  /** `usage: null` on later chunks must not erase the value, nor an empty id that of the others (Azure's first and last chunk). */
   setLast(key: string, value: unknown): void {
-    this.set(key, written(this.#encoded(value), value !== null && value !== ''));
+    const isFilled = value !== null && value !== '';
+    if (isFilled || !this.has(key)) this.set(key, written(this.#encoded(value), isFilled));
   }
 
   /** Appends to a text, or to a list of parts; any other value is replaced. */

@@ -330,8 +330,8 @@ export function createAssemblingReader(
   /** An answer that has begun without content was right without any. */
   function ended(): Progress {
     if (output > 0 && !assembly.finished()) return bad(UNFINISHED);
-    const body = assembly.result();
-    if (body !== null) return { kind: 'whole', body, isAssembled: true };
+    const json = assembly.result();
+    if (json !== null) return { kind: 'whole', body: Buffer.from(json), isAssembled: true };
     return bad(assembly.problem() ?? 'an answer that cannot be written');
   }
 

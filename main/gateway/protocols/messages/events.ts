@@ -149,8 +149,7 @@ export function createMessageAssembly(): Assembly {
       if (!message.hasEnded()) return null;
       const whole = message.whole();
       hasBrokenCall = whole === null;
-      const text = whole === null ? null : writeJson(messageWithReason(whole));
-      return text === null ? null : Buffer.from(text);
+      return whole === null ? null : writeJson(messageWithReason(whole));
     },
   };
 }

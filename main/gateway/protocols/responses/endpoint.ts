@@ -70,10 +70,7 @@ function createResponseAssembly(): Assembly {
     },
     finished: () => isObject(response),
     problem: () => null,
-    result() {
-      const text = isObject(response) ? writeJson(response) : null;
-      return text === null ? null : Buffer.from(text);
-    },
+    result: () => (isObject(response) ? writeJson(response) : null),
   };
 }
 
