@@ -44,7 +44,7 @@ export function toChat(body: unknown, isToBeAnswered: boolean): TranslationResul
 
   const maxTokens = reader.number('max_tokens');
   if (isToBeAnswered) checkAnswerable(reader);
-  const stops = reader.list('stop_sequences') ?? [];
+  const stops = reader.list('stop_sequences');
   const output = reader.inner('output_config', NONE);
   return result({
     ...passedFields(reader),
@@ -61,7 +61,7 @@ export function toChat(body: unknown, isToBeAnswered: boolean): TranslationResul
 
 function refuseState(reader: FieldReader): void {
   if (reader.has('container')) reader.unsupported('container');
-  if ((reader.list('mcp_servers') ?? []).length > 0) {
+  if (reader.list('mcp_servers').length > 0) {
     reader.unsupported('mcp_servers', 'only the provider itself calls MCP servers.');
   }
   const thread = reader.inner('thread');
@@ -152,7 +152,7 @@ function readTool(tool: FieldReader): readonly ChatTool[] {
 /** In chat completions, the description is the only place for examples. */
 function describe(tool: FieldReader): string | undefined {
   const description = tool.text('description');
-  const examples = tool.list('input_examples') ?? [];
+  const examples = tool.list('input_examples');
   if (examples.length === 0) return description;
   const lines = examples.map((example) => JSON.stringify(example));
   return [description, 'Examples of input:', ...lines]

@@ -82,12 +82,12 @@ function refuseOtherAnswers(reader: FieldReader): void {
   if ((reader.text('truncation') ?? 'disabled') !== 'disabled') {
     reader.unsupported('truncation', 'this upstream truncates nothing; shorten input instead.');
   }
-  if ((reader.list('context_management') ?? []).length > 0) {
+  if (reader.list('context_management').length > 0) {
     reader.unsupported('context_management', 'this upstream shortens nothing; shorten input.');
   }
   if (reader.has('moderation')) reader.unsupported('moderation');
   if ((reader.number('top_logprobs') ?? 0) > 0) reader.unsupported('top_logprobs');
-  for (const [index, what] of (reader.list('include') ?? []).entries()) {
+  for (const [index, what] of reader.list('include').entries()) {
     if (what !== LOGPROBS) continue;
     reader.unsupported(`include[${index}]`, 'log probabilities are not translated.');
   }

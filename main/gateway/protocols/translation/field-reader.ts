@@ -153,8 +153,9 @@ export class FieldReader {
     return this.#optional(key, 'an object', isObject);
   }
 
-  list(key: string): readonly unknown[] | undefined {
-    return this.#optional(key, 'an array', Array.isArray);
+  /** Empty if it is absent. */
+  list(key: string): readonly unknown[] {
+    return this.#optional(key, 'an array', Array.isArray) ?? [];
   }
 
   /** The object at `key`, to be read in turn; null if it is absent. */
@@ -170,7 +171,7 @@ export class FieldReader {
   /** The elements of a list of objects, to be read in turn. */
   elements(key: string, silent?: ReadonlySet<string>): FieldReader[] {
     const path = this.path(key);
-    return (this.list(key) ?? []).map(
+    return this.list(key).map(
       (value, index) => new FieldReader(value, `${path}[${index}]`, this.#findings, silent),
     );
   }
@@ -263,8 +264,7 @@ export interface ChatTool {
 
 /** A function that the model may call; both protocols name these fields alike. */
 export function chatTool(tool: FieldReader, fields: ChatTool['function']): ChatTool {
-  const callers = tool.list('allowed_callers');
-  if (callers !== undefined && !callers.includes('direct'))
+  if (tool.has('allowed_callers') && !tool.list('allowed_callers').includes('direct'))
     tool.unsupported('allowed_callers', 'only the model itself calls tools here.');
   return { type: 'function', function: { ...fields, strict: tool.flag('strict') } };
 }
