@@ -34,11 +34,16 @@ export interface ChatCall extends RequestForms {
   readonly chain: () => PromptChain | null;
 }
 
-/** By the setting or `X-Gateway-Force-Zero`. Node joins a header that was sent twice, so one `1` in it is enough. */
+/**
+ * By the setting or `X-Gateway-Force-Zero`. A value that is not known must not spend money. Node joins a header that was
+ * sent twice, so one such value in it is enough.
+ */
 export function isZeroSpend({ routing }: Config, header: unknown): boolean {
   if (typeof header !== 'string') return routing.forceZero;
-  return routing.forceZero || header.split(',').some((each) => each.trim() === '1');
+  return routing.forceZero || header.split(',').some((each) => !OFF.test(each));
 }
+
+const OFF = /^\s*(0|false|)\s*$/i;
 
 /** The same call as a chat completion; null if it cannot be one. */
 export function inChat(call: ChatCall): ChatCall | null {
