@@ -36,8 +36,8 @@ import { type Checker, createChecker, createHungWatch } from './routing/checker.
 import { createHealthCheck } from './routing/health-check-routes.ts';
 import { preferringCopies } from './routing/larger-windows.ts';
 import { createHedgeBudget } from './routing/hedge.ts';
-import { createModelCatalogue } from './upstream/model-catalogue.ts';
-import { listedName, remoteUpstreams } from './upstream/upstreams.ts';
+import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
+import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { feedRoutes, sessionRoutes } from './api/feed-routes.ts';
 import { modelRoutes } from './api/model-routes.ts';
 import { reportRoutes } from './api/report-routes.ts';
@@ -81,76 +81,95 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
-  const { config, clock, log, machines } = deps;
+  const { config, http, clock, random, log, engineAt, keys, machines, app } = deps;
   const pickLocal = () => preferringCopies(deps.pickLocal(), config().routing.modelAliases);
   const remotesIn = memoizeLast(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
-  const lifecycle = createLifecycle(() => createGatewayServer(serverDeps), deps);
+  const { onPortTaken } = deps;
+  const makeServer = () => createGatewayServer(serverDeps);
+  const lifecycle = createLifecycle(makeServer, { clock, log, onPortTaken });
   const memory = createMemory(clock);
 
   const monitor = createMonitor({
-    ...deps,
+    config,
+    http,
+    clock,
     memory,
+    log,
+    random,
     pickLocal,
-    app: () => ({ ...deps.app(), baseUrl: lifecycle.baseUrl() }),
+    engineAt,
+    keys,
+    keep: deps.keep,
+    usage: deps.usage,
+    machines,
+    app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => checker.opened(id, how),
     admission: () => admission.view(),
     watched: (isWatched) => checker.watched(isWatched),
   });
-  const { logs, counters, refusedKey, warmup, feed, circuits } = monitor;
+  const { logs, counters, refusedKey, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
-  const catalogue = createModelCatalogue({ ...deps, memory });
+  const catalogue = createModelCatalogue({ memory, http, clock, config });
   const { inFlightAt } = counters;
   const checker = createChecker({
-    ...deps,
     memory,
+    clock,
+    config,
     circuits,
-    checkHealth: createHealthCheck({ ...deps, circuits, pickLocal, remotes }),
+    checkHealth: createHealthCheck({ http, clock, config, circuits, pickLocal, remotes }),
     inFlightAt,
     isPooled: () => pickLocal().kind === 'tier',
     onChange: feed.changed,
   });
-  const watchHung = createHungWatch({ ...deps, check: checker.check, inFlightAt });
+  const watchHung = createHungWatch({ clock, config, check: checker.check, inFlightAt });
   const access = accessOf(deps, lifecycle);
   const { identify, controlLink } = access;
-  const parts = { ...deps, ...monitor, pickLocal, remotes, memory, catalogue, checker };
-  const forRoutes = { ...parts, ...machines, ...access, monitor, lifecycle };
-  const routes = [
-    ...modelRoutes(forRoutes),
-    ...reportRoutes(forRoutes),
-    ...feedRoutes(forRoutes),
-    ...sessionRoutes(forRoutes),
-    ...accessRoutes(forRoutes),
-    ...controlRoutes(forRoutes),
-    ...keyRoutes(forRoutes),
-    ...sharingRoutes(forRoutes),
-    ...upstreamRoutes(forRoutes),
-    ...windowRoutes(forRoutes),
-    ...installRoutes(forRoutes),
-    ...deps.moreRoutes,
-  ];
   // A name by which the window reached this gateway, such as a proxy's, works for other machines, too.
   const gatewayUrl = ({ headers }: Request) =>
     isAskedOnLoopback(headers) ? lifecycle.outsideUrl() : askedUrl(headers);
+  const routes = routesOf(deps, {
+    pickLocal,
+    monitor,
+    memory,
+    catalogue,
+    remotes,
+    checker,
+    access,
+    lifecycle,
+  });
   // Created with the first request that needs it: this takes 5 ms, and chat requests do not need it.
   let express: RequestListener | null = null;
   const otherwise: RequestListener = (req, res) =>
     (express ??= createExpressListener(routes, {
-      ...deps,
       identify,
       refusedKey,
+      windowDirectory: deps.windowDirectory,
+      clock,
       gatewayUrl,
       onBug,
     }))(req, res);
   const chat: ChatDeps = {
-    ...parts,
+    config,
+    http,
+    clock,
+    random,
+    pickLocal,
     remotesIn,
+    identifyLocal: deps.identifyLocal,
+    localUsed: deps.localUsed,
+    circuits,
+    memory,
+    warmup,
     watchHung,
+    budgets,
+    keyLimits,
     budget: createHedgeBudget(),
     admission,
     bodies: createBodyBudget(BODY_COPIES),
     items: createItemMemory(MAX_ITEM_BYTES),
+    catalogue,
     noteDropped: logDroppedFields(log),
     machineName: machines.nameOf,
     observe: (asked) => logs.begin(asked),
@@ -211,6 +230,51 @@ function accessOf(deps: GatewayDeps, { isShared, url }: Lifecycle) {
   const identify = createIdentify({ config, controlToken, keys, isShared }, isSession);
   const controlLink = () => `${url()}/#code=${sessions.newCode()}`;
   return { sessions, browsers, identify, controlLink };
+}
+
+interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
+  readonly memory: Memory;
+  readonly monitor: Monitor;
+  readonly catalogue: ModelCatalogue;
+  readonly remotes: () => readonly RemoteUpstream[];
+  readonly checker: Checker;
+  readonly access: ReturnType<typeof accessOf>;
+  readonly lifecycle: Lifecycle;
+}
+
+function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
+  const { config, http, clock, keys, machines, settings, app, gpus, isDemo } = deps;
+  const { engineAt, enginesChanged, identifyLocal, about, controlToken, ownPackage } = deps;
+  const { pickLocal, monitor, memory, catalogue, remotes, checker, lifecycle } = parts;
+  const { sessions, browsers, identify, controlLink } = parts.access;
+  const { circuits, keyLimits, usage, feed, warmup, sightings } = monitor;
+  const { summary, nameOf } = machines;
+  const isProvider = (id: string) => machines.excerpt(id) !== null;
+  const { isShared, endAtStop } = lifecycle;
+  const upstreams = { clock, config, pickLocal, remotes, circuits, memory, checker };
+  return [
+    ...modelRoutes({ config, pickLocal, remotes, catalogue, memory, usage, nameOf }),
+    ...reportRoutes({ monitor, config, keys, summary, nameOf, gpus, app, identify }),
+    ...feedRoutes({ feed, clock, identify, checker, endAtStop }),
+    ...sessionRoutes({ sessions, isDemo, controlLink, app }),
+    ...accessRoutes({ browsers, about, controlToken, app }),
+    ...controlRoutes({
+      settings,
+      config,
+      remotes,
+      warmup,
+      circuits,
+      sightings,
+      checker,
+      isProvider,
+    }),
+    ...keyRoutes({ keys, keyLimits, config, feed }),
+    ...sharingRoutes({ config, settings, lifecycle }),
+    ...upstreamRoutes({ http, feed, identifyLocal, ...upstreams }),
+    ...windowRoutes({ http, settings, engineAt, enginesChanged, ...upstreams }),
+    ...installRoutes({ ownPackage, isShared }),
+    ...deps.moreRoutes,
+  ];
 }
 
 function changeHandlers(

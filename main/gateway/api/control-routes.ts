@@ -24,7 +24,7 @@ import {
 import { outsideAddresses, outsideHost, urlHost } from '../../platform/http/addresses.ts';
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
-import type { KnownMachines, Monitor } from '../monitoring/monitor.ts';
+import type { Monitor } from '../monitoring/monitor.ts';
 import type { NamedKeys } from '../auth/named-keys.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
 import type { Checker } from '../routing/checker.ts';
@@ -37,7 +37,7 @@ interface ControlDeps extends Pick<Monitor, 'circuits' | 'sightings' | 'warmup'>
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
   readonly checker: Pick<Checker, 'changed'>;
-  readonly excerpt: KnownMachines['excerpt'];
+  readonly isProvider: (id: string) => boolean;
 }
 
 export const NO_MONEY: GatewayError = {
@@ -54,7 +54,7 @@ const NO_RENTED_GPU: GatewayError = {
 };
 
 export function controlRoutes(deps: ControlDeps): readonly Route[] {
-  const { settings, config, remotes, warmup, circuits, sightings, checker, excerpt } = deps;
+  const { settings, config, remotes, warmup, circuits, sightings, checker, isProvider } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings()[id].kind === 'failed';
     circuits.reset(id);
@@ -84,7 +84,7 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
     }),
     route('POST', '/api/v1/circuits/:id/reset', 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
-      else if (excerpt(id) !== null) circuits.reset(id);
+      else if (isProvider(id)) circuits.reset(id);
       else return noCircuit(id);
       return answered({ id });
     }),

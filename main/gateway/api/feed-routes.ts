@@ -9,19 +9,18 @@ import { type GatewayError, refused } from '../http/errors.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { Checker } from '../routing/checker.ts';
 import { eventWithoutWords } from '../usage/source-words.ts';
-import type { Lifecycle } from './lifecycle.ts';
 
 interface FeedDeps {
   readonly feed: LiveFeed;
   readonly clock: Clock;
   readonly identify: Identify;
   readonly checker: Pick<Checker, 'look'>;
-  readonly lifecycle: Pick<Lifecycle, 'endAtStop'>;
+  readonly endAtStop: (stream: ServerResponse) => void;
 }
 
 /** What the window shows, as it changes. */
 export function feedRoutes(deps: FeedDeps): readonly Route[] {
-  const { feed, clock, identify, checker, lifecycle } = deps;
+  const { feed, clock, identify, checker, endAtStop } = deps;
   return [
     {
       method: 'GET',
@@ -33,7 +32,7 @@ export function feedRoutes(deps: FeedDeps): readonly Route[] {
           return;
         }
         streamEvents(res, { feed, clock, identity: () => identify(req.headers) });
-        lifecycle.endAtStop(res);
+        endAtStop(res);
       },
     },
     route('GET', '/api/v1/snapshot', 'callers', async ({ headers }) => {

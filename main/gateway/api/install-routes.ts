@@ -12,7 +12,6 @@ import {
   type RouteAnswer,
   type RouteRequest,
 } from '../../platform/http/routes.ts';
-import type { Lifecycle } from './lifecycle.ts';
 
 export type OwnPackage =
   | {
@@ -29,7 +28,7 @@ type PackedPackage = Extract<OwnPackage, { readonly kind: 'packed' }>;
 
 interface InstallDeps {
   readonly ownPackage: () => Promise<OwnPackage>;
-  readonly lifecycle: Pick<Lifecycle, 'isShared'>;
+  readonly isShared: () => boolean;
 }
 
 const NOT_SHARED: GatewayError = {
@@ -39,12 +38,12 @@ const NOT_SHARED: GatewayError = {
     "This gateway listens on this machine only, so no other machine can install from it. Share it in the dashboard (Settings, Share on a network), or run 'inglenook keys add me' and 'inglenook set gateway.host' with this machine's address in your network, then restart it.",
 };
 
-export function installRoutes({ ownPackage, lifecycle }: InstallDeps): readonly Route[] {
+export function installRoutes({ ownPackage, isShared }: InstallDeps): readonly Route[] {
   const withPackage =
     (answer: (packed: PackedPackage, request: RouteRequest) => RouteAnswer) =>
     async (request: RouteRequest): Promise<RouteAnswer> => {
       // A gateway on loopback can be shared through a proxy, which passes its own name on.
-      if (!lifecycle.isShared() && isAskedOnLoopback(request.headers)) return refused(NOT_SHARED);
+      if (!isShared() && isAskedOnLoopback(request.headers)) return refused(NOT_SHARED);
       const packed = await ownPackage();
       return packed.kind === 'packed'
         ? answer(packed, request)
