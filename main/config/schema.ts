@@ -88,7 +88,7 @@ const UPSTREAM_SETTINGS = {
   local: {
     baseUrl: optional(
       kinds.httpUrl,
-      'For example http://127.0.0.1:11434 for Ollama. Leave empty to use the machines that have joined.',
+      'For example http://127.0.0.1:11434 for Ollama. It counts as free, even if it charges you. Leave empty to use the machines that have joined.',
     ),
     timeoutMs: setting(kinds.milliseconds, 60_000, LOCAL_TIMEOUT),
     prefill: setting(PREFILL, 'auto', PREFILL_MEANING),
