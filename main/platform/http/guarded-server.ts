@@ -62,7 +62,6 @@ function trackConnections(server: Server, clock: Clock): Connections {
   server.on('request', (req, res) => {
     const { socket } = req;
     const unanswered = connections.get(socket) ?? [];
-    // A list: the tables that a set discards keep responses, and all that they refer to, until a full garbage collection.
     unanswered.push(res);
     // Its response was sent or given up.
     res.on('close', () => {
