@@ -135,6 +135,7 @@ export function createProviderTable(
   return {
     get: (id: string): TableEntry | undefined => entries.get(id),
     all: (): Iterable<TableEntry> => entries.values(),
+    isEmpty: (): boolean => entries.size === 0,
     add(entry: TableEntry): void {
       entries.set(entry.id, entry);
       advance(entry.id);

@@ -41,11 +41,14 @@ export type Registry = ReturnType<typeof createRegistry>;
 
 export function createRegistry(deps: RegistryDeps) {
   const { store, clock, traffic, changed } = deps;
-  const table = createProviderTable(clock, entriesIn(deps), changed);
+  const table = createProviderTable(clock, entriesIn(deps), (id) => {
+    sweep.wake();
+    changed(id);
+  });
   const parts: RegistryContext = { ...deps, table };
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });
   const notes = createOwnerNotes(parts);
-  const sweeper = createSweeper(parts);
+  const sweep = createSweeper(parts);
   const listing = createListing(table, traffic);
   return {
     ...createOwnAgent(parts),
@@ -59,12 +62,12 @@ export function createRegistry(deps: RegistryDeps) {
     }),
     /** Starts watching for silence. */
     start(): void {
-      sweeper.start();
+      sweep.start();
       store.shared?.follow(createFollower(parts));
     },
     /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
     resumed: () => table.resumed(),
-    stop: sweeper.stop,
+    stop: () => sweep.stop(),
     handleEnroll: (message: AgentMessage) => enroll(message, open, parts),
     handleHeartbeat: (message: AgentMessage) => takeHeartbeat(message, parts),
     newEnrollment: (baseUrl: string) =>

@@ -9,7 +9,8 @@ const SWEEP_MS = 1000;
 /** Notes silence, and removes machines that were silent for too long. Nothing runs before `start`. */
 export function createSweeper(parts: RegistryContext) {
   const { table, clock, log, verifier } = parts;
-  let cancelTimer = () => {};
+  let cancelTimer: (() => void) | null = null;
+  let isRunning = false;
 
   function forget(id: string): StoreChange {
     table.remove(id);
@@ -26,7 +27,6 @@ export function createSweeper(parts: RegistryContext) {
   }
 
   function sweep(): void {
-    cancelTimer = clock.after(SWEEP_MS, sweep);
     const changes: StoreChange[] = [];
     for (const entry of table.all()) {
       if (isTooLongSilent(entry) && !entry.isOwn) {
@@ -40,12 +40,27 @@ export function createSweeper(parts: RegistryContext) {
     if (changes.length > 0) void write(changes, parts);
   }
 
+  function wake(): void {
+    if (!isRunning || cancelTimer !== null || table.isEmpty()) return;
+    cancelTimer = clock.after(SWEEP_MS, () => {
+      cancelTimer = null;
+      sweep();
+      wake();
+    });
+  }
+
   return {
     start(): void {
       // The current status was noted before the restart, or will be when it changes.
       for (const entry of table.all()) entry.notedStatus ??= table.status(entry);
-      cancelTimer = clock.after(SWEEP_MS, sweep);
+      isRunning = true;
+      wake();
     },
-    stop: () => cancelTimer(),
+    /** A provider was added; without any there is nothing to watch. */
+    wake,
+    stop(): void {
+      isRunning = false;
+      cancelTimer?.();
+    },
   };
 }
