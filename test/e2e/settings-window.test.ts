@@ -101,7 +101,7 @@ test('a setting outlasts a visit to another tab, is in force once saved, and if 
 
   await turnTo(page, '#/settings/local');
   const timeout = form(page, 'Your GPUs').getByLabel('First-token timeout');
-  await form(page, 'Your GPUs').getByText('More').click();
+  await form(page, 'Your GPUs').locator('summary').click();
   await timeout.fill('soon');
   await timeout.press('Enter');
   await page.getByText('“First-token timeout” must be a whole number').waitFor();

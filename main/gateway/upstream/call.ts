@@ -40,10 +40,10 @@ export interface ChatCall extends RequestForms {
  */
 export function isZeroSpend({ routing }: Config, header: unknown): boolean {
   if (typeof header !== 'string') return routing.forceZero;
-  return routing.forceZero || header.split(',').some((each) => !OFF.test(each));
+  return routing.forceZero || header.split(',').some((each) => !OFF.has(each.trim().toLowerCase()));
 }
 
-const OFF = /^\s*(0|false|)\s*$/i;
+const OFF: ReadonlySet<string> = new Set(['', '0', 'false']);
 
 /** The same call as a chat completion; null if it cannot be one. */
 export function inChat(call: ChatCall): ChatCall | null {
