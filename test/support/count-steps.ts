@@ -39,6 +39,7 @@ for (const prototype of [Buffer.prototype, String.prototype, Array.prototype])
   count(prototype, ['indexOf', 'includes'], looked);
 count(Buffer.prototype, ['toString'], (_self, _args, text) => sizeOf(text));
 count(Buffer, ['from', 'concat'], (_self, _args, bytes) => sizeOf(bytes));
+count(Object, ['keys', 'entries'], (_self, _args, list) => sizeOf(list));
 count(JSON, ['parse'], (_self, [text]) => sizeOf(text));
 count(JSON, ['stringify'], (_self, _args, text) => sizeOf(text));
 

@@ -154,13 +154,14 @@ function dropped(holder: string, names: readonly string[]): BodyChange {
   if (names.includes('')) return REWRITTEN.get(holder) ?? without(holder);
   const words = names.map((name) => `"${name}"`);
   return editedObjects(holder, words, (object) => {
-    let left: Json | readonly Json[] = object;
+    let isChanged = false;
     eachOptional(object, (inner, name) => {
       if (!names.includes(name)) return;
       delete inner[name];
-      left = Object.keys(object).length === 0 ? [] : { ...object };
+      isChanged = true;
     });
-    return left;
+    if (!isChanged) return object;
+    return Object.keys(object).length === 0 ? [] : { ...object };
   });
 }
 

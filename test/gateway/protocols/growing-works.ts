@@ -1,3 +1,4 @@
+import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
 import { createAssembly } from '../../../main/gateway/protocols/assembly.ts';
 import { Framer, framesOf } from '../../../main/gateway/protocols/sse.ts';
 import {
@@ -6,6 +7,7 @@ import {
 } from '../../../main/gateway/protocols/typed-events.ts';
 import { UsageMeter } from '../../../main/gateway/protocols/usage.ts';
 import { adjustmentsAfter } from '../../../main/gateway/upstream/adjustments.ts';
+import { withoutFields } from '../../../main/gateway/upstream/refused-fields.ts';
 import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';
 import { createSseReader } from '../../../renderer/api/sse.ts';
 import type { Works } from '../../support/steps.ts';
@@ -58,6 +60,14 @@ export const WORKS: Works = {
       const error = readErrorBody(Buffer.from(JSON.stringify({ error: { message } })));
       const asked = { status: 400, isForWords: true, headers: [], mayBeWhole: true };
       return () => void adjustmentsAfter({ ...asked, error, body, made: new Set() });
+    },
+  },
+  'members of an object that each have a refused field': {
+    size: 100,
+    begin(size) {
+      const members = Array.from({ length: size }, (_, at) => [`k${at}`, { refused: 1, kept: 1 }]);
+      const body = bodyOf(Buffer.from(JSON.stringify({ extra: Object.fromEntries(members) })));
+      return () => void withoutFields(['without extra.refused'], body);
     },
   },
   'usages within usages': {
