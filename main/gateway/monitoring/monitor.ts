@@ -82,15 +82,15 @@ const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
 export function createMonitor(deps: MonitorDeps) {
-  const { clock, memory, config, pickLocal, machines } = deps;
+  const { clock, memory, config, http, log, random, opened, pickLocal, machines } = deps;
   const counters = createCounters();
-  const feed = createLiveFeed({ ...deps, current, rows: () => logs.rows() });
+  const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
   const keyRefusals = createKeyRefusals(clock, feed.changed);
   function changed(): void {
     state.changed();
     feed.changed();
   }
-  const circuits = createCircuits({ ...deps, changed });
+  const circuits = createCircuits({ memory, clock, random, config, changed, opened });
   function sightings() {
     const choice = pickLocal();
     const pool =
@@ -115,12 +115,12 @@ export function createMonitor(deps: MonitorDeps) {
     };
   }
 
-  const warmup = createWarmup(deps, changed);
+  const warmup = createWarmup({ http, clock }, changed);
   const { part, before, rows: earlier } = deps.usage;
-  const budgets = createBudgets(before.spent, { ...deps, changed: feed.changed });
-  const keyLimits = createKeyLimits(before, { ...deps, limitsOf: deps.keys.limitsOf });
+  const budgets = createBudgets(before.spent, { clock, config, log, changed: feed.changed });
+  const keyLimits = createKeyLimits(before, { clock, log, limitsOf: deps.keys.limitsOf });
   const { energyOf } = machines;
-  const usage = createUsageRecorder(part, { ...deps, budgets, keyLimits, energyOf });
+  const usage = createUsageRecorder(part, { clock, config, budgets, keyLimits, energyOf });
   const saved = { counters, memory, warmup };
   const state = deps.keep(() => stateToSave(saved, config()));
   restoreState(state.load(), saved, config());
@@ -148,8 +148,11 @@ export function createMonitor(deps: MonitorDeps) {
       budgetAt: (id) => budgets.at(id),
     });
   const logs = createRequestLogs({
-    ...deps,
-    ...machines,
+    clock,
+    log,
+    memory,
+    routed: machines.routed,
+    nameOf: machines.nameOf,
     counters,
     listener: feed,
     usage,
