@@ -223,11 +223,10 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
   async function unloadAll(): Promise<readonly AgentProblem[]> {
     const found: AgentProblem[] = [];
     for (const engine of engines.reachable()) {
-      const { kind, baseUrl, health, loaded } = engine.view;
-      const holdsOn = controlOf(kind) === null && health.status !== 'unreachable';
-      if (holdsOn)
-        found.push(problemOf(`unloading the model of ${baseUrl}`, holdsForLife(kind, baseUrl)));
-      for (const model of holdsOn ? [] : (loaded ?? [])) {
+      const { baseUrl, loaded } = engine.view;
+      const stays = cannotUnload(engine.view);
+      if (stays !== null) found.push(stays);
+      for (const model of stays === null ? (loaded ?? []) : []) {
         const told = await tell(engine, 'unload', model);
         if (told.kind === 'failed') found.push(problemOf(`unloading ${model}`, told));
         else if (!toLoad.some((held) => held.engine === baseUrl && held.model === model))
@@ -337,6 +336,12 @@ function notFound(asked: string, offered: readonly string[]): ModelChangeResult 
     offered.length === 0 ? 'No engine here lists a model.' : `Available: ${offered.join(', ')}.`;
   const message = `No engine of this machine offers "${asked}". ${known}`;
   return { kind: 'refused', code: 'model_not_found', message };
+}
+
+/** What keeps an engine's memory taken whatever it is told; null if nothing does, or it does not run. */
+function cannotUnload({ kind, baseUrl, health }: EngineView): AgentProblem | null {
+  if (controlOf(kind) !== null || health.status === 'unreachable') return null;
+  return problemOf(`unloading the model of ${baseUrl}`, holdsForLife(kind, baseUrl));
 }
 
 function problemOf(
