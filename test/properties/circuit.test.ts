@@ -105,15 +105,16 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     return remainingMs(later(probe.since, probe.timeoutMs), now) === 0;
   },
 
-  'a neutral result of the probe, and a failure of a forced one, leave the cool-down as it was': (
-    step,
-  ) => {
-    const { state } = step.before.breaker;
-    if (state.kind !== 'probing' || !isCurrent(step)) return true;
-    const [result, { until, consecutiveOpens }] = [resultOf(step), state];
-    if (result !== 'neutral' && !(result === 'failure' && state.isForced)) return true;
-    return isSame(step.after.breaker.state, { kind: 'open', until, consecutiveOpens });
-  },
+  'a neutral result of the probe changes nothing else, and a failure of a forced one not the cool-down':
+    (step) => {
+      const { state } = step.before.breaker;
+      if (state.kind !== 'probing' || !isCurrent(step)) return true;
+      const [result, { until, consecutiveOpens }] = [resultOf(step), state];
+      if (result !== 'neutral' && !(result === 'failure' && state.isForced)) return true;
+      const { breaker } = result === 'neutral' ? step.before : step.after;
+      const open = { kind: 'open', until, consecutiveOpens };
+      return isSame(step.after.breaker, { ...breaker, state: open });
+    },
 
   'whatever the result of the probe, its place is free': (step) =>
     resultOf(step) === null || !isCurrent(step) || step.after.breaker.state.kind !== 'probing',
