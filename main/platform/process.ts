@@ -34,7 +34,7 @@ export function tuneGarbageCollector(): void {
   // pauses are shorter still, but relaying an event costs a tenth more.
   setFlagsFromString('--minor-gc-task-trigger=80');
   // V8 would come to allocate in the old generation what outlives short collections under load. Once dead, it keeps what it
-  // refers to until a full one: of each request 8 KB, which takes a fifth of its CPU.
+  // refers to until a full one: of each request 8 KB, which takes about a tenth of its CPU.
   setFlagsFromString('--no-allocation-site-pretenuring');
   // The old generation may grow to 1.6 times the live objects before it is collected: at 3 times, memory ends 47 MB higher.
   setFlagsFromString('--heap-growing-percent=60');
