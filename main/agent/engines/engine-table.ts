@@ -4,7 +4,7 @@ import type { EngineLook, DetectedEngine } from '../../engines/detect.ts';
 import { currentModel } from '../../engines/models.ts';
 import type { ReachableEngine } from './tell-engine.ts';
 
-/** An engine that has been gone this long is dropped. */
+/** An engine that has been gone this long is dropped, or, if it was served last, is not taken for what has its port. */
 const FORGET_MS = 600_000;
 
 /** The known engines, and which of them is served. */
@@ -22,8 +22,12 @@ export function createEngineTable() {
   const rank = ({ view }: KnownEngine) => (view.baseUrl === serving ? 0 : 1);
 
   return {
-    knows: (addresses: readonly EngineAddress[]) =>
-      addresses.some((address) => known.has(keyOf(address))),
+    /** Whether an engine at one of them still answers; one that does not may be back at another of them. */
+    answersAt: (addresses: readonly EngineAddress[]) =>
+      addresses.some((address) => {
+        const status = known.get(keyOf(address))?.view.health.status ?? 'unreachable';
+        return status !== 'unreachable';
+      }),
     /** Records a look; a pinned engine is known even before it is found. */
     note(address: EngineAddress, look: EngineLook, isPinned: boolean, ticks: number) {
       const key = keyOf(address);
@@ -31,10 +35,11 @@ export function createEngineTable() {
       if (look.kind === 'found') known.set(key, found(address, look.found, before));
       else if (before !== null) known.set(key, missed(before, look, ticks));
     },
-    /** Drops engines that have been gone for `FORGET_MS`. */
+    /** The one that was served last stays: without it, this machine would count as one that is not set up. */
     forgetGone(ticks: number) {
-      for (const [key, { goneAt }] of known)
-        if (goneAt !== null && ticks - goneAt >= FORGET_MS) known.delete(key);
+      for (const [key, { goneAt, view }] of known)
+        if (goneAt !== null && ticks - goneAt >= FORGET_MS && view.baseUrl !== serving)
+          known.delete(key);
     },
     clear: () => known.clear(),
     /** Chooses the engine to serve; returns whether anything but the counters has changed. */
@@ -118,14 +123,18 @@ function missed(
   now: number,
 ): KnownEngine {
   const { view } = known;
-  if (look.kind === 'stranger')
-    return { ...known, goneAt: known.goneAt ?? now, view: { ...view, health: look.detail.health } };
-  const lateRounds = look.isLate ? known.lateRounds + 1 : 0;
-  if (look.isLate && lateRounds < LATE_ROUNDS) return { ...known, lateRounds };
-  const health = { status: look.isLate ? 'unresponsive' : 'unreachable', code: 0 } as const;
+  const goneAt = known.goneAt ?? now;
+  const isReplaced =
+    look.kind === 'stranger' && look.detail.health.status === 'ok' && now - goneAt >= FORGET_MS;
+  if (look.kind === 'stranger' && !isReplaced)
+    return { ...known, goneAt, view: { ...view, health: look.detail.health } };
+  const isLate = look.kind === 'silent' && look.isLate;
+  const lateRounds = isLate ? known.lateRounds + 1 : 0;
+  if (isLate && lateRounds < LATE_ROUNDS) return { ...known, lateRounds };
+  const health = { status: isLate ? 'unresponsive' : 'unreachable', code: 0 } as const;
   const facts = view.facts.map((model) => ({ ...model, loaded: false }));
   const still = { ...view, health, loaded: [], currentModel: null, facts, metrics: null };
-  return { ...known, lateRounds, goneAt: known.goneAt ?? now, view: still };
+  return { ...known, lateRounds, goneAt, view: still };
 }
 
 /** The engine to serve: one that can answer, preferably with a model in memory. On a tie the former stays. */

@@ -64,8 +64,8 @@ export function createEngineWatch(options: EngineWatchOptions) {
   async function search(stopped: AbortSignal): Promise<boolean> {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     const places = pinned === null ? localAddresses(ports, options.ownPorts()) : [[pinned]];
-    const unknown = places.filter((place) => !table.knows(place));
-    await Promise.all(unknown.map((place) => lookInTurn(place, signal)));
+    const free = places.filter((place) => !table.answersAt(place));
+    await Promise.all(free.map((place) => lookInTurn(place, signal)));
     const hasChanged = !signal.aborted && settle();
     hasLooked();
     return hasChanged;
@@ -75,7 +75,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     const signal = AbortSignal.any([stopped, seeking.signal]);
     await Promise.all(table.reachable().map(({ address }) => lookOnce(address, signal)));
     if (signal.aborted) return false;
-    if (pinned === null) table.forgetGone(clock.ticks());
+    table.forgetGone(clock.ticks());
     const hasChanged = settle();
     // An engine that has disappeared may be back on another port.
     if (hasChanged) searching.runNow();

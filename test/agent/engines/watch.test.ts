@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import type { EngineAddress } from '../../../main/engines/adapters/probe.ts';
 import { createEngineWatch, pinnedEngine } from '../../../main/agent/engines/watch.ts';
@@ -5,6 +6,7 @@ import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type { HttpClient } from '../../../main/platform/http/types.ts';
 import { turn } from '../../support/agent.ts';
 import { createManualClock } from '../../support/clock.ts';
+import { listening } from '../../support/listening.ts';
 import { type FakeEngine, listed, ok, startEngine } from '../fake-engine.ts';
 
 const VLLM = { '/health': '', '/v1/models': listed('vllm', 'a') };
@@ -133,23 +135,30 @@ test('of two engines the one that can answer serves, and it stays when both can'
   ]);
 });
 
-test('an engine that stops is unreachable, keeps its models, and is forgotten in the end', async () => {
-  const engine = await startEngine(VLLM);
-  const world = started({ ports: [engine.port] });
+test('of engines that stop, only the one that was served is still known in the end', async () => {
+  const [engine, other] = [await startEngine(VLLM), await startEngine(LLAMA)];
+  const world = started({ ports: [engine.port, other.port] });
+  const known = () => world.watch.engines().map(({ kind, health }) => [kind, health.status]);
   await world.rested();
-  await engine.close();
+  await Promise.all([engine.close(), other.close()]);
+  const stranger = createServer((_, res) => res.end('Hello'));
+  await listening(stranger, '127.0.0.1', engine.port);
   world.clock.advance(5000);
   await world.rested();
-  expect(world.watch.engine()).toMatchObject({
-    health: { status: 'unreachable', code: 0 },
-    models: ['a'],
-    currentModel: null,
-  });
+  expect(known()).toHaveLength(2);
   for (let round = 0; round < 45; round += 1) {
     world.clock.advance(15_000);
     await world.rested();
   }
-  expect(world.watch.engine()).toBeNull();
+  expect(known()).toEqual([['vllm', 'unreachable']]);
+  expect(world.watch.engine()).toMatchObject({ models: ['a'], currentModel: null });
+  stranger.close().closeAllConnections();
+  const models = '{"object":"list","data":[{"id":"a","object":"model","owned_by":"vllm"}]}';
+  const again = createServer((_, res) => res.end(models));
+  await listening(again, '::1', engine.port);
+  world.clock.advance(60_000);
+  await world.rested();
+  expect(world.watch.engine()).toMatchObject({ health: { status: 'ok' }, models: ['a'] });
 });
 
 /** Lets `rounds` looks at a silent engine pass, each of a second; gives the health after each. */
