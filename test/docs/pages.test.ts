@@ -73,17 +73,6 @@ test('no page or text of the program sends anybody to the npm package that only 
   expect(files.filter((file) => fetching.test(read(file)))).toEqual([]);
 });
 
-test('each promise of docs/understand/security.md has its test in docs/contributing/promises.md', () => {
-  const [, section = ''] = read('docs/understand/security.md').split('\n## Threats and promises\n');
-  const promises = [...(section.split('\n## ')[0] ?? '').matchAll(/^- (.+)$/gm)];
-  // That the files exist is another test's matter.
-  const rows = [
-    ...read('docs/contributing/promises.md').matchAll(/^\| (.+?) +\| `test\/.+` +\|$/gm),
-  ];
-  expect(promises.length).toBeGreaterThan(10);
-  expect(rows.map(([, promise]) => promise)).toEqual(promises.map(([, promise]) => promise));
-});
-
 test('docs/reference/http-api.md and internal-routes.md list every route, with who may use it', () => {
   const tables = globSync('main/{gateway/api,registry}/*.ts', { cwd: ROOT }).map(read).join('');
   const isRoute = /oute\(\s*'(\w+)',\s*(\[[^\]]+\]|'[^']+'),\s*'(\w+)'/g;

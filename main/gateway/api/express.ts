@@ -26,7 +26,7 @@ interface ExpressDeps {
   readonly onBug: (error: unknown) => void;
 }
 
-/** The window loads from and calls its own origin only (docs/understand/security.md#threats-and-promises). */
+/** The window loads from and calls its own origin only (docs/understand/security.md#what-is-protected). */
 const WINDOW_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'",

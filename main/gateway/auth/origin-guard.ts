@@ -13,7 +13,7 @@ interface GuardRules {
 
 /**
  * Refuses requests that a foreign page made a browser send: foreign `Host` (DNS rebinding), foreign `Origin`, or
- * without one, as images and frames are fetched. Null if the request is allowed (docs/understand/security.md#threats-and-promises).
+ * without one, as images and frames are fetched. Null if the request is allowed (docs/understand/security.md#what-is-protected).
  */
 export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): GatewayError | null {
   const host = headers.host ?? '';
