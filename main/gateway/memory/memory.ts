@@ -85,17 +85,12 @@ export class Knowledge {
   }
 
   set<T extends Topic>(topic: T, key: Key, value: Values[T], ms = TOPICS[topic].ms): void {
-    this.setAll(topic, [key], value, ms);
+    this.#put(topic, key, this.#entry(value, ms));
   }
 
-  setAll<T extends Topic>(
-    topic: T,
-    keys: readonly Key[],
-    value: Values[T],
-    ms = TOPICS[topic].ms,
-  ): void {
-    const until = ms === Infinity ? null : later(dualTimeOf(this.#clock), ms);
-    for (const key of keys) this.#put(topic, key, { value, until });
+  setAll<T extends Topic>(topic: T, keys: readonly Key[], value: Values[T]): void {
+    const entry = this.#entry(value, TOPICS[topic].ms);
+    for (const key of keys) this.#put(topic, key, entry);
   }
 
   delete(topic: Topic, key: Key = ''): void {
@@ -140,10 +135,14 @@ export class Knowledge {
     return until === null || remainingMs(until, dualTimeOf(this.#clock)) > 0;
   }
 
+  #entry<Value>(value: Value, ms: number): Entry<Value> {
+    return { value, until: ms === Infinity ? null : later(dualTimeOf(this.#clock), ms) };
+  }
+
   #put<T extends Topic>(topic: T, key: Key, entry: Entry<Values[T]>): void {
     const entries: Map<Key, Entry<Values[T]>> = this.#entries[topic];
-    // The first entry is the one that was written longest ago.
-    entries.delete(key);
+    // The first entry is the one that was written longest ago. A single one is replaced in its place, as deleted places add up.
+    if (entries.size !== 1) entries.delete(key);
     entries.set(key, entry);
     for (const [oldest, each] of entries) {
       if (entries.size <= TOPICS[topic].max && this.#holds(each)) return;

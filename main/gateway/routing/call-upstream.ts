@@ -188,7 +188,7 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   const { turn, request, deps, known, deadline, signal, onContent } = plan;
   const { cause = turn.mode === 'hedge' ? 'hedge' : 'turn' } = plan;
   const { idleTimeoutMs } = request.config.routing;
-  let unwatch = () => {};
+  let unwatch: ReturnType<HungWatch> = null;
   const exchange = {
     call,
     known,
@@ -196,7 +196,7 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     idleTimeoutMs,
     signal,
     onContent() {
-      unwatch();
+      unwatch?.();
       onContent?.();
     },
   };
@@ -204,7 +204,7 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   return sendAdjusted(exchange, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
     unwatch = deps.watchHung(permits.own.id, call, () => sending.giveUp());
-    void sending.seen.then(unwatch);
+    if (unwatch !== null) void sending.seen.then(unwatch);
     // A request that is sent once more belongs to the attempt that began with its first sending.
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);
     else

@@ -293,11 +293,14 @@ const [PAUSE_MS, AGAIN_MS] = [5000, 1000];
 
 /** Tells an engine that has hung from one that is slow: only the latter answers its health check. */
 export function createHungWatch({ clock, config, check, inFlightAt }: HungWatchDeps) {
-  /** Calls `onHung` if the engine turns out to have hung. The result ends that, when the call is no longer silent. */
-  return (id: string, call: UpstreamCall, onHung: () => void): (() => void) => {
+  /**
+   * Calls `onHung` if the engine turns out to have hung. The result ends that, when the call is no longer silent; null if
+   * nothing is watched.
+   */
+  return (id: string, call: UpstreamCall, onHung: () => void): (() => void) | null => {
     // An agent answers whatever its engine does.
     const most = call.provider === null ? (ANSWERS_WITH.get(call.prefill.ownedBy) ?? 0) : Infinity;
-    if (most === 0 || call.upstream !== 'local') return () => {};
+    if (most === 0 || call.upstream !== 'local') return null;
     let failed = 0;
     let isOver = false;
     const afterMs = Math.min(config().circuit.ttftThresholdMs, MAX_UNCHECKED_MS);

@@ -64,13 +64,12 @@ export function forcibleSoonestFirst(
 }
 
 /** A refusal is an answer: for a second opinion no excluded upstream is called. */
-export function hasRefusal(outcomes: readonly UpstreamOutcome[]): boolean {
-  return outcomes.filter(wasAttempted).some(({ failure }) => failure.fallBack !== 'always');
+export function hasRefusal(failures: readonly FailedCall[]): boolean {
+  return failures.some(({ failure }) => failure.fallBack !== 'always');
 }
 
 /** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
-export function isSettled(outcomes: readonly UpstreamOutcome[]): boolean {
-  const failures = outcomes.filter(wasAttempted);
+export function isSettled(failures: readonly FailedCall[]): boolean {
   const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
   const isRepeated = refusals.some(({ upstream }) => upstream !== refusals[0]?.upstream);
   return isRepeated || failures.some(({ failure }) => failure.fallBack === 'never');

@@ -77,11 +77,12 @@ function warmUpAfter(
   { warmup, budgets }: RouterDeps,
 ): void {
   const { call, config, remotes } = request;
+  const upstream = remotes.find(({ id }) => id === 'ondemand');
+  if (upstream === undefined || !config.ondemand.warmup) return;
   const reasons = outcomes.map(reasonOf);
   const isSetUp = !reasons.includes('not_configured') && !reasons.includes('paused');
-  const upstream = remotes.find(({ id }) => id === 'ondemand');
   const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand', config);
-  if (upstream === undefined || !isSetUp || !config.ondemand.warmup || !mayCost) return;
+  if (!isSetUp || !mayCost) return;
   if (keepsModel(call, config) && !servesModel(upstream, call.request.model)) return;
   warmup.startFromRouting(upstream);
 }

@@ -64,7 +64,7 @@ export class Walk {
   readonly #candidates: Candidates;
   /** Those whose turn has not come, in routing order: upstreams, and machines in place of the local pool. */
   #ahead: readonly (UpstreamId | SingleCall)[];
-  /** In routing order; those of one upstream in the order in which their turn came. */
+  /** In the order in which their turn came. */
   readonly #steps: Step[] = [];
   readonly #failures: FailedCall[] = [];
   /** The local pool that was entered, while its circuit waits for the result. */
@@ -153,11 +153,14 @@ export class Walk {
   outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
     // What is forced comes last, whatever its place.
     const isLast = answering === null || answering.mode === 'forced';
-    const end = isLast ? undefined : this.#steps.findIndex(({ turn }) => turn === answering);
+    const { order } = this.#candidates;
+    const rank = ({ upstream }: Step) => order.indexOf(upstream);
+    const steps = this.#steps.toSorted((a, b) => rank(a) - rank(b));
+    const end = isLast ? undefined : steps.findIndex(({ turn }) => turn === answering);
     // A call stands in place of an exclusion.
     const isCalled = (upstream: UpstreamId) =>
-      this.#steps.some((each) => each.upstream === upstream && each.turn !== null);
-    const shown = this.#steps.slice(0, end);
+      steps.some((each) => each.upstream === upstream && each.turn !== null);
+    const shown = steps.slice(0, end);
     return outcomesOf(shown.filter(({ turn, upstream }) => turn !== null || !isCalled(upstream)));
   }
 
@@ -216,10 +219,7 @@ export class Walk {
 
   #leave(place: Place, step: Step): void {
     this.#ahead = this.#ahead.filter((each) => each !== place);
-    const { order } = this.#candidates;
-    const rank = order.indexOf(step.upstream);
-    const last = this.#steps.findLastIndex(({ upstream }) => order.indexOf(upstream) <= rank);
-    this.#steps.splice(last + 1, 0, step);
+    this.#steps.push(step);
   }
 
   #end(turn: Turn, outcome: LostCall | 'broken'): void {

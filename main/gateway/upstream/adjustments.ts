@@ -216,8 +216,11 @@ export function adjustedHeaders(
 /** How long an upstream that never told its usage is not asked for it after an unexplained failure. */
 const SUSPECTED_MS = 600_000;
 
+const NONE: ReadonlySet<Adjustment> = new Set();
+
 /** The changes to make before a request is sent. */
 export function knownRefusals(known: Knowledge, model: string): ReadonlySet<Adjustment> {
+  if (known.count('refuses') === 0) return NONE;
   const own = known.entries('refuses').filter(({ value }) => value.model === model);
   return new Set(own.map(({ value }) => value.change as Adjustment));
 }

@@ -42,8 +42,6 @@ export interface ExchangePlan {
   readonly call: UpstreamCall;
   /** What was known of this upstream or machine before the call. */
   readonly known: Knowledge;
-  /** What it does not take as it is. */
-  readonly changes: ReadonlySet<Adjustment>;
   /** For the first content, in clock ticks. */
   readonly deadline: number;
   /** Silence allowed in an answer that is being assembled, after its first content. */
@@ -100,6 +98,8 @@ export interface ExchangeDeps {
 /** A call from its sending to its first content, its whole answer, or its failure; all of them are values. */
 export class PendingCall implements ResponseListener {
   readonly plan: ExchangePlan;
+  /** What the upstream does not take as it is. */
+  readonly changes: ReadonlySet<Adjustment>;
   readonly request: HttpRequest;
   /** When the request was sent, in clock ticks. */
   readonly sentAt: number;
@@ -120,9 +120,10 @@ export class PendingCall implements ResponseListener {
   #idleTimeoutMs: number;
   #contentAt: number | null = null;
 
-  constructor(plan: ExchangePlan, deps: ExchangeDeps) {
-    const { call, changes, signal } = plan;
+  constructor(plan: ExchangePlan, changes: ReadonlySet<Adjustment>, deps: ExchangeDeps) {
+    const { call, signal } = plan;
     this.plan = plan;
+    this.changes = changes;
     this.#deps = deps;
     this.request = call.write(changes);
     this.#mode = changes.has(WITHOUT_STREAM) && call.mode === 'assemble' ? 'whole' : call.mode;
@@ -154,7 +155,7 @@ export class PendingCall implements ResponseListener {
 
   /** Whether it was sent with a request for usage that its caller did not make. */
   hidesUsage(): boolean {
-    return this.plan.call.asksForUsage && mayAskForUsage(this.plan.changes);
+    return this.plan.call.asksForUsage && mayAskForUsage(this.changes);
   }
 
   /** What has come of an answer; null before its head, and of a refusal. */
@@ -390,20 +391,20 @@ function unanswered(failure: TransportFailure): NoAnswer {
  * that did not help is forgotten. `sent` is told each time.
  */
 export async function sendAdjusted(
-  plan: Omit<ExchangePlan, 'changes'>,
+  plan: ExchangePlan,
   deps: ExchangeDeps,
   sent: (pending: PendingCall) => void = () => {},
 ): Promise<{ readonly seen: CallResult; readonly pending: PendingCall }> {
   let changes = knownRefusals(plan.known, plan.call.model);
   for (;;) {
-    const pending = new PendingCall({ ...plan, changes }, deps);
+    const pending = new PendingCall(plan, changes, deps);
     pending.send();
     sent(pending);
     const seen = await pending.seen;
     const isInTime = deps.clock.ticks() < plan.deadline;
-    const next = isInTime ? adjustmentsFor(seen, pending.plan, pending.request) : [];
+    const next = isInTime ? adjustmentsFor(seen, pending) : [];
     if (next.length === 0) {
-      learn(seen, pending.plan);
+      learn(seen, pending);
       return { seen, pending };
     }
     changes = new Set([...changes, ...next]);
@@ -412,20 +413,19 @@ export async function sendAdjusted(
 
 function adjustmentsFor(
   seen: CallResult,
-  { call, changes: made }: ExchangePlan,
-  { body, headers }: PendingCall['request'],
+  { plan, changes: made, request: { body, headers } }: PendingCall,
 ): readonly Adjustment[] {
   const isRefused = seen.kind === 'status' && (seen.status === 500 || isRefusal(seen));
   if (!isRefused || body === null) return [];
   const { status, error } = seen;
-  const { mode, request } = call;
+  const { mode, request } = plan.call;
   const { endpoint } = request;
   const mayBeWhole = mode === 'assemble' || endpoint.answer.stream?.chunksOf !== undefined;
   const isForWords = !endpoint.keepsModel;
   return adjustmentsAfter({ status, error, isForWords, body, headers, made, mayBeWhole });
 }
 
-function learn(seen: CallResult, { call, known, changes }: ExchangePlan): void {
+function learn(seen: CallResult, { plan: { call, known }, changes }: PendingCall): void {
   // A translated stream asks for it without its caller, too.
   const isTranslated = call.translator !== null && call.request.includeUsage;
   const hadUsage = (call.asksForUsage || isTranslated) && mayAskForUsage(changes);
