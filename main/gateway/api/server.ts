@@ -13,7 +13,7 @@ import { newRequestId } from '../../platform/secrets.ts';
 import type { Identify } from '../auth/identity.ts';
 import { corsHeaders, preflightHeaders, refusal } from '../auth/origin-guard.ts';
 import { type ChatDeps, handleChat } from '../chat/handler.ts';
-import { NOT_ROUTED } from '../chat/answer-headers.ts';
+import { NOT_ROUTED } from '../chat/response.ts';
 import { type GatewayError, sendError } from '../http/errors.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';

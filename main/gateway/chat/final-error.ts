@@ -1,13 +1,13 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { anthropicErrorType } from '#shared/errors.ts';
 import { type FailureReason, predicateOf } from '#shared/reasons.ts';
 import { excerpt } from '#shared/visible.ts';
 import { toCaller } from '../../platform/http/passed-headers.ts';
-import { type HttpError, sendBody } from '../../platform/http/responses.ts';
+import type { HttpError } from '../../platform/http/responses.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 import { exclusionFor } from '../circuits/circuits.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
-import { errorShapeFor, type ErrorShape, type GatewayError, sendError } from '../http/errors.ts';
+import type { GatewayError } from '../http/errors.ts';
 import {
   type FailedCall,
   fallbackReason,
@@ -17,7 +17,7 @@ import {
   reasonOf,
   wasAttempted,
 } from '../routing/outcomes.ts';
-import { TOO_HEAVY } from '../protocols/request-forms.ts';
+import { TOO_HEAVY } from '../protocols/chat-request.ts';
 import type { Untranslatable } from '../protocols/translation/translation.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
@@ -26,20 +26,18 @@ import type { ChatCall } from '../upstream/call.ts';
 import type { ApiEndpoint, StandIn } from '../protocols/endpoint.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 import { passedType } from '../upstream/headers.ts';
-import { gatewayHeaders } from './answer-headers.ts';
-import type { EarlyAnswer } from './early-answer.ts';
+import { type ChatResponse, gatewayHeaders } from './response.ts';
 
 type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;
 
-/** The response of the upstream with this outcome. */
+/** The response of the upstream with this outcome, with the headers that go with its body. */
 interface PassedOn {
   readonly kind: 'passed';
   readonly outcome: FailedCall;
-  readonly response: ErrorResponse;
   /** What it says, for an answer that has begun. */
   readonly error: HttpError;
-  /** In the shape in which the caller's clients look for its message; null for what has it as it came. */
-  readonly shaped: object | null;
+  readonly body: Buffer;
+  readonly headers: OutgoingHttpHeaders;
 }
 
 type FinalResponse =
@@ -49,9 +47,8 @@ type FinalResponse =
 
 /** Who is answered, and for which request. */
 export interface CallerContext {
-  readonly res: ServerResponse;
   readonly context: RoutedRequest;
-  readonly early: EarlyAnswer;
+  readonly response: ChatResponse;
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
   readonly deps: FinalDeps;
@@ -65,10 +62,10 @@ export interface FinalDeps {
 /** Answers where no upstream did. */
 export function sendFinalResponse(
   outcomes: readonly UpstreamOutcome[],
-  { res, base, context, early, deps: { machineName } }: CallerContext,
+  { base, context, response, deps: { machineName } }: CallerContext,
 ): void {
   const { call, observer } = context;
-  const final = finalResponse(call, outcomes, errorShapeFor(res.req), machineName);
+  const final = finalResponse(call, outcomes, machineName);
   const passed = final.kind === 'passed' ? final.outcome : null;
   const reason = fallbackReason(outcomes, passed ?? 'gateway_error');
   const { upstream, provider } = passed ?? { upstream: null, provider: null };
@@ -76,16 +73,12 @@ export function sendFinalResponse(
   const status = final.kind === 'answer' ? 200 : final.error.status;
   observer.answering({ status, upstream, fallbackReason: reason });
   if (final.kind === 'answer')
-    early.send(Buffer.from(JSON.stringify(final.body)), { ...headers, 'content-type': JSON_TYPE });
-  else if (early.hasBegun()) early.fail(final.error, headers);
-  else if (final.kind === 'error') sendError(res, final.error, headers);
-  else {
-    const { response, shaped } = final;
-    const body = shaped === null ? response.body : Buffer.from(JSON.stringify(shaped));
-    const type = shaped === null ? passedType(response.headers) : JSON_TYPE;
-    const own = { ...headers, 'content-type': type };
-    sendBody(res, status, body, { ...toCaller(response.headers), ...own });
-  }
+    response.send(Buffer.from(JSON.stringify(final.body)), {
+      ...headers,
+      'content-type': JSON_TYPE,
+    });
+  else if (final.kind === 'error') response.fail(final.error, headers);
+  else response.passOn(final.error, final.body, { ...final.headers, ...headers });
   observer.ended(final.kind === 'answer' ? 'done' : 'failed');
 }
 
@@ -98,7 +91,6 @@ const JSON_TYPE = 'application/json';
 function finalResponse(
   call: CallForm,
   all: readonly UpstreamOutcome[],
-  shape: ErrorShape,
   machineName: FinalDeps['machineName'],
 ): FinalResponse {
   const outcomes = all.filter((outcome) => !isUnconfigured(outcome));
@@ -108,7 +100,7 @@ function finalResponse(
     failed.find(({ failure }) => failure.fallBack === 'once') ??
     failed.findLast(({ failure }) => failure.surfaced === 'as_is');
   if (passed?.failure.response)
-    return passedOn(passed, passed.failure.response, shape, call.request.endpoint);
+    return passedOn(passed, passed.failure.response, call.request.endpoint);
   if (standIn?.kind === 'answer') return standIn;
   if (standIn !== null && isTheReason(standIn, outcomes)) {
     const { message, param } = standIn;
@@ -130,29 +122,37 @@ function withName(
   return name === null ? outcome : { ...outcome, provider: excerpt(name) };
 }
 
-function passedOn(
-  outcome: FailedCall,
-  response: ErrorResponse,
-  shape: ErrorShape,
-  { support }: ApiEndpoint,
-): PassedOn {
-  const { status, body, error: said } = response;
-  const { message, code, param } = said;
+function passedOn(outcome: FailedCall, response: ErrorResponse, endpoint: ApiEndpoint): PassedOn {
+  const { status, headers, body } = response;
+  const { message, code, param } = response.error;
   const error = {
     status,
     message: message || `HTTP ${status}`,
     code: code ?? 'upstream_error',
     param,
   };
-  const passed = { kind: 'passed', outcome, response, error } as const;
+  const shaped = shapedFor(endpoint, response, error, outcome.failure.reason);
+  const type = shaped === null ? passedType(headers) : JSON_TYPE;
+  return {
+    kind: 'passed',
+    outcome,
+    error,
+    body: shaped === null ? body : Buffer.from(JSON.stringify(shaped)),
+    headers: { ...toCaller(headers), 'content-type': type },
+  };
+}
+
+/** In the shape in which the caller's clients look for its message; null for what has it as it came. */
+function shapedFor(
+  { support, vendor }: ApiEndpoint,
+  { body, error: said }: ErrorResponse,
+  error: HttpError,
+  reason: FailureReason,
+): object | null {
   // Who asks for a chat completion is told byte for byte what its upstream says; others may not know who was asked.
-  if (shape !== 'anthropic' && support !== 'translatable') return { ...passed, shaped: null };
+  if (vendor !== 'anthropic' && support !== 'translatable') return null;
   const parsed = parseJson(body.toString('utf8'));
-  const shaped =
-    shape === 'anthropic'
-      ? asAnthropic(parsed, error)
-      : asOpenAi(parsed, said, outcome.failure.reason);
-  return { ...passed, shaped };
+  return vendor === 'anthropic' ? asAnthropic(parsed, error) : asOpenAi(parsed, said, reason);
 }
 
 function asAnthropic(parsed: unknown, { status, message }: HttpError): object | null {

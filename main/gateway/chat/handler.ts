@@ -16,15 +16,13 @@ import type { ItemMemories, ItemMemory } from '../protocols/responses/history.ts
 import { type ChatCall, isZeroSpend } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { aliased } from '../protocols/aliases.ts';
-import { isBadRequest, readRequest } from '../protocols/chat-request.ts';
+import { formsOf, isBadRequest, readRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import { formsOf } from '../protocols/request-forms.ts';
 import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { isOwnModel, type RemoteUpstream } from '../upstream/upstreams.ts';
-import { NOT_ROUTED } from './answer-headers.ts';
-import { createEarlyAnswer } from './early-answer.ts';
 import type { FinalDeps } from './final-error.ts';
 import { answerChat, type DropLogger } from './respond.ts';
+import { createChatResponse, NOT_ROUTED } from './response.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 export interface ChatDeps extends RouterDeps, FinalDeps {
@@ -105,11 +103,11 @@ async function answer(
   const observer = deps.observe({ id, model, stream, caller: from, key, upstreamPath });
   const { keepAliveMs } = config.routing;
   const plan = { id, request: call.request, base, keepAliveMs, clock: deps.clock };
-  const early = createEarlyAnswer(res, plan, observer);
-  const context = { call, config, remotes, epoch, signal: gone, observer: early.observer };
+  const response = createChatResponse(res, plan, observer);
+  const context = { call, config, remotes, epoch, signal: gone, observer: response.observer };
   const routed = await route(context, deps);
   // Returned, not awaited: this function's variables need not live as long as the answer.
-  return answerChat(routed, { res, base, context, early, items, deps });
+  return answerChat(routed, { res, base, context, response, items, deps });
 }
 
 type Admission = ReturnType<typeof createAdmission>;

@@ -22,8 +22,6 @@ import type { ItemMemory } from '../protocols/responses/history.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
 import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
-import { callHeaders, repairedHeader } from './answer-headers.ts';
-import { EVENT_STREAM } from './early-answer.ts';
 import { type CallerContext, type FinalDeps, sendFinalResponse } from './final-error.ts';
 import {
   createSentBytes,
@@ -35,10 +33,12 @@ import {
   type BadEnd,
   badEnd,
 } from './relay.ts';
+import { callHeaders, EVENT_STREAM, repairedHeader } from './response.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 
 interface AnswerContext extends CallerContext {
+  readonly res: ServerResponse;
   /** Of the caller's key. */
   readonly items: ItemMemory;
   readonly deps: ResumeDeps & FinalDeps & { readonly noteDropped: DropLogger };
@@ -62,7 +62,7 @@ function sendAnswer(
   { answer, walk, reason }: Extract<RouteResult, { readonly kind: 'answered' }>,
   to: AnswerContext,
 ): Promise<void> {
-  const { base, context, early, items, deps } = to;
+  const { base, context, response, items, deps } = to;
   const { observer } = context;
   const { call, seen, attempt } = answer;
   const headers = { ...toCaller(seen.headers), ...base, ...callHeaders(call, reason) };
@@ -71,7 +71,7 @@ function sendAnswer(
   const head = { status: 200, upstream: call.upstream, fallbackReason: reason };
   switch (seen.kind) {
     case 'stream': {
-      early.head(headers);
+      response.head(headers);
       const relayed = relayToEnd({ ...answer, seen }, walk, to);
       observer.answering(head);
       return relayed;
@@ -85,7 +85,7 @@ function sendAnswer(
       const { body, contentAt, repairedCalls } = seen;
       const type = call.request.stream ? EVENT_STREAM : 'application/json';
       attempt.repairedCalls = repairedCalls;
-      early.send(body, { ...headers, ...repairedHeader(repairedCalls), 'content-type': type });
+      response.send(body, { ...headers, ...repairedHeader(repairedCalls), 'content-type': type });
       attempt.answering(contentAt);
       attempt.end({ kind: 'served' });
       observer.ended('done');
@@ -117,7 +117,7 @@ function relayToEnd(answer: StreamCall, walk: Walk, to: AnswerContext): Promise<
   const { request, translator: ofCall } = answer.call;
   const format = request.endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
-  const translator = to.early.translator(ofCall?.createStream() ?? null);
+  const translator = to.response.translator(ofCall?.createStream() ?? null);
   const sent = mayResume(request, walk, to.context) ? createSentBytes() : null;
   const stream = { ...to, format, request, translator, sent };
   const first = relayStream(answer, null, stream);

@@ -72,6 +72,8 @@ export interface AnswerRequirements {
   readonly isAssemblable: () => boolean;
   /** Whether the last message is a tool's result, to which a model may have nothing to add. */
   readonly followsToolResult: () => boolean;
+  /** Whether its model may write calls of tools into the text of the answer. */
+  readonly mayLeakCalls: () => boolean;
   /** Puts a whole answer into the form that was asked for, as not every engine does. */
   readonly asAsked?: (answer: Buffer) => Buffer;
 }
@@ -115,6 +117,7 @@ export const ONE_WHOLE: AnswerRequirements = {
   choices: 1,
   isAssemblable: () => false,
   followsToolResult: () => false,
+  mayLeakCalls: () => false,
 };
 
 /** Longer answers are passed on as they are: to parse and write one of this size takes some milliseconds. */

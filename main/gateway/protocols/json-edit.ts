@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { parseJson } from '../../platform/json.ts';
 
 /* Bodies are changed as bytes: parse and stringify would change the order of keys, how numbers are written, escapes and blanks. */
 
@@ -179,6 +178,12 @@ export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] |
 export const memberAt = ({ members }: JsonBody, key: string): Member | undefined =>
   members.findLast((each) => each.key === key);
 
+/** An object within a body, as a body; without members if it is none, or too long to be scanned at once. */
+export function bodyWithin({ bytes }: JsonBody, span: Span | null | undefined): JsonBody {
+  const { start, end } = span ?? { start: 0, end: 0 };
+  return bodyOf(bytes.subarray(start, end - start > MAX_BYTES_AT_ONCE ? start : end));
+}
+
 /** Longer values are not parsed by `smallValueOf`. */
 const MAX_SMALL_BYTES = 64 * 1024;
 
@@ -195,9 +200,14 @@ export function smallValueOf(body: JsonBody, key: string): unknown {
 export const smallValuesOf = (body: JsonBody, keys: readonly string[]): unknown[] =>
   keys.map((key) => smallValueOf(body, key));
 
+/** Undefined if it is no JSON. */
 export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
-  return parseJson(bytes.toString('utf8', start, end));
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 export function isText(bytes: Buffer, { start }: Span): boolean {

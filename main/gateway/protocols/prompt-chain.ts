@@ -1,6 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { memberOf, parseJson } from '../../platform/json.ts';
-import { type JsonBody, type Member, smallValueOf } from './json-edit.ts';
+import {
+  bodyOf,
+  bodyWithin,
+  type JsonBody,
+  type Member,
+  memberAt,
+  smallValueOf,
+} from './json-edit.ts';
 import startXxHash, { type XXHashAPI } from 'xxhash-wasm';
 
 /**
@@ -206,7 +212,7 @@ const OPEN_WEBUI = 'x-openwebui-chat-id';
 function sessionOf(body: JsonBody, headers: IncomingHttpHeaders): string | null {
   const told = [
     headers[CLAUDE_CODE],
-    sessionOfUser(memberOf(smallValueOf(body, 'metadata'), 'user_id')),
+    sessionOfUser(smallValueOf(bodyWithin(body, memberAt(body, 'metadata')), 'user_id')),
     ...SESSION_HEADERS.map((name) => headers[name]),
     smallValueOf(body, 'prompt_cache_key'),
     headers[OPEN_WEBUI],
@@ -217,7 +223,7 @@ function sessionOf(body: JsonBody, headers: IncomingHttpHeaders): string | null 
 /** Claude Code's: `user_…_account_…_session_…`, or JSON with a `session_id`. */
 function sessionOfUser(id: unknown): string | null {
   if (typeof id !== 'string') return null;
-  const told = memberOf(parseJson(id), 'session_id');
+  const told = smallValueOf(bodyOf(Buffer.from(id)), 'session_id');
   if (typeof told === 'string' && told !== '') return told;
   return /_session_(.+)$/s.exec(id)?.[1] ?? null;
 }

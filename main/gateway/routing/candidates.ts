@@ -4,7 +4,6 @@ import { isRemote } from '../../engines/models.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
-import { mayLeakCalls } from '../protocols/rescue/rescue.ts';
 import { type ChatCall, inChat, remoteCall } from '../upstream/call.ts';
 import {
   canChat,
@@ -171,7 +170,7 @@ function formForLocal(
   const tells = ownedBy === 'llamacpp';
   const mayLeak = rescueToolCalls === 'on' && call.request.needs().tools;
   const chat = tells || mayLeak ? inChat(call) : null;
-  return chat !== null && (tells || mayLeakCalls(chat.request)) ? chat : call;
+  return chat !== null && (tells || chat.request.mayLeakCalls()) ? chat : call;
 }
 
 /**

@@ -6,10 +6,9 @@ import { isObject } from '../../platform/json.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/translation/answer-translator.ts';
 import type { AnswerMode } from './body-readers.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
+import type { ChatRequest, RequestForms } from '../protocols/chat-request.ts';
 import { type JsonBody, memberAt, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 import { rescueFor } from '../protocols/rescue/rescue.ts';
-import type { RequestForms } from '../protocols/request-forms.ts';
 import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
@@ -79,7 +78,7 @@ export interface UpstreamCall {
   /** Whether the upstream is to be asked for the usage of its stream, as the caller did not. */
   readonly asksForUsage: boolean;
   /** How tool calls that the answer has as text are rescued; null if they are not. */
-  readonly rescue: ReturnType<typeof rescueFor>;
+  readonly rescue: ReturnType<typeof rescueFor> | null;
   /** Credentials that the request carries: what is said of its failure must not repeat them. */
   readonly secrets: OwnSecrets;
   readonly mode: AnswerMode;
@@ -158,7 +157,8 @@ export function localCall(
     isLoading,
     isAlone,
     asksForUsage: asksForUsage(request, mode),
-    rescue: config.local.rescueToolCalls === 'on' ? rescueFor(request) : null,
+    rescue:
+      config.local.rescueToolCalls === 'on' && request.mayLeakCalls() ? rescueFor(request) : null,
     write: (made, body = request) =>
       requestTo('local', baseAddress, model, { call, request, body, mode, own, made, more }),
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
-import { fixHash, withHash } from '../../../main/gateway/protocols/request-forms.ts';
+import { fixHash, withHash } from '../../../main/gateway/protocols/chat-request.ts';
 
 /** As Claude Code 2.1 sends it (anthropics/claude-code#68900). */
 const line = (cch: string) =>

@@ -3,10 +3,14 @@ import { expect, test } from 'vitest';
 import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/chat-request.ts';
 import { chainOf, hashIsReady } from '../../../main/gateway/protocols/prompt-chain.ts';
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
-import { lengthOf } from '../../../main/gateway/protocols/least-tokens.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/readings.ts';
-import { exceedsWindow, noteLength, windowAt } from '../../../main/gateway/routing/windows.ts';
+import {
+  exceedsWindow,
+  lengthOf,
+  noteLength,
+  windowAt,
+} from '../../../main/gateway/routing/windows.ts';
 import { characters } from '../../support/characters.ts';
 import { createManualClock } from '../../support/clock.ts';
 

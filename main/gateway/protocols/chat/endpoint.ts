@@ -1,4 +1,4 @@
-import { parseJson } from '../../../platform/json.ts';
+import { memberOf, parseJson } from '../../../platform/json.ts';
 import { openaiError } from '../../http/errors.ts';
 import { chunksOf, createAssembly } from '../assembly.ts';
 import { endOf, substanceOf } from './content.ts';
@@ -13,9 +13,8 @@ import {
   type StreamFormat,
 } from '../endpoint.ts';
 import {
-  bodyOf,
+  bodyWithin,
   type JsonBody,
-  MAX_BYTES_AT_ONCE,
   memberAt,
   smallValueOf,
   smallValuesOf,
@@ -86,10 +85,12 @@ function isBrokenOff(body: Buffer): boolean {
 
 function asks(body: JsonBody): AnswerRequirements {
   const n = smallValueOf(body, 'n');
+  const choices = typeof n === 'number' && n > 1 ? n : 1;
   return {
-    choices: typeof n === 'number' && n > 1 ? n : 1,
+    choices,
     isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(body),
     followsToolResult: () => ['tool', 'function'].includes(lastRole(body)),
+    mayLeakCalls: () => choices === 1 && mayCallInText(body),
   };
 }
 
@@ -114,10 +115,16 @@ function isPlainText(body: JsonBody): boolean {
   );
 }
 
+/** Not where no tool is offered, or the answer is to be JSON. */
+function mayCallInText(body: JsonBody): boolean {
+  if ((memberAt(body, 'tools')?.last ?? null) === null) return false;
+  const [choice, format] = smallValuesOf(body, ['tool_choice', 'response_format']);
+  const isText = (format ?? null) === null || memberOf(format, 'type') === 'text';
+  return choice !== 'none' && isText;
+}
+
 /** The role of the last message; empty if it is too long to be looked at, or has none. */
 function lastRole(body: JsonBody): string {
-  const last = memberAt(body, 'messages')?.last ?? null;
-  if (last === null || last.end - last.start > MAX_BYTES_AT_ONCE) return '';
-  const role = smallValueOf(bodyOf(body.bytes.subarray(last.start, last.end)), 'role');
+  const role = smallValueOf(bodyWithin(body, memberAt(body, 'messages')?.last), 'role');
   return typeof role === 'string' ? role : '';
 }

@@ -1,8 +1,6 @@
 import { isObject, listOf, memberOf, parseExactJson, parseJson } from '../../../platform/json.ts';
-import type { ChatRequest } from '../chat-request.ts';
 import { callsIn, newCallId } from '../chat/calls.ts';
-import { CHAT_COMPLETIONS } from '../chat/endpoint.ts';
-import { smallValuesOf } from '../json-edit.ts';
+import type { JsonBody } from '../json-edit.ts';
 import { dataOf, eventsOf, eventWith, type Frames, framesOf } from '../sse.ts';
 import type { Json } from '../translation/field-reader.ts';
 import {
@@ -14,21 +12,8 @@ import {
   readCalls,
 } from './dialects.ts';
 
-/** Not of a request that offers no tool, or whose answer is to be JSON. */
-export function mayLeakCalls(request: ChatRequest): boolean {
-  const { endpoint, choices, needs } = request;
-  if (endpoint !== CHAT_COMPLETIONS || choices !== 1 || !needs().tools) return false;
-  const [choice, format] = smallValuesOf(request, ['tool_choice', 'response_format']);
-  const isText = (format ?? null) === null || memberOf(format, 'type') === 'text';
-  return choice !== 'none' && isText;
-}
-
-/**
- * Makes calls of those that a model wrote into the text of its answer and its engine did not read; null for a request
- * whose answer has none.
- */
-export function rescueFor(request: ChatRequest) {
-  if (!mayLeakCalls(request)) return null;
+/** Makes calls of those that a model wrote into the text of its answer and its engine did not read. */
+export function rescueFor(request: JsonBody) {
   let known: OfferedTools | null = null;
   const offered = () => (known ??= offeredIn(request));
   return {

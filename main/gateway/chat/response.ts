@@ -1,15 +1,17 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { UpstreamId } from '#shared/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
-import { bodyFor } from '../http/errors.ts';
-import type { StreamTranslator } from '../protocols/translation/translation.ts';
+import { bodyFor, type GatewayError, sendError } from '../http/errors.ts';
+import type { DroppedFields, StreamTranslator } from '../protocols/translation/translation.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AttemptObserver, AttemptStart, RequestObserver } from '../routing/observer.ts';
 import { sourceName } from '../routing/outcomes.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import { answeredBy, gatewayHeaders, TRAILERS } from './answer-headers.ts';
 
-interface EarlyAnswerPlan {
+/* The response to a chat request: its headers, and when it begins and ends. */
+
+interface ResponsePlan {
   readonly id: string;
   readonly request: ChatRequest;
   /** Headers of every response to this request. */
@@ -18,16 +20,16 @@ interface EarlyAnswerPlan {
   readonly clock: Clock;
 }
 
-export type EarlyAnswer = ReturnType<typeof createEarlyAnswer>;
+export type ChatResponse = ReturnType<typeof createChatResponse>;
 
 /**
- * The response to a request, which begins before its answer if an engine of one's own reads for long: apps and the
+ * A response that begins before its answer if an engine of one's own reads for long: apps and the
  * proxies in between give up after a minute or five without a byte. It learns whom the request waits for as monitoring
  * does, and decides nothing.
  */
-export function createEarlyAnswer(
+export function createChatResponse(
   res: ServerResponse,
-  { id, request, base, keepAliveMs, clock }: EarlyAnswerPlan,
+  { id, request, base, keepAliveMs, clock }: ResponsePlan,
   observer: RequestObserver,
 ) {
   const { answer } = request.endpoint;
@@ -81,6 +83,12 @@ export function createEarlyAnswer(
     res.end(body);
   }
 
+  /** An error behind an early head, which says 200. */
+  function endWith(error: HttpError, headers: OutgoingHttpHeaders): void {
+    if (stream === null) end(JSON.stringify(bodyFor(res.req, error, headers)), headers);
+    else res.end(`${answeredBy(headers).toString()}${stream.errorEvent(error)}`);
+  }
+
   const joined = (events: Buffer): Buffer => stream?.afterSigns?.(events, id) ?? events;
 
   /** Of the calls, and of what becomes of the answer. */
@@ -116,7 +124,6 @@ export function createEarlyAnswer(
 
   return {
     observer: own,
-    hasBegun: () => hasBegun,
     /** Of a stream; behind an early one it is a comment. */
     head(headers: OutgoingHttpHeaders) {
       if (hasBegun) res.write(answeredBy(headers));
@@ -128,10 +135,15 @@ export function createEarlyAnswer(
       else if (stream === null) end(body, headers);
       else res.end(Buffer.concat([answeredBy(headers), joined(body)]));
     },
-    /** An error behind an early head, which says 200. */
-    fail(error: HttpError, headers: OutgoingHttpHeaders) {
-      if (stream === null) end(JSON.stringify(bodyFor(res.req, error, headers)), headers);
-      else res.end(`${answeredBy(headers).toString()}${stream.errorEvent(error)}`);
+    /** An error of the gateway's own. */
+    fail(error: GatewayError, headers: OutgoingHttpHeaders) {
+      if (hasBegun) endWith(error, headers);
+      else sendError(res, error, headers);
+    },
+    /** An upstream's own error; of it an answer that has begun gets only what it says. */
+    passOn(error: HttpError, body: Buffer, headers: OutgoingHttpHeaders) {
+      if (hasBegun) endWith(error, headers);
+      else sendBody(res, error.status, body, headers);
     },
     /** A stream's translator, which also makes the events follow the signs of life. */
     translator(inner: StreamTranslator | null): StreamTranslator | null {
@@ -149,3 +161,63 @@ export function createEarlyAnswer(
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 const headOf = (type: string) => ({ 'content-type': type, ...STREAM_HEAD });
+
+const [UPSTREAM, REASON, PROVIDER] = [
+  'x-gateway-upstream',
+  'x-gateway-fallback-reason',
+  'x-gateway-provider',
+] as const;
+
+/** Those that an answer which began early repeats at its end. */
+const TRAILERS = [UPSTREAM, REASON, PROVIDER];
+
+/** On every answer to a chat request: who gave it, and why no earlier upstream did. */
+export function gatewayHeaders(
+  upstream: UpstreamId | null,
+  reason: string,
+  provider: string | null,
+): OutgoingHttpHeaders {
+  return {
+    [UPSTREAM]: upstream ?? 'none',
+    [REASON]: reason,
+    ...(provider === null ? {} : { [PROVIDER]: provider }),
+  };
+}
+
+/** For which no upstream was called. */
+export const NOT_ROUTED: OutgoingHttpHeaders = gatewayHeaders(null, 'none', null);
+
+/** Of the answer to a call. */
+export function callHeaders(
+  { upstream, provider, model, translator }: UpstreamCall,
+  reason: string,
+): OutgoingHttpHeaders {
+  return {
+    ...gatewayHeaders(upstream, reason, provider),
+    ...(SHOWABLE.test(model) && { 'x-gateway-model': model }),
+    ...(translator !== null && droppedHeader(translator.dropped)),
+  };
+}
+
+/** Callers may choose any name, and a header takes only this. */
+const SHOWABLE = /^[\x21-\x7e]{1,200}$/;
+
+function droppedHeader({ named, others }: DroppedFields): OutgoingHttpHeaders {
+  const all = others === 0 ? named : [...named, `+${others}`];
+  return all.length === 0 ? {} : { 'x-gateway-dropped': all.join(', ') };
+}
+
+/** How many tool calls were made of text. */
+export const repairedHeader = (calls: number): Record<string, string> =>
+  calls === 0 ? {} : { 'x-gateway-repaired': `tool_calls=${calls}` };
+
+/** An SSE comment, which clients skip: an early head could name only who was waited for. */
+function answeredBy(headers: OutgoingHttpHeaders): Buffer {
+  const { [UPSTREAM]: upstream, [PROVIDER]: provider, [REASON]: reason } = headers;
+  const by = {
+    upstream: String(upstream),
+    provider: provider === undefined ? null : String(provider),
+  };
+  const why = reason === 'none' ? '' : ` (${String(reason)})`;
+  return Buffer.from(`: answered by ${sourceName(by)}${why}\n\n`);
+}
