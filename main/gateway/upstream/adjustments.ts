@@ -92,7 +92,7 @@ const REWRITES = {
   ],
   // Templates of Gemma and Mistral (microsoft/autogen#1037, suitenumerique/conversations#197); Mistral, for a user behind
   // a result (BerriAI/litellm#17761, zed-industries/zed#37021).
-  alternating_turns: [withAlternatingTurns, /\balternat(e|ing)\b|role '?user'? after role '?tool/i],
+  alternating_turns: [withAlternatingTurns, /\balternat(e|ing)\b|\buser'? after (role '?)?tool/i],
   strict_turns: [
     withStrictTurns,
     // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950,
@@ -102,7 +102,7 @@ const REWRITES = {
     // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
     // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115); DeepSeek
     // (earendil-works/pi#1048); engines that know users and assistants alone (anthropics/claude-code#63469).
-    /\brole\b(?!(:|\W{0,3}['"`])(assistant|tool|user)\b)|\b(system|developer) message|['"`]developer['"`]|角色信息不正确/i,
+    /\brole\b|\b(system|developer) message|(['"`]developer|value: ['"`]system)['"`]|角色信息不正确/i,
   ],
 } as const satisfies Readonly<Record<string, readonly [BodyChange, ...RegExp[]]>>;
 
@@ -143,6 +143,9 @@ const MAX_TEXT = 2000;
 /** A longer request is not looked through, as that blocks the event loop; a conversation is refused at its first turns. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
+/** A turn that a refusal names by its speaker: the role is not what it refuses, nor is a field that is called like one. */
+const SPEAKER = /['"`]?\brole(?::|\W{0,3}['"`]|: (?=\w+['"`]))(assistant|tool|user)\b\\?['"`]?/gi;
+
 /** Changes that undo each other: only one is made, so that an upstream that refuses both is not asked in circles. */
 const RIVALS: readonly (readonly Adjustment[])[] = [
   ['without max_tokens', 'without max_completion_tokens'],
@@ -159,8 +162,11 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const request = parseJson(refused.body.toString('utf8'));
   if (!isObject(request) || isTooDeep(request)) return [];
   const body = bodyOf(refused.body);
-  const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
-  const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
+  const message = refused.error.message.slice(0, MAX_TEXT).replaceAll(SPEAKER, '$1');
+  const error = { ...refused.error, message };
+  // To OpenAI any fault of a turn is one of its role.
+  const place = error.param?.replace(/^\w{1,20}\S{1,20}\.role$/, '') ?? '';
+  const text = `${place} ${error.codes.join(' ')} ${message}`;
   const rewritten = NAMES.find((name) => {
     if (made.has(name) || (status === 500 && !SAID_AS_500.includes(name))) return false;
     const [change, ...asks] = REWRITES[name];

@@ -23,6 +23,10 @@ const REFUSED =
 const OF_VALUE =
   /supported (string )?values|must be one of|input should be ['"`]|think(ing)? (value|level) .{0,20}is not supported/i;
 
+/** What ends a sentence; the values that would be taken, which may be called like fields, are none. */
+const SENTENCE =
+  /[.;] |\n|,? expected | known |(?:values are|must be one of|should be):? ['"`][^;\n]*/;
+
 /** Fields without which the caller would get another answer than it asked for, or none. */
 const KEPT =
   /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$/;
@@ -67,7 +71,7 @@ export function refusedFields(
   const ways = [
     isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([named], request) : [],
     text
-      .split(/[.;] |\n|,? expected | known /)
+      .split(SENTENCE)
       .filter(isRefused)
       .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], request)),
     subject?.[1] ?? [],

@@ -68,6 +68,9 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     ],
     'without messages.refusal': [
       "{'type': 'extra_forbidden', 'loc': ('body', 'messages', 2, 'refusal'), 'msg': 'Extra inputs are not permitted'}",
+      // github.com/odysseus-dev/odysseus/issues/200; github.com/SimonSchubert/Kai/issues/265
+      "for 'role:user' the following must be satisfied[('messages.2' : property 'refusal' is unsupported)]",
+      "for 'role: user' the following must be satisfied[('messages.2' : property 'refusal' is unsupported)]",
     ],
     'without reasoning_effort="xhigh"': [
       '`reasoning_effort` must be one of `low` or `default`',
@@ -133,6 +136,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       // github.com/earendil-works/pi/issues/1048
       'messages[0]: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`',
       "Invalid value: 'developer'. Supported values are: 'system', 'assistant', 'user', and 'tool'.",
+      "Invalid value: 'system'. Supported values are: 'user', and 'assistant'.",
       // github.com/openai/codex/issues/9612; github.com/openclaw/openclaw/issues/23115; github.com/0xku/kon/issues/5
       { error: { code: '1214', message: 'Incorrect role information' } },
       { error: { code: '1214', message: '角色信息不正确' } },
@@ -188,6 +192,19 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       forbidden('messages.2.tool_calls'),
       // github.com/itmisx/deepx-code/issues/94
       "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+      // github.com/sdcb/chats/pull/132
+      withParam(
+        'messages.[57].role',
+        "An assistant message with 'tool_calls' must be followed by tool messages.",
+        'invalid_request_error',
+      ),
+      // github.com/openai/openai-node/issues/1030
+      "Image URLs are only allowed for messages with role 'user', but this has role 'assistant'.",
+      withParam(
+        'messages[2].role',
+        "Invalid value: 'function'. Supported values are: 'assistant', 'user', and 'tool'.",
+        'invalid_value',
+      ),
     ],
   },
   [MESSAGES]: {
