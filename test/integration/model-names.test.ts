@@ -3,6 +3,7 @@ import { chat, expectServed, HELLO, startCall } from '../support/client.ts';
 import { answers, error, json, lists, type Upstream } from '../support/upstream.ts';
 import { startBefore, startStill } from '../support/scene.ts';
 import { answersPages } from '../support/ollama.ts';
+import { costly, history } from '../support/usage.ts';
 
 /** An engine with the model `llama`, and two hosted upstreams, of which the second takes `gpt` too. */
 async function started(settings: Readonly<Record<string, string>> = {}) {
@@ -183,6 +184,14 @@ test('a model of Ollama’s cloud is not called with zero spend, and is not list
   }
   expectServed(await chat(url, { ...HELLO, model: 'gpt-4o' }), 'local');
   expect(modelsAt(engine)).toEqual([QWEN.name]);
+});
+
+test('a model of Ollama’s cloud saves no money, whatever the copy of it is called', async () => {
+  const models = [CLOUD, { ...CLOUD, name: 'big:latest' }, QWEN];
+  const { url, engine } = await startLoaded(models, [], { HOSTED_A_PRICE_OUTPUT: '1000' });
+  engine.script = costly;
+  for (const { name } of models) await chat(url, { ...HELLO, model: name });
+  expect((await history(url)).today.savedNano).toBe(0.25e9);
 });
 
 const ALIASES = {

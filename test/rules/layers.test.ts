@@ -27,7 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'main/registry': GROUND,
   'main/agent': [...GROUND, 'main/engines', 'main/config/schema.ts'],
   'main/gateway/http': GROUND,
-  'main/gateway/usage': [...GROUND, 'main/config', 'main/engines'],
+  'main/gateway/usage': [...GROUND, 'main/config'],
   'main/gateway/protocols': PROTOCOLS,
   'main/gateway/memory': GROUND,
   'main/gateway/upstream': UPSTREAM,

@@ -227,7 +227,7 @@ class OpenAttempt implements AttemptObserver {
   ended(end: AttemptEnd): void {
     const { reason, error, circuit, verdict, latencyMs, tokens, isRecalled } = end;
     const { counters, usage, memory, routed, log } = this.#request.deps;
-    const { upstream, provider, model } = this.#start.target;
+    const { upstream, provider, model, isElsewhere } = this.#start.target;
     const { cutAtTokens } = end;
     if (cutAtTokens !== null)
       log('warn', 'prompt_cut', { id: provider ?? upstream, model, readTokens: cutAtTokens });
@@ -244,7 +244,7 @@ class OpenAttempt implements AttemptObserver {
     if (!isRecalled) {
       const { key } = this.#request.row;
       const isFailure = verdict === 'failed';
-      const call = { ...this.#row, key, isFailure, atMs: end.endedAt.wallMs };
+      const call = { ...this.#row, key, isFailure, isElsewhere, atMs: end.endedAt.wallMs };
       const used = usage.callEnded(call);
       this.#request.row.spentNano += used.spentNano;
       counters.callEnded(call, used);

@@ -1,6 +1,5 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import { isRemote } from '../../engines/models.ts';
 import type { CancelSignal } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
@@ -118,12 +117,11 @@ function localOption(
   const known = memory.of(id);
   const form = formForLocal(call, known, target, config.local);
   if (form === null) return 'unsupported';
-  const { model, facts } = modelAt(target, form.request);
-  const isElsewhere = model !== null && isRemote(facts ?? { id: model });
+  const { model, facts, isElsewhere } = modelAt(target, form.request);
   if (isElsewhere && call.zeroSpend) return 'zero_spend';
   const declared = facts?.context_length ?? null;
   const isTooLong = model !== null && exceedsWindow(known, { model, declared }, form.request);
-  return isTooLong ? 'context_length' : { target, id, known, form, model, facts };
+  return isTooLong ? 'context_length' : { target, id, known, form, model, facts, isElsewhere };
 }
 
 /** Of machines of which none can serve: why not the one that comes closest. */

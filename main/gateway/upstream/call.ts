@@ -67,6 +67,8 @@ export interface UpstreamCall {
   readonly model: string;
   /** The context window of that model in tokens, as its engine says; null while unknown, and of hosted upstreams. */
   readonly window: number | null;
+  /** The model is computed by a service, not on the owner's machines. */
+  readonly isElsewhere: boolean;
   readonly prefix: CachedPrefix | null;
   /** The hash in its prompt is sent to this upstream as a constant. */
   readonly isHashFixed: boolean;
@@ -119,7 +121,7 @@ export function localCall(
   reading: PromptReading,
   isAlone = true,
 ): UpstreamCall {
-  const { target, form: call, model, facts } = local;
+  const { target, form: call, model, facts, isElsewhere } = local;
   const { prefix, tokensPerSecond } = reading;
   const { baseAddress } = target;
   const request = call.native('local');
@@ -146,6 +148,7 @@ export function localCall(
     provider: target.provider,
     model: model ?? '',
     window,
+    isElsewhere,
     prefix,
     isHashFixed: call.isHashFixed,
     secrets: ownSecrets(baseAddress, [target.gatewayToken, keyIn(call.authorization)]),
@@ -209,6 +212,7 @@ export function remoteCall(
     provider: null,
     model: model ?? '',
     window: null,
+    isElsewhere: true,
     prefix: null,
     isHashFixed: call.isHashFixed && !isAnthropic(upstream),
     secrets: upstream.secrets,

@@ -4,7 +4,7 @@ import { defaultLabel, prefixOf } from '#shared/services.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
-import { isForChat, standIn } from '../../engines/models.ts';
+import { isForChat, isRemote, standIn } from '../../engines/models.ts';
 import { basicAuthOf } from '../../platform/addresses.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
@@ -207,6 +207,8 @@ export interface LocalModel {
   readonly model: string | null;
   /** What the engine says of it; null if that is nothing. */
   readonly facts: ModelFacts | null;
+  /** The engine passes on what is asked of it, as Ollama does for a model of its cloud. */
+  readonly isElsewhere: boolean;
 }
 
 interface ServedRequest extends ModelRequest {
@@ -215,7 +217,9 @@ interface ServedRequest extends ModelRequest {
 
 export function modelAt(target: LocalTarget, request: ServedRequest): LocalModel {
   const model = request.endpoint.keepsModel ? request.model : localModel(target, request);
-  return { model, facts: model === null ? null : factsAbout(target, model) };
+  if (model === null) return { model, facts: null, isElsewhere: false };
+  const facts = factsAbout(target, model);
+  return { model, facts, isElsewhere: isRemote(facts ?? { id: model }) };
 }
 
 /** What an engine says of a model; null if that is nothing. */

@@ -16,7 +16,6 @@ import type {
   UsageHistory,
 } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
-import { isRemote } from '../../engines/models.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePart } from '../../platform/database/client.ts';
 import type { Budgets, KeyLimits } from './budgets.ts';
@@ -39,6 +38,8 @@ export interface EndedCall extends AttemptRow {
   readonly atMs: number;
   readonly key: string | null;
   readonly isFailure: boolean;
+  /** Its model was computed by a service. */
+  readonly isElsewhere: boolean;
 }
 
 export type UsageStore = Awaited<ReturnType<typeof openUsage>>;
@@ -172,13 +173,11 @@ const NOTHING: StoredHistory = {
 
 /** Of the call alone, which is no request. */
 function figuresOf(call: EndedCall, config: Config, energy: ProviderEnergy | null): UsageFigures {
-  const { upstream, model, isFailure } = call;
+  const { upstream, isFailure, isElsewhere } = call;
   const [firstTokenMs, timedOutput] = [firstTokenMsOf(call), timedOutputOf(call)];
   const tokens = call.tokens ?? NO_TOKENS;
   const { input, output, cached, estimated } = tokens;
-  // Ollama passes on what is asked of a model in its cloud.
-  const isOwn = upstream === 'local' && !isRemote({ id: model ?? '' });
-  const instead = isOwn && !isFailure ? priceInstead(config) : null;
+  const instead = isElsewhere || isFailure ? null : priceInstead(config);
   return {
     ...NO_USAGE,
     inputTokens: input,

@@ -58,6 +58,7 @@ const CALL = {
   }),
   key: null,
   isFailure: false,
+  isElsewhere: false,
 };
 
 test('usage and requests that cannot be written are kept until they are, and counted once', async () => {
