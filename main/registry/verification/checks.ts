@@ -73,14 +73,16 @@ export async function runChecks(
   request: RunRequest,
   edges: RunEdges,
 ): Promise<readonly Finding[] | null> {
+  const { subject, inference } = request;
+  const { http, clock, lookup, newNonce, rules } = edges;
   if (request.signal.aborted) return null;
   const timeout = new AbortController();
-  const cancelTimeout = edges.clock.after(RUN_TIMEOUT_MS, () => timeout.abort());
+  const cancelTimeout = clock.after(RUN_TIMEOUT_MS, () => timeout.abort());
   const signal = AbortSignal.any([request.signal, timeout.signal]);
   try {
-    const { engine_health: engineHealth, gpu } = request.subject.record;
+    const { engine_health: engineHealth, gpu } = subject.record;
     const findings = [
-      ...(await overNetwork({ ...edges, ...request, signal })),
+      ...(await overNetwork({ subject, inference, signal, http, clock, lookup, newNonce, rules })),
       findingOf(CHECKS.engineHealth, judgeEngine(engineHealth)),
       findingOf(CHECKS.gpuCount, gpu.count > 0 ? PASSED : failure('no GPU reported')),
     ];
