@@ -118,8 +118,13 @@ function entriesIn({ state, clock, gatewaySecret }: RegistryDeps): readonly Tabl
 }
 
 function freshest(table: ProviderTable): TableEntry | undefined {
-  const listed = [...table.all()].filter((entry) => entry.shown !== null && !isUnlisted(entry));
-  return listed.toSorted((a, b) => b.lastHeartbeatTicks - a.lastHeartbeatTicks)[0];
+  let latest: TableEntry | undefined;
+  for (const entry of table.all()) {
+    if (entry.shown === null || isUnlisted(entry)) continue;
+    if (latest === undefined || entry.lastHeartbeatTicks > latest.lastHeartbeatTicks)
+      latest = entry;
+  }
+  return latest;
 }
 
 /** The sender address of this process's own heartbeats. */
