@@ -3,6 +3,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { completeAddress } from '#shared/base-url.ts';
+import { hostProblems } from '../agent/problems.ts';
 import { createHttpLink, createSequence, linkProblemOf } from '../agent/registration/link.ts';
 import { createEnrollmentFile, openIdentity } from '../agent/storage.ts';
 import { type LoadedConfig, loadSavedConfig } from '../config/load.ts';
@@ -57,7 +58,7 @@ export async function runJoin({
     : joinRunning(request, running));
   if (joined.kind === 'failed') return failed(`Not joined to ${home}.\n${joined.message}`);
   const { id, origin } = joined;
-  const notes = [...joined.notes, ...warningsOf(loaded)];
+  const notes = [...joined.notes, ...hostWarnings(loaded, origin, running), ...warningsOf(loaded)];
   const lines = [
     `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
@@ -107,6 +108,18 @@ function agentHostFor(
   const isFixed = sources.get('agent.host') === 'env';
   if (isFixed || !isLoopbackHost(config.agent.host) || isLoopbackHost(localAddress)) return null;
   return localAddress;
+}
+
+/** An address that the environment fixes stays. An Inglenook that runs warns of it itself. */
+function hostWarnings(
+  { config, sources }: LoadedConfig,
+  gateway: string,
+  running: Running | null,
+): readonly string[] {
+  if (running !== null || sources.get('agent.host') !== 'env') return [];
+  return hostProblems(config.agent.host, gateway).map(
+    ({ tried, happened, remedy }) => `The agent is ${tried}: ${happened}. ${remedy}`,
+  );
 }
 
 function warningsOf({ config }: LoadedConfig): readonly string[] {

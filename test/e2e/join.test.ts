@@ -97,6 +97,9 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     expect(joined.stdout).toContain('checks only the ports 3001 and 47901');
     const saved = JSON.parse(readFileSync(join(directory, 'settings.json'), 'utf8')) as unknown;
     expect(saved).toEqual({ agent: { host: OUTER_ADDRESS } });
+    const args = ['--yes', url, await gateway.joinToken()];
+    const fixed = await sayJoin(temporaryDirectory(), args, { AGENT_HOST: '127.0.0.1' });
+    expect(fixed.stdout).toMatch(/cannot reach this machine's agent. Set agent.host/);
   },
 );
 
