@@ -35,7 +35,8 @@ import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/moni
 import { type Checker, createChecker, createHungWatch } from './routing/checker.ts';
 import { createHealthCheck } from './routing/health-check-routes.ts';
 import { preferringCopies } from './routing/larger-windows.ts';
-import { createHedgeBudget } from './routing/hedge.ts';
+import { createHedgeBudget } from './routing/route.ts';
+import { createLessons } from './routing/lessons.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
 import { feedRoutes, sessionRoutes } from './api/feed-routes.ts';
@@ -161,6 +162,7 @@ export function createGateway(deps: GatewayDeps) {
     localUsed: deps.localUsed,
     circuits,
     memory,
+    lessons: createLessons({ clock, circuits, memory }),
     warmup,
     watchHung,
     budgets,

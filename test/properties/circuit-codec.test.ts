@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, NEW_BREAKER } from '../../main/gateway/circuits/breaker.ts';
+import { admissionTo, NEW_BREAKER } from '../../main/gateway/circuits/breaker.ts';
 import { createMemory } from '../../main/gateway/memory/memory.ts';
 import { SAVED_TOPICS } from '../../main/gateway/monitoring/saved-state.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
@@ -82,7 +82,7 @@ test('what is saved of an upstream is read back and saved unchanged', () => {
 
 test('a probe that was running when its circuit was saved is not running in what is read', () => {
   const { breaker } = restored(SAVED).of('hosted_a').get('circuit') ?? { breaker: NEW_BREAKER };
-  const probe = admit(breaker, later(NOW, 60_000), 'in_turn', 30_000);
+  const probe = admissionTo(breaker, later(NOW, 60_000), 'in_turn', 30_000);
   if (probe.kind === 'refused') throw new Error('no probe');
   expect(probe.breaker.state.kind).toBe('probing');
   const memory = createMemory(clock);

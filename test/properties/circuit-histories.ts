@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import {
-  admit,
-  type AdmitDecision,
+  admissionTo,
+  type Admission,
   type Breaker,
   firstContent,
   type Limits,
@@ -58,7 +58,7 @@ export interface Step {
   readonly event: Event;
   /** The permit that the event is about. */
   readonly permit: Permit | null;
-  readonly admission: AdmitDecision | null;
+  readonly admission: Admission | null;
   readonly after: World;
 }
 
@@ -175,9 +175,11 @@ function stepOf(before: World, event: Event): Step {
   return { ...step, after };
 }
 
-function admissionOf({ breaker, now }: World, event: Event): AdmitDecision | null {
-  if (event.kind === 'admit') return admit(breaker, now, 'in_turn', event.timeoutMs);
-  return event.kind === 'admit_anyway' ? admit(breaker, now, 'forced', event.timeoutMs) : null;
+function admissionOf({ breaker, now }: World, event: Event): Admission | null {
+  if (event.kind === 'admit') return admissionTo(breaker, now, 'in_turn', event.timeoutMs);
+  return event.kind === 'admit_anyway'
+    ? admissionTo(breaker, now, 'forced', event.timeoutMs)
+    : null;
 }
 
 function worldAfter({ before, event, permit, admission: admitted }: Omit<Step, 'after'>): World {
@@ -204,7 +206,7 @@ function worldAfter({ before, event, permit, admission: admitted }: Omit<Step, '
 
 function sentAfter(
   world: World,
-  { permit, breaker }: Extract<AdmitDecision, { readonly kind: 'admitted' }>,
+  { permit, breaker }: Extract<Admission, { readonly kind: 'admitted' }>,
   probeTimeoutMs: number,
 ): World {
   const isProbe = breaker.state.kind !== 'closed';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { admit, record, type Result, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
+import { admissionTo, record, type Result, waitMsOf } from '../../main/gateway/circuits/breaker.ts';
 import { later, remainingMs } from '../../main/platform/clock.ts';
 import { circuitReport } from '../../main/gateway/monitoring/status.ts';
 import {
@@ -168,8 +168,8 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     const { waitMs } = admission;
     return (
       waitMs > 0 &&
-      admit(breaker, now, 'in_turn', 1000).kind === 'refused' &&
-      admit(breaker, later(now, waitMs), 'in_turn', 1000).kind === 'admitted'
+      admissionTo(breaker, now, 'in_turn', 1000).kind === 'refused' &&
+      admissionTo(breaker, later(now, waitMs), 'in_turn', 1000).kind === 'admitted'
     );
   },
 
@@ -186,7 +186,7 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
 
   'time and one success always close it': ({ after: { breaker, now, limits } }) => {
     const then = later(now, waitMsOf(breaker, now));
-    const admission = admit(breaker, then, 'in_turn', 1000);
+    const admission = admissionTo(breaker, then, 'in_turn', 1000);
     if (admission.kind !== 'admitted') return false;
     const judging = { now: then, limits, random: 0 };
     const closed = record(admission.breaker, admission.permit, { kind: 'success' }, judging);

@@ -4,7 +4,7 @@ import { drain } from '../../platform/http/handover.ts';
 import type { Exchange, ResponseListener } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '#shared/errors.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
-import type { Attempt } from '../routing/attempt.ts';
+import type { Attempt } from '../routing/call-upstream.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';

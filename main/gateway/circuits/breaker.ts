@@ -97,7 +97,7 @@ export interface Permit {
   readonly serial: number;
 }
 
-export type AdmitDecision =
+export type Admission =
   | { readonly kind: 'admitted'; readonly permit: Permit; readonly breaker: Breaker }
   /** A request is admitted in `waitMs` (never 0) at the latest. */
   | { readonly kind: 'refused'; readonly waitMs: number };
@@ -116,12 +116,12 @@ export const NEW_BREAKER: Breaker = {
 export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';
 
 /** After a cool-down the first request admitted is the probe. */
-export function admit(
+export function admissionTo(
   breaker: Breaker,
   now: DualTime,
   mode: AdmissionMode,
   probeTimeoutMs: number,
-): AdmitDecision {
+): Admission {
   const { state } = breaker;
   const waitMs = waitMsOf(breaker, now);
   const probeMs = state.kind === 'probing' ? remainingMs(state.release, now) : 0;
@@ -145,7 +145,7 @@ export function waitMsOf({ state }: Breaker, now: DualTime): number {
 /** The probe's own timeout must be recorded first: its timer starts a little after its admission. */
 const RELEASE_GRACE_MS = 1000;
 
-function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): AdmitDecision {
+function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
   const { state } = breaker;
   if (state.kind === 'closed') {
     return { kind: 'admitted', permit: { serial: state.serial }, breaker };

@@ -1,7 +1,7 @@
 import { type Clock, type DualTime, dualTimeOf, remainingMs } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 import {
-  admit,
+  admissionTo,
   type AdmissionMode,
   type Breaker,
   type Conditions,
@@ -195,7 +195,7 @@ export function createCircuits(deps: CircuitsDeps) {
       const isHeeded = mode === 'in_turn' || mode === 'hedge';
       const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
       if (excluded !== null) return excluded;
-      const admission = admit(circuit.breaker, time, mode, timeoutMs);
+      const admission = admissionTo(circuit.breaker, time, mode, timeoutMs);
       if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
       change(id, () => admission.breaker);
       return { kind: 'admitted', permit: { id, ...admission.permit }, at: time.ticks };

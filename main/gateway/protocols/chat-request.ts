@@ -91,6 +91,9 @@ const MARK = Buffer.from('\uFEFF');
 const withoutMark = (body: Buffer): Buffer =>
   body.subarray(0, MARK.length).equals(MARK) ? body.subarray(MARK.length) : body;
 
+/** How a picture is written in chat completions, messages and responses; in a text its quotes are escaped. */
+const PICTURES = ['"image_url"', '"image"', '"input_image"'];
+
 function requestOf(
   endpoint: ApiEndpoint,
   bytes: Buffer,
@@ -119,7 +122,11 @@ function requestOf(
     includeUsage: isObject(options) && options['include_usage'] === true,
     ...asked,
     isAssemblable: () => hasStreams && asked.isAssemblable(),
-    needs: () => (needs ??= needsOf(body)),
+    needs: () =>
+      (needs ??= {
+        vision: PICTURES.some((each) => body.bytes.includes(each)),
+        tools: (memberAt(body, 'tools')?.last ?? null) !== null,
+      }),
     translator: null,
   };
 }
@@ -209,16 +216,6 @@ const modelsOf = (name: string | null, readAlias: AliasReader): Models => ({
   requestedModel: name,
   model: (name === null ? null : readAlias(name)) ?? name,
 });
-
-/** How a picture is written in chat completions, messages and responses; in a text its quotes are escaped. */
-const PICTURES = ['"image_url"', '"image"', '"input_image"'];
-
-function needsOf(body: JsonBody): ModelNeeds {
-  return {
-    vision: PICTURES.some((name) => body.bytes.includes(name)),
-    tools: (memberAt(body, 'tools')?.last ?? null) !== null,
-  };
-}
 
 /** Fields stand before or behind the file; the file itself, which may be large, is not searched. */
 const SEARCHED_BYTES = 64 * 1024;

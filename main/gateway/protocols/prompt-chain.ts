@@ -76,6 +76,7 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     return hash;
   };
   const messages = members.find(({ key }) => MESSAGES.has(key));
+  const name = sessionOf(body, headers);
   if (messages === undefined || smallValueOf(body, 'cache_prompt') === false) return null;
   const hash = headOf(createRollingHash(), (key) => HEAD.has(key));
   const keys: number[] = [];
@@ -103,7 +104,6 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     addMessage(hash, at);
     link();
   }
-  const name = sessionOf(body, headers);
   const isText = messages.ends.length === 0;
   return {
     keys,

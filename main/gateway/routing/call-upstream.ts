@@ -1,12 +1,15 @@
 import type { AttemptCause } from '#shared/live.ts';
-import { type CancelSignal, sleep } from '../../platform/clock.ts';
+import type { Tokens } from '#shared/usage.ts';
+import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { NEUTRAL } from '../circuits/breaker.ts';
-import type { Knowledge } from '../memory/memory.ts';
+import { type AdmissionMode, NEUTRAL } from '../circuits/breaker.ts';
+import type { Circuits } from '../circuits/circuits.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
 import {
   inCallersProtocol,
   type UpstreamAnswer,
   type CallResult,
+  type PendingCall,
   sendAdjusted,
   tokensUsed,
 } from '../upstream/exchange.ts';
@@ -14,18 +17,39 @@ import { REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
-import { Attempt, type AttemptDeps, type Permits } from './attempt.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungWatch } from './checker.ts';
-import type { Turn } from './walk.ts';
+import type { CallEnd, Lessons, Permits, SentCall } from './lessons.ts';
+import type { AttemptObserver, RequestObserver } from './observer.ts';
+import type { Cut } from './windows.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
 
+interface AttemptDeps {
+  readonly clock: Clock;
+  readonly circuits: Circuits;
+  readonly lessons: Lessons;
+}
+
 export interface CallDeps extends AttemptDeps {
+  readonly memory: Memory;
   readonly http: HttpClient;
   /** In [0, 1). */
   readonly random: () => number;
   readonly warmup: WarmupRunner;
   readonly watchHung: HungWatch;
+}
+
+/** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
+export interface Turn {
+  readonly call: UpstreamCall;
+  readonly mode: AdmissionMode;
+  /** When it was admitted, in clock ticks. */
+  readonly at: number;
+  readonly permits: Permits;
+  /** How long it waits before it is called; null: not at all. */
+  readonly waitMs: number | null;
+  /** Its last attempt; null until it was sent. */
+  attempt: Attempt | null;
 }
 
 export interface CallOptions {
@@ -207,9 +231,113 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     if (unwatch !== null) void sending.seen.then(unwatch);
     // A request that is sent once more belongs to the attempt that began with its first sending.
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);
-    else
-      turn.attempt = new Attempt({ target: call, permits, cause, sending }, request.observer, deps);
+    else {
+      const start = { target: call, permits, known, cause, sending };
+      turn.attempt = new Attempt(start, request.observer, deps);
+    }
   });
+}
+
+interface AttemptStart extends SentCall {
+  readonly cause: AttemptCause;
+  readonly sending: Sending;
+}
+
+type Sending = Pick<PendingCall, 'sentAt' | 'hasLeft'>;
+
+/**
+ * A call from its sending to its one end: what it teaches is learnt first, then the observer is notified. Later ends are
+ * ignored.
+ */
+export class Attempt implements SentCall {
+  readonly target: UpstreamCall;
+  readonly permits: Permits;
+  readonly known: Knowledge;
+  readonly observer: AttemptObserver;
+  readonly #deps: AttemptDeps;
+  /** When the last call was sent, in clock ticks. */
+  #sentAt: number;
+  /** As it was first sent; null once it was sent again, or its answer is being sent. */
+  #first: Sending | null;
+  hasEnded = false;
+  #ttftMs: number | null = null;
+  #tokens: Tokens | null = null;
+  /** Whether the engine has read only a part of the prompt, as far as it tells. */
+  #cut: Cut | null = null;
+  /** Tool calls that the answer had as text. */
+  repairedCalls = 0;
+
+  constructor(
+    { target, permits, known, cause, sending }: AttemptStart,
+    observer: RequestObserver,
+    deps: AttemptDeps,
+  ) {
+    const { own, pool } = permits;
+    this.target = target;
+    this.permits = permits;
+    this.known = known;
+    this.#sentAt = sending.sentAt;
+    this.#first = sending;
+    this.#deps = deps;
+    const ids = pool === null ? [own.id] : [own.id, pool.id];
+    const circuit = deps.circuits.at(own.id).breaker.state.kind;
+    const startedAt = sending.sentAt;
+    this.observer = observer.attemptStarted({ target, cause, startedAt, ids, circuit });
+    for (const id of ids) deps.circuits.sent(id);
+  }
+
+  /** It was sent once more: changed, as the upstream asked for it, or because that is still starting. */
+  sentAgain({ sentAt }: Sending): void {
+    this.#sentAt = sentAt;
+    this.#first = null;
+  }
+
+  /** The answer is being sent; first content came at `contentAt` clock ticks (null: it came as a whole). */
+  answering(contentAt: number | null): void {
+    // The request must not stay in memory for as long as the answer goes on.
+    this.#first = null;
+    this.observer.answering(contentAt);
+    if (contentAt !== null) this.#ttftMs = contentAt - this.#sentAt;
+    this.#deps.lessons.answering(this, this.#ttftMs);
+  }
+
+  /** Call it before the end. Returns whether the engine has read only a part of the prompt, as far as it tells. */
+  used(tokens: Tokens | null): Cut | null {
+    this.#tokens = tokens;
+    this.#cut ??= this.#deps.lessons.used(this, tokens);
+    return this.#cut;
+  }
+
+  /** Excludes the upstream for a while if the failure calls for that. */
+  exclude(failure: Failure, epoch: number): void {
+    this.#deps.lessons.exclude(this, failure, epoch);
+  }
+
+  end(end: CallEnd): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    const { clock, lessons } = this.#deps;
+    const endedAt = dualTimeOf(clock);
+    const isRecalled = this.#isRecalled(end);
+    const lesson = lessons.ended(this, end, {
+      endedAt,
+      ms: endedAt.ticks - this.#sentAt,
+      ttftMs: this.#ttftMs,
+      tokens: this.#tokens,
+      isRecalled,
+    });
+    this.observer.ended({
+      ...lesson,
+      isRecalled,
+      endedAt,
+      repairedCalls: this.repairedCalls,
+      cutAtTokens: this.#cut === null ? null : (lesson.tokens?.input ?? null),
+    });
+  }
+
+  #isRecalled({ kind }: CallEnd): boolean {
+    return (kind === 'cancelled' || kind === 'outrun') && this.#first?.hasLeft() === false;
+  }
 }
 
 /** What came of a call; its attempt ends here if it gave no answer, and is not still starting. */

@@ -62,12 +62,12 @@ export type Candidates = ReturnType<typeof candidatesFor>;
 export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
   const { call, remotes } = request;
   const picked = pickedModel(call.request.model, remotes, deps.pickLocal);
+  const order = orderFor(request, picked, deps.pickLocal);
   const known: Partial<Record<UpstreamId, Candidate>> = {};
   const find = (id: UpstreamId) => {
     if (id === 'local') return localCandidate(request, deps);
     return remoteCandidate(id, picked?.upstream === id ? picked.model : null, request, deps);
   };
-  const order = orderFor(request, picked, deps.pickLocal);
   return { order, of: (id: UpstreamId) => (known[id] ??= find(id)) };
 }
 

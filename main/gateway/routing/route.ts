@@ -1,11 +1,21 @@
+import type { UpstreamId } from '#shared/ids.ts';
+import type { Config } from '../../config/schema.ts';
+import { Cancellation } from '../../platform/clock.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
 import { servesModel } from '../upstream/upstreams.ts';
-import type { CallAnswer } from './call-upstream.ts';
+import {
+  type CallAnswer,
+  type CallDeps,
+  type CallOutcome,
+  callUpstream,
+  type Turn,
+} from './call-upstream.ts';
 import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
-import { callOrHedge, type HedgeDeps } from './hedge.ts';
 import { fallbackReason, reasonOf, type UpstreamOutcome } from './outcomes.ts';
 import { Walk } from './walk.ts';
 
-export interface RouterDeps extends HedgeDeps, CandidateDeps {
+export interface RouterDeps extends CallDeps, CandidateDeps {
+  readonly budget: ReturnType<typeof createHedgeBudget>;
   /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
   readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   /** A model of the fixed engine has answered. */
@@ -85,4 +95,157 @@ function warmUpAfter(
   if (!isSetUp || !mayCost) return;
   if (keepsModel(call, config) && !servesModel(upstream, call.request.model)) return;
   warmup.startFromRouting(upstream);
+}
+
+type Hedge = Config['routing']['hedge'];
+
+/** Own machines must not read a longer prompt twice, as it takes long because it is long. */
+const MAX_OWN_BYTES = 8 * 1024;
+
+/**
+ * Whether `to` may be called while `from` is slow. Only `all` lets a prompt go to a hosted upstream, and
+ * cost money, because `local` was slow; where `local` comes after a hosted one, it may always help.
+ */
+function mayHedgeTo(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
+  if (hedge === 'off') return false;
+  const isOwn = from.upstream === 'local' || to === 'local';
+  if (isOwn && from.request.bytes.length > MAX_OWN_BYTES) return false;
+  return hedge === 'all' || from.upstream !== 'local' || to === 'local';
+}
+
+/** Whether a slow call may get a second one. An answer that comes as a whole has no first token that could be late. */
+function mayHedge(hedge: Hedge, slow: UpstreamCall, walk: Walk): boolean {
+  return slow.mode !== 'whole' && walk.hasAhead((to) => mayHedgeTo(hedge, slow, to));
+}
+
+/** Whether a short wait that it asks for is waited out: for `local` if no other machine is left, before money is spent. */
+function mayWait(hedge: Hedge, upstream: UpstreamId, walk: Walk): boolean {
+  return upstream !== 'local' || !walk.hasAhead((id) => hedge === 'all' || id === 'local');
+}
+
+interface Contender {
+  readonly turn: Turn;
+  readonly cancellation: Cancellation;
+}
+
+/**
+ * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
+ * beside it. The first content wins and the other call is aborted at once; never more than two run. Failures but the
+ * last are told to the walk here.
+ */
+function callOrHedge(
+  first: Turn,
+  walk: Walk,
+  request: RoutedRequest,
+  deps: RouterDeps,
+): Promise<CallOutcome> {
+  const { hedge } = request.config.routing;
+  if (mayHedge(hedge, first.call, walk)) return race(first, walk, request, deps);
+  const waitsForRoom = mayWait(hedge, first.call.upstream, walk);
+  return callUpstream(first, request, deps, { waitsForRoom });
+}
+
+function race(
+  first: Turn,
+  walk: Walk,
+  request: RoutedRequest,
+  deps: RouterDeps,
+): Promise<CallOutcome> {
+  const { clock, budget } = deps;
+  const { signal } = request;
+  const { hedge } = request.config.routing;
+  const { ttftThresholdMs } = request.config.circuit;
+  const { promise, resolve } = Promise.withResolvers<CallOutcome>();
+  /** The running calls: at most two, and none once the result is out. */
+  let running: readonly Contender[] = [];
+  let cancelTimer = () => {};
+
+  function start(turn: Turn): void {
+    const contender = { turn, cancellation: new Cancellation() };
+    running = [...running, contender];
+    armTimer();
+    if (signal.aborted) contender.cancellation.abort();
+    const options = {
+      waitsForRoom: mayWait(hedge, turn.call.upstream, walk),
+      signal: contender.cancellation,
+      onContent() {
+        if (running.includes(contender)) keepOnly(contender);
+      },
+    };
+    void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
+  }
+
+  /** Runs only while there is one call: two are the limit. */
+  function armTimer(): void {
+    cancelTimer();
+    const [only, second] = running;
+    if (only === undefined || second !== undefined) return;
+    if (!mayHedge(hedge, only.turn.call, walk)) return;
+    const dueMs = only.turn.at + ttftThresholdMs - clock.ticks();
+    cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(only.turn.call));
+  }
+
+  function startHedge(slow: UpstreamCall): void {
+    if (!budget.allows()) return;
+    const turn = walk.next((call) => mayHedgeTo(hedge, slow, call.upstream), 'hedge');
+    if (turn === null) return;
+    budget.spend();
+    start(turn);
+  }
+
+  function ended(contender: Contender, outcome: CallOutcome): void {
+    if (!running.includes(contender)) {
+      // Its content came in the same turn as the winner's: the stream has no reader.
+      if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer')
+        outcome.seen.exchange.abort();
+      return;
+    }
+    if (outcome.kind === 'answered') keepOnly(contender);
+    if (outcome.kind === 'failed') {
+      // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
+      if (outcome.failure.fallBack === 'never' && running[0] === contender) keepOnly(contender);
+      running = running.filter((each) => each !== contender);
+      if (running.length > 0) {
+        walk.failed(contender.turn, outcome.failure);
+        armTimer();
+        return;
+      }
+    }
+    running = [];
+    cancelTimer();
+    signal.removeEventListener('abort', abortAll);
+    resolve(outcome);
+  }
+
+  /** Starts no further call from here on, even if the answer of this one fails. */
+  function keepOnly(winner: Contender): void {
+    const others = running.filter((each) => each !== winner);
+    running = [winner];
+    cancelTimer();
+    for (const { turn, cancellation } of others) {
+      walk.outrun(turn);
+      cancellation.abort();
+    }
+  }
+
+  function abortAll(): void {
+    for (const { cancellation } of running) cancellation.abort();
+  }
+
+  signal.addEventListener('abort', abortAll);
+  start(first);
+  return promise;
+}
+
+/** Hedges per request in the long run; at first as many as it takes for the circuit of an upstream that hangs to open. */
+const [SHARE, FIRST, MOST] = [0.05, 3, 10];
+
+/** Keeps hedges from doubling the load of upstreams that are all slow; saves up to `MOST`. */
+export function createHedgeBudget() {
+  let left = FIRST;
+  return {
+    requested: () => void (left = Math.min(left + SHARE, MOST)),
+    allows: () => left >= 1,
+    spend: () => void (left -= 1),
+  };
 }

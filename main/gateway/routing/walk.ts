@@ -3,7 +3,7 @@ import { type AdmissionMode, NEUTRAL, type Result } from '../circuits/breaker.ts
 import type { CircuitPermit } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
-import type { Attempt, Permits } from './attempt.ts';
+import type { Turn } from './call-upstream.ts';
 import {
   type Candidate,
   type CandidateDeps,
@@ -27,19 +27,6 @@ import {
 type CallFilter = (call: UpstreamCall) => boolean;
 
 const ANY: CallFilter = () => true;
-
-/** A call that a circuit admitted; with its retries and polls one turn of its upstream. */
-export interface Turn {
-  readonly call: UpstreamCall;
-  readonly mode: AdmissionMode;
-  /** When it was admitted, in clock ticks. */
-  readonly at: number;
-  readonly permits: Permits;
-  /** How long it waits before it is called; null: not at all. */
-  readonly waitMs: number | null;
-  /** Its last attempt; null until it was sent. */
-  attempt: Attempt | null;
-}
 
 type Place = UpstreamId | Candidate;
 

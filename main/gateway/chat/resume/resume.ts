@@ -1,6 +1,11 @@
-import { type CallAnswer, type CallDeps, callUpstream } from '../../routing/call-upstream.ts';
+import {
+  type CallAnswer,
+  type CallDeps,
+  callUpstream,
+  type Turn,
+} from '../../routing/call-upstream.ts';
 import type { RoutedRequest } from '../../routing/candidates.ts';
-import type { Turn, Walk } from '../../routing/walk.ts';
+import type { Walk } from '../../routing/walk.ts';
 import type { Adjustment } from '../../upstream/adjustments.ts';
 import type { AnswerMode } from '../../upstream/body-readers.ts';
 import type { UpstreamCall } from '../../upstream/call.ts';

@@ -1,0 +1,169 @@
+import { OUTRUN } from '#shared/reasons.ts';
+import type { Tokens } from '#shared/usage.ts';
+import type { Clock, DualTime } from '../../platform/clock.ts';
+import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
+import type { CircuitPermit, Circuits } from '../circuits/circuits.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
+import { estimatedTokens } from '../protocols/usage.ts';
+import type { UpstreamCall } from '../upstream/call.ts';
+import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
+import type { AttemptEnd } from './observer.ts';
+import { learnReading, notePrompt } from './readings.ts';
+import { type Cut, noteLength } from './windows.ts';
+
+/* What calls teach of their upstream or machine: whether it is well, what its engine has read, how fast, and how far. */
+
+export interface Permits {
+  /** The upstream's; in the local pool the machine's. */
+  readonly own: CircuitPermit;
+  /** The local pool's: its circuit counts the request once, whichever machines are called. */
+  readonly pool: CircuitPermit | null;
+}
+
+/** A call that was sent. */
+export interface SentCall {
+  readonly target: UpstreamCall;
+  readonly permits: Permits;
+  /** What was known of its upstream or machine when it was sent. */
+  readonly known: Knowledge;
+}
+
+export type CallEnd =
+  | { readonly kind: 'served' }
+  | {
+      readonly kind: 'failed';
+      readonly failure: Failure;
+      /** What went wrong, in words that may be shown. */
+      readonly error: string;
+      /** It timed out without any content. */
+      readonly wasSilent: boolean;
+    }
+  /** It broke after its first content; `failure` is what the upstream said of it, if that means something. */
+  | { readonly kind: 'broken'; readonly detail: string; readonly failure: Failure | null }
+  | { readonly kind: 'cancelled' }
+  /** Another call's content came first. To be told before the call is aborted. */
+  | { readonly kind: 'outrun' };
+
+/** What a call took. */
+interface CallCost {
+  readonly endedAt: DualTime;
+  /** From its last sending to its end. */
+  readonly ms: number;
+  /** Null if it was not streamed, or nothing came. */
+  readonly ttftMs: number | null;
+  readonly tokens: Tokens | null;
+  readonly isRecalled: boolean;
+}
+
+type Lesson = Pick<
+  AttemptEnd,
+  'reason' | 'error' | 'verdict' | 'circuit' | 'latencyMs' | 'tokens' | 'reading'
+>;
+
+export type Lessons = ReturnType<typeof createLessons>;
+
+interface LessonsDeps {
+  readonly clock: Clock;
+  readonly circuits: Circuits;
+  readonly memory: Memory;
+}
+
+export function createLessons({ clock, circuits, memory }: LessonsDeps) {
+  /**
+   * Null once the provider was removed: recording the call's result would bring its circuit back. Whatever was called has
+   * been counted as sent.
+   */
+  const circuitsOf = ({ permits }: SentCall): Circuits | null =>
+    circuits.at(permits.own.id).breaker.health.requests === 0 ? null : circuits;
+
+  return {
+    /** Its answer is being sent; null: it came as a whole. */
+    answering(call: SentCall, silentMs: number | null): void {
+      const { prefix, model } = call.target;
+      if (prefix !== null) notePrompt(call.known, prefix.chain, { model, readAt: clock.ticks() });
+      if (silentMs === null) return;
+      const { own, pool } = call.permits;
+      circuitsOf(call)?.firstContent(own, { silentMs, slowMs: slowMsOf(call, silentMs) });
+      // A slow machine counts in its own circuit only, as another may be fast.
+      if (pool !== null) circuits.firstContent(pool, { silentMs, slowMs: 0 });
+    },
+    /** Returns whether its engine has read only a part of the prompt, as far as it tells. */
+    used({ target, known }: SentCall, tokens: Tokens | null): Cut | null {
+      const { upstream, mode } = target;
+      // The rest of an answer has the answer so far in its prompt.
+      const isTold = upstream === 'local' && mode !== 'rest' && tokens?.estimated === false;
+      return isTold ? noteLength(known, target, tokens.input) : null;
+    },
+    /** Excludes its upstream for a while if the failure calls for that. */
+    exclude(call: SentCall, failure: Failure, epoch: number): void {
+      const { target, permits } = call;
+      const of = { model: target.model, epoch };
+      circuitsOf(call)?.excludeAfter(permits.own.id, failure, of);
+    },
+    ended(call: SentCall, end: CallEnd, cost: CallCost): Lesson {
+      const { target, permits, known } = call;
+      const { own, pool } = permits;
+      const { endedAt, ms, ttftMs, isRecalled } = cost;
+      const judged = judge(end, { ms, slowMs: slowMsOf(call, ms), mode: target.mode });
+      const { result, ...words } = judged;
+      const latencyMs = end.kind === 'served' && circuitsOf(call) !== null ? ms : null;
+      circuitsOf(call)?.record(own, result, endedAt);
+      // After a failure another machine of the pool may be called.
+      if (pool !== null && end.kind !== 'failed' && end.kind !== 'outrun')
+        circuits.record(pool, result, endedAt);
+      // The prompt of an outrun call was read, and is paid for, although nothing of the answer came.
+      const isPaid = end.kind === 'outrun' && !isRecalled;
+      const lost = isPaid ? estimatedTokens(target.request.bytes.length, 0) : null;
+      const tokens = cost.tokens ?? lost;
+      const turn = { id: own.id, call: target, tokens, ttftMs, readAt: endedAt.ticks };
+      const reading = learnReading(memory, known, turn);
+      const circuit = circuits.at(own.id).breaker.state.kind;
+      return { ...words, circuit, latencyMs, tokens, reading };
+    },
+  };
+}
+
+/** The part of a silence that counts as slow: a machine is not slow because a prompt is long. */
+const slowMsOf = ({ target }: SentCall, silentMs: number): number =>
+  Math.max(0, silentMs - target.explainedMs);
+
+interface Judgement extends Pick<AttemptEnd, 'reason' | 'error' | 'verdict'> {
+  readonly result: Result;
+}
+
+/** What an end means for the circuits and for observers. */
+function judge(
+  end: CallEnd,
+  took: { readonly ms: number; readonly slowMs: number; readonly mode: UpstreamCall['mode'] },
+): Judgement {
+  // The time to first token of an answer that comes as a whole is unknown.
+  const isStreamed = took.mode !== 'whole';
+  const neutral = { reason: null, error: null, result: NEUTRAL, verdict: 'neutral' } as const;
+  switch (end.kind) {
+    case 'served':
+      return { ...neutral, result: { kind: 'success' }, verdict: 'served' };
+    case 'cancelled':
+      return neutral;
+    case 'outrun': {
+      // It counts as slow and as nothing else: how the call would have ended is unknown.
+      const result = { kind: 'outrun', silentMs: took.ms, slowMs: took.slowMs } as const;
+      return { ...neutral, reason: OUTRUN, result: isStreamed ? result : NEUTRAL };
+    }
+    case 'failed': {
+      const { failure, error, wasSilent } = end;
+      const silentMs = wasSilent && isStreamed ? took.slowMs : 0;
+      const result = circuitResultOf(failure, { ms: took.ms, silentMs });
+      // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
+      const hasFailed = result.kind === 'failure' || isUnexplainedRefusal(failure);
+      return { reason: failure.reason, error, result, verdict: hasFailed ? 'failed' : 'neutral' };
+    }
+    case 'broken': {
+      const error = `the stream broke off, ${end.detail}`;
+      if (end.failure?.mark === 'neutral')
+        return { ...neutral, reason: end.failure.reason, error, verdict: 'failed' };
+      const costs = { error: `bad_response: ${error}`, silentMs: 0, costMs: Infinity };
+      const result = { kind: 'failure', ...costs } as const;
+      return { reason: 'bad_response', error, result, verdict: 'failed' };
+    }
+  }
+}
