@@ -27,20 +27,7 @@ If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143
 
 ## In a container
 
-In a clone, with a key of your own and Ollama on the host:
-
-\`\`\`sh no-test: needs Docker
-npm run pack deploy
-docker build -t inglenook -f deploy/Containerfile deploy
-docker run -p 127.0.0.1:47900:47900 -v inglenook:/data -e INGLENOOK_API_KEYS=<key> \\
-  --add-host host.docker.internal:host-gateway -e INGLENOOK_LOCAL_ENGINE_URL=http://host.docker.internal:11434 inglenook
-\`\`\`
-
-- **It was tried with podman,** not yet with Docker or an engine on the host.
-- The engine has to listen on more than 127.0.0.1.
-- For other machines, publish \`-p 47900:47900\`, and allow the host's address: \`-e INGLENOOK_ALLOWED_HOSTS=192.168.1.10\`.
-- It writes only to \`/data\`, so it can run as any user, read-only and without capabilities.
-- \`--gpus all\` (with the NVIDIA Container Toolkit) lets it read the GPU.
+\`docker exec inglenook inglenook status\` runs a command in [a container](../guides/docker.md).
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }

@@ -34,11 +34,19 @@ export async function configurationPage(): Promise<string> {
   });
 }
 
+const anchorOf = (heading: string) => heading.toLowerCase().replaceAll(' ', '-');
+
+const INDEX = SECTIONS.map(([heading]) => `[${heading}](#${anchorOf(heading)})`).join(' · ');
+
 const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of settings; changes here are overwritten. -->
 
 # Configuration
 
-This page lists every setting. Each can be set in three places, of which the first wins:
+This page lists every setting:
+
+${INDEX}
+
+Each can be set in three places, of which the first wins:
 
 1. its environment variable;
 2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;
@@ -50,15 +58,15 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-Each setting below has its path, its name in the dashboard, its variable, its default if there is one, and the range of a number. A change applies to
-the next request, except where "Restart." follows.
+Below are each setting's path, its name in the dashboard, its variable, its default and, if it is narrow, its range. A change applies to the next
+request, unless "Restart." follows.
 
-**Without a running gateway,** \`inglenook set\` doesn't work. Use variables, or edit \`settings.json\`:
+**Without a running gateway,** \`inglenook set\` doesn't work. Use variables, or edit \`settings.json\`, in which lists are arrays:
 
 \`\`\`json
 {
   "local": { "timeoutMs": 90000 },
-  "circuit": { "ttftThresholdMs": 15000 }
+  "hosted_a": { "models": ["gpt-4o", "o3"] }
 }
 \`\`\`
 
@@ -67,14 +75,13 @@ stays in force. If it is a price or a limit of spending, or the whole file can't
 
 **Secrets** can come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
-**Base URLs.** Include the version (\`/v1\`) in that of a hosted API: it is called exactly as you enter it. A query, such as Azure's
-\`?api-version=…\`, is kept. For \`local\`, \`ondemand\` and the engine of an agent you may leave out \`/v1\`.
+**Base URLs:**
 
-**Passwords.** A base URL can hold a user name and a password (\`https://user:password@host/v1\`), which are sent if there is no API key. In them, write
-a \`%\` as \`%25\`.
+- That of a hosted API includes its version (\`/v1\`), and is called exactly as you enter it. Elsewhere you may leave out \`/v1\`.
+- A query, such as Azure's \`?api-version=…\`, is kept.
+- A user name and a password (\`https://user:password@host/v1\`) are sent if there is no API key. In them, write \`%\` as \`%25\`.
 
-**Keys for \`local\`.** An engine behind \`agent.engineUrl\` gets \`agent.engineApiKey\`. An engine behind \`local.baseUrl\` gets the app's
-\`Authorization\` header, [unless that holds a gateway key](http-api.md#authentication).
+[Which key your own engine gets](../guides/engines.md#another-port-or-another-engine).
 
 The **data directory** is \`${ENV_PREFIX}DATA_DIR\`; [files](ports-and-files.md#files) has its default.
 `;
@@ -103,11 +110,11 @@ function itemOf(entry: Entry): string {
   const { section, key, path, variable, setting } = entry;
   const first = explainedAt(entry);
   const choices = setting.kind.choices ?? [];
+  const isLikeFirst = choices.length > 0 && first !== path;
   const sentences = [
-    setting.meaning,
+    isLikeFirst ? `As \`${first}\`.` : setting.meaning,
     setting.secret ? 'Secret.' : '',
     setting.restart ? 'Restart.' : '',
-    choices.length === 0 || first === path ? '' : `Choices as for \`${first}\`.`,
   ];
   const name = settingLabels[section]?.[key] ?? key;
   const facts = [`**\`${path}\`**`, `_${name}_`, `\`${variable}\``, ...valuesOf(setting)];
@@ -134,7 +141,10 @@ function valuesOf({ fallback, kind }: Entry['setting']): readonly string[] {
   ];
 }
 
-/** Of a number, what it may be; its unit is part of its name. */
+/** Of a time, a count or an amount, any that a reader would enter. */
+const WIDE = /^[01]–(1,000,000|86,400,000)$/;
+
+/** Of a number, what it may be, unless that is nearly all; its unit is part of its name. */
 function rangeOf({ allowed }: Entry['setting']['kind']): string | null {
   const range = /(?:number|ports) (?:from (\d+) to|of minutes (above 0, up to)) (\d+)/.exec(
     allowed,
@@ -142,10 +152,11 @@ function rangeOf({ allowed }: Entry['setting']['kind']): string | null {
   if (range === null) return null;
   const [, min, above = '', max] = range;
   const special = /0: [^)]+/.exec(allowed);
-  return [
+  const shown = [
     `${min === undefined ? `${above} ` : `${min}–`}${Number(max).toLocaleString('en-GB')}`,
     ...(special ?? []),
   ].join('; ');
+  return WIDE.test(shown) ? null : shown;
 }
 
 if (import.meta.main) {
