@@ -1,6 +1,6 @@
 import type { AttemptCause } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
-import { type CancelSignal, type Clock, dualTimeOf, sleep } from '../../platform/clock.ts';
+import { type CancelSignal, type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import { type AdmissionMode, NEUTRAL } from '../circuits/breaker.ts';
 import type { Circuits } from '../circuits/circuits.ts';
@@ -24,13 +24,10 @@ import type { AttemptObserver, RequestObserver } from './observer.ts';
 import type { Cut } from './windows.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
 
-interface AttemptDeps {
+export interface CallDeps {
   readonly clock: Clock;
   readonly circuits: Circuits;
   readonly lessons: Lessons;
-}
-
-export interface CallDeps extends AttemptDeps {
   readonly memory: Memory;
   readonly http: HttpClient;
   /** In [0, 1). */
@@ -238,7 +235,7 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   });
 }
 
-interface AttemptStart extends SentCall {
+interface AttemptStart extends Pick<SentCall, 'target' | 'permits' | 'known'> {
   readonly cause: AttemptCause;
   readonly sending: Sending;
 }
@@ -254,41 +251,38 @@ export class Attempt implements SentCall {
   readonly permits: Permits;
   readonly known: Knowledge;
   readonly observer: AttemptObserver;
-  readonly #deps: AttemptDeps;
-  /** When the last call was sent, in clock ticks. */
-  #sentAt: number;
+  readonly #lessons: Lessons;
+  sentAt: number;
   /** As it was first sent; null once it was sent again, or its answer is being sent. */
   #first: Sending | null;
   hasEnded = false;
-  #ttftMs: number | null = null;
-  #tokens: Tokens | null = null;
-  /** Whether the engine has read only a part of the prompt, as far as it tells. */
-  #cut: Cut | null = null;
-  /** Tool calls that the answer had as text. */
+  ttftMs: number | null = null;
+  tokens: Tokens | null = null;
+  cut: Cut | null = null;
   repairedCalls = 0;
 
   constructor(
     { target, permits, known, cause, sending }: AttemptStart,
     observer: RequestObserver,
-    deps: AttemptDeps,
+    { circuits, lessons }: CallDeps,
   ) {
     const { own, pool } = permits;
     this.target = target;
     this.permits = permits;
     this.known = known;
-    this.#sentAt = sending.sentAt;
+    this.sentAt = sending.sentAt;
     this.#first = sending;
-    this.#deps = deps;
+    this.#lessons = lessons;
     const ids = pool === null ? [own.id] : [own.id, pool.id];
-    const circuit = deps.circuits.at(own.id).breaker.state.kind;
+    const circuit = circuits.at(own.id).breaker.state.kind;
     const startedAt = sending.sentAt;
     this.observer = observer.attemptStarted({ target, cause, startedAt, ids, circuit });
-    for (const id of ids) deps.circuits.sent(id);
+    for (const id of ids) circuits.sent(id);
   }
 
   /** It was sent once more: changed, as the upstream asked for it, or because that is still starting. */
   sentAgain({ sentAt }: Sending): void {
-    this.#sentAt = sentAt;
+    this.sentAt = sentAt;
     this.#first = null;
   }
 
@@ -297,46 +291,28 @@ export class Attempt implements SentCall {
     // The request must not stay in memory for as long as the answer goes on.
     this.#first = null;
     this.observer.answering(contentAt);
-    if (contentAt !== null) this.#ttftMs = contentAt - this.#sentAt;
-    this.#deps.lessons.answering(this, this.#ttftMs);
+    if (contentAt !== null) this.ttftMs = contentAt - this.sentAt;
+    this.#lessons.answering(this);
   }
 
   /** Call it before the end. Returns whether the engine has read only a part of the prompt, as far as it tells. */
   used(tokens: Tokens | null): Cut | null {
-    this.#tokens = tokens;
-    this.#cut ??= this.#deps.lessons.used(this, tokens);
-    return this.#cut;
+    this.tokens = tokens;
+    this.cut ??= this.#lessons.used(this);
+    return this.cut;
   }
 
   /** Excludes the upstream for a while if the failure calls for that. */
   exclude(failure: Failure, epoch: number): void {
-    this.#deps.lessons.exclude(this, failure, epoch);
+    this.#lessons.exclude(this, failure, epoch);
   }
 
   end(end: CallEnd): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    const { clock, lessons } = this.#deps;
-    const endedAt = dualTimeOf(clock);
-    const isRecalled = this.#isRecalled(end);
-    const lesson = lessons.ended(this, end, {
-      endedAt,
-      ms: endedAt.ticks - this.#sentAt,
-      ttftMs: this.#ttftMs,
-      tokens: this.#tokens,
-      isRecalled,
-    });
-    this.observer.ended({
-      ...lesson,
-      isRecalled,
-      endedAt,
-      repairedCalls: this.repairedCalls,
-      cutAtTokens: this.#cut === null ? null : (lesson.tokens?.input ?? null),
-    });
-  }
-
-  #isRecalled({ kind }: CallEnd): boolean {
-    return (kind === 'cancelled' || kind === 'outrun') && this.#first?.hasLeft() === false;
+    const isLost = end.kind === 'cancelled' || end.kind === 'outrun';
+    const isRecalled = isLost && this.#first?.hasLeft() === false;
+    this.observer.ended(this.#lessons.ended(this, end, isRecalled));
   }
 }
 

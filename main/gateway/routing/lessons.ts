@@ -1,6 +1,6 @@
 import { OUTRUN } from '#shared/reasons.ts';
 import type { Tokens } from '#shared/usage.ts';
-import type { Clock, DualTime } from '../../platform/clock.ts';
+import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { CircuitPermit, Circuits } from '../circuits/circuits.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
@@ -20,12 +20,22 @@ export interface Permits {
   readonly pool: CircuitPermit | null;
 }
 
-/** A call that was sent. */
+/** A call that was sent, as far as it has come. */
 export interface SentCall {
   readonly target: UpstreamCall;
   readonly permits: Permits;
   /** What was known of its upstream or machine when it was sent. */
   readonly known: Knowledge;
+  /** For the last time, in clock ticks. */
+  readonly sentAt: number;
+  /** Null if it was not streamed, or nothing came. */
+  readonly ttftMs: number | null;
+  /** Null if nothing was used, as far as is known. */
+  readonly tokens: Tokens | null;
+  /** Whether the engine has read only a part of the prompt, as far as it tells. */
+  readonly cut: Cut | null;
+  /** Tool calls that the answer had as text. */
+  readonly repairedCalls: number;
 }
 
 export type CallEnd =
@@ -44,22 +54,6 @@ export type CallEnd =
   /** Another call's content came first. To be told before the call is aborted. */
   | { readonly kind: 'outrun' };
 
-/** What a call took. */
-interface CallCost {
-  readonly endedAt: DualTime;
-  /** From its last sending to its end. */
-  readonly ms: number;
-  /** Null if it was not streamed, or nothing came. */
-  readonly ttftMs: number | null;
-  readonly tokens: Tokens | null;
-  readonly isRecalled: boolean;
-}
-
-type Lesson = Pick<
-  AttemptEnd,
-  'reason' | 'error' | 'verdict' | 'circuit' | 'latencyMs' | 'tokens' | 'reading'
->;
-
 export type Lessons = ReturnType<typeof createLessons>;
 
 interface LessonsDeps {
@@ -77,18 +71,19 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
     circuits.at(permits.own.id).breaker.health.requests === 0 ? null : circuits;
 
   return {
-    /** Its answer is being sent; null: it came as a whole. */
-    answering(call: SentCall, silentMs: number | null): void {
-      const { prefix, model } = call.target;
-      if (prefix !== null) notePrompt(call.known, prefix.chain, { model, readAt: clock.ticks() });
+    /** Its answer is being sent. */
+    answering(call: SentCall): void {
+      const { target, permits, known, ttftMs: silentMs } = call;
+      const { prefix, model } = target;
+      if (prefix !== null) notePrompt(known, prefix.chain, { model, readAt: clock.ticks() });
       if (silentMs === null) return;
-      const { own, pool } = call.permits;
+      const { own, pool } = permits;
       circuitsOf(call)?.firstContent(own, { silentMs, slowMs: slowMsOf(call, silentMs) });
       // A slow machine counts in its own circuit only, as another may be fast.
       if (pool !== null) circuits.firstContent(pool, { silentMs, slowMs: 0 });
     },
     /** Returns whether its engine has read only a part of the prompt, as far as it tells. */
-    used({ target, known }: SentCall, tokens: Tokens | null): Cut | null {
+    used({ target, known, tokens }: SentCall): Cut | null {
       const { upstream, mode } = target;
       // The rest of an answer has the answer so far in its prompt.
       const isTold = upstream === 'local' && mode !== 'rest' && tokens?.estimated === false;
@@ -100,12 +95,13 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       const of = { model: target.model, epoch };
       circuitsOf(call)?.excludeAfter(permits.own.id, failure, of);
     },
-    ended(call: SentCall, end: CallEnd, cost: CallCost): Lesson {
-      const { target, permits, known } = call;
+    /** `isRecalled`: it was aborted before anything of it had left. */
+    ended(call: SentCall, end: CallEnd, isRecalled: boolean): AttemptEnd {
+      const { target, permits, known, ttftMs, repairedCalls } = call;
       const { own, pool } = permits;
-      const { endedAt, ms, ttftMs, isRecalled } = cost;
-      const judged = judge(end, { ms, slowMs: slowMsOf(call, ms), mode: target.mode });
-      const { result, ...words } = judged;
+      const endedAt = dualTimeOf(clock);
+      const ms = endedAt.ticks - call.sentAt;
+      const { result, ...words } = judge(end, ms, call);
       const latencyMs = end.kind === 'served' && circuitsOf(call) !== null ? ms : null;
       circuitsOf(call)?.record(own, result, endedAt);
       // After a failure another machine of the pool may be called.
@@ -114,11 +110,13 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       // The prompt of an outrun call was read, and is paid for, although nothing of the answer came.
       const isPaid = end.kind === 'outrun' && !isRecalled;
       const lost = isPaid ? estimatedTokens(target.request.bytes.length, 0) : null;
-      const tokens = cost.tokens ?? lost;
+      const tokens = call.tokens ?? lost;
       const turn = { id: own.id, call: target, tokens, ttftMs, readAt: endedAt.ticks };
       const reading = learnReading(memory, known, turn);
       const circuit = circuits.at(own.id).breaker.state.kind;
-      return { ...words, circuit, latencyMs, tokens, reading };
+      const cutAtTokens = call.cut === null ? null : (tokens?.input ?? null);
+      const told = { circuit, endedAt, latencyMs, tokens, repairedCalls, reading };
+      return { ...words, ...told, cutAtTokens, isRecalled };
     },
   };
 }
@@ -132,12 +130,10 @@ interface Judgement extends Pick<AttemptEnd, 'reason' | 'error' | 'verdict'> {
 }
 
 /** What an end means for the circuits and for observers. */
-function judge(
-  end: CallEnd,
-  took: { readonly ms: number; readonly slowMs: number; readonly mode: UpstreamCall['mode'] },
-): Judgement {
+function judge(end: CallEnd, ms: number, call: SentCall): Judgement {
+  const slowMs = slowMsOf(call, ms);
   // The time to first token of an answer that comes as a whole is unknown.
-  const isStreamed = took.mode !== 'whole';
+  const isStreamed = call.target.mode !== 'whole';
   const neutral = { reason: null, error: null, result: NEUTRAL, verdict: 'neutral' } as const;
   switch (end.kind) {
     case 'served':
@@ -146,13 +142,13 @@ function judge(
       return neutral;
     case 'outrun': {
       // It counts as slow and as nothing else: how the call would have ended is unknown.
-      const result = { kind: 'outrun', silentMs: took.ms, slowMs: took.slowMs } as const;
+      const result = { kind: 'outrun', silentMs: ms, slowMs } as const;
       return { ...neutral, reason: OUTRUN, result: isStreamed ? result : NEUTRAL };
     }
     case 'failed': {
       const { failure, error, wasSilent } = end;
-      const silentMs = wasSilent && isStreamed ? took.slowMs : 0;
-      const result = circuitResultOf(failure, { ms: took.ms, silentMs });
+      const silentMs = wasSilent && isStreamed ? slowMs : 0;
+      const result = circuitResultOf(failure, { ms, silentMs });
       // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
       const hasFailed = result.kind === 'failure' || isUnexplainedRefusal(failure);
       return { reason: failure.reason, error, result, verdict: hasFailed ? 'failed' : 'neutral' };

@@ -1,9 +1,16 @@
+import type { Dispatcher } from 'undici';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import { Call } from './call.ts';
-import { Connection, type Origin, type Proxies } from './connection.ts';
+import { Connection, MAX_HEAD_BYTES, type Origin, type Proxies } from './connection.ts';
 import { isLoopbackHost } from './addresses.ts';
-import type { HttpClient, HttpRequest } from './types.ts';
+import { isBroken, transportFailure } from './tls-and-socket-failures.ts';
+import type {
+  Exchange,
+  HttpClient,
+  HttpRequest,
+  ResponseListener,
+  TransportFailure,
+} from './types.ts';
 
 /** Beyond this many, those without a connection are forgotten: machines change their addresses. */
 const MAX_ORIGINS = 1000;
@@ -112,4 +119,178 @@ function proxyIn(name: string): string | null {
   const address = process.env[name] ?? '';
   if (address === '') return null;
   return address.includes('://') ? address : `http://${address}`;
+}
+
+/** Some servers send it on a connection that was idle for too long, before they close it. */
+const REQUEST_TIMEOUT_STATUS = 408;
+
+const malformed = (detail: string): TransportFailure => ({ kind: 'malformed', detail });
+
+/**
+ * Interim (1xx) heads before the final one: enough for a `102 Processing` every ten seconds over a quarter of
+ * an hour, and a limit for an upstream that sends nothing else.
+ */
+const MAX_INTERIM_HEADS = 100;
+
+/** A server that closes an idle connection does so at once; one that closes later may have worked on the request. */
+const MAX_STALE_MS = 1000;
+
+/**
+ * After so much the rest waits for the next turn; what Node hands over in one piece may be up to 128 KiB. undici reads all
+ * that has come, so fifty fast upstreams would block the event loop.
+ */
+const MAX_BYTES_AT_ONCE = 32 * 1024;
+
+/** Passes on what its listener is to hear, and nothing once it is over. */
+class Call implements Exchange, Dispatcher.DispatchHandler {
+  listener: ResponseListener;
+  readonly #clock: Clock;
+  readonly #sendAgain: () => void;
+  #connection: Connection | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #isOver = false;
+  /** When the request was written, in clock ticks. */
+  #leftAt: number | null = null;
+  #hasBegun = false;
+  #hasHead = false;
+  #interimHeads = 0;
+  /** A kept connection has answered with 408: the request may be sent again on a new one (RFC 9110, 15.5.9). */
+  #isTimedOut = false;
+  /** Paused by the listener. */
+  #isPaused = false;
+  /** Waits for the next turn. */
+  #isYielding = false;
+  #bytesAtOnce = 0;
+
+  /** `sendAgain` starts it on a new connection. */
+  constructor(listener: ResponseListener, clock: Clock, sendAgain: () => void) {
+    this.listener = listener;
+    this.#clock = clock;
+    this.#sendAgain = sendAgain;
+  }
+
+  isOver(): boolean {
+    return this.#isOver;
+  }
+
+  start(connection: Connection, request: HttpRequest): void {
+    this.#connection = connection;
+    connection.send(request, this);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    if (!this.#isOver) this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    // It does not continue at once: undici would parse in the middle of what another connection has brought.
+    process.nextTick(this.#goOn);
+  }
+
+  hasLeft(): boolean {
+    return this.#leftAt !== null;
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#connection?.destroy();
+  }
+
+  fail(failure: TransportFailure): void {
+    if (this.#isOver) return;
+    this.abort();
+    this.listener.onFailure(failure);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#leftAt = this.#clock.ticks();
+    this.#connection?.asks();
+  }
+
+  /** False once it is there, or is over its limit: undici bounds the fields of a head, but not its first line. */
+  awaitsHead(parsedBytes: number): boolean {
+    if (this.#hasHead) return false;
+    if (parsedBytes <= MAX_HEAD_BYTES * (1 + this.#interimHeads)) return true;
+    this.fail(malformed('the response head is too large'));
+    return false;
+  }
+
+  onResponseStarted(): void {
+    this.#hasBegun = true;
+  }
+
+  /** Takes interim (1xx) heads, too. */
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Parameters<ResponseListener['onHead']>[1],
+  ): void {
+    if (this.#isOver || this.#isTimedOut) return;
+    if (status < 200) {
+      this.#interimHeads += 1;
+      if (this.#interimHeads > MAX_INTERIM_HEADS)
+        this.fail(malformed('too many interim heads came before the response'));
+    } else if (status === REQUEST_TIMEOUT_STATUS && this.#connection?.isReused() === true) {
+      this.#isTimedOut = true;
+      this.#connection.destroy();
+    } else {
+      this.#hasHead = true;
+      this.#connection?.headSeen();
+      this.listener.onHead(status, headers);
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#isOver || this.#isTimedOut) return;
+    this.listener.onData(piece);
+    this.#bytesAtOnce += piece.length;
+    if (this.#bytesAtOnce < MAX_BYTES_AT_ONCE || this.#isYielding) return;
+    this.#isYielding = true;
+    controller.pause();
+    setImmediate(this.#onNextTurn);
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return;
+    if (this.#isTimedOut) return this.#retry();
+    this.#isOver = true;
+    this.#connection?.answered();
+    this.listener.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isOver) return;
+    if (this.#isTimedOut || this.#isStale(error)) this.#retry();
+    else this.fail(transportFailure(error, this.#hasHead));
+  }
+
+  /** Whether the other side had just closed a kept connection: it broke before any byte of the response. */
+  #isStale(error: Error): boolean {
+    const isSoon = this.#leftAt !== null && this.#clock.ticks() - this.#leftAt <= MAX_STALE_MS;
+    return this.#connection?.isReused() === true && !this.#hasBegun && isSoon && isBroken(error);
+  }
+
+  /** A new connection is not a kept one, so this happens once. */
+  #retry(): void {
+    this.#connection?.destroy();
+    this.#leftAt = null;
+    this.#hasBegun = false;
+    this.#isTimedOut = false;
+    this.#interimHeads = 0;
+    this.#sendAgain();
+  }
+
+  readonly #onNextTurn = (): void => {
+    this.#isYielding = false;
+    this.#bytesAtOnce = 0;
+    this.#goOn();
+  };
+
+  readonly #goOn = (): void => {
+    if (!this.#isOver && !this.#isPaused && !this.#isYielding) this.#controller?.resume();
+  };
 }

@@ -7,7 +7,7 @@
  *                  └─────────────┴────────────────────┴──onFailure──> over
  *
  * If the other side has closed a kept connection, the request is sent once more, on a new one, and leads from `waiting`
- * to `connecting`. Two implementations: that of call.ts, and decoded() of decoding.ts, which wraps one from `onHead` on
+ * to `connecting`. Two implementations: that of client.ts, and decoded() of decoding.ts, which wraps one from `onHead` on
  * and decodes its body.
  *
  * `listener` is looked up for each event, and is replaced in this order:
