@@ -91,7 +91,8 @@ const MAX_MINUTES = 7 * 24 * 60;
 
 /** Minutes in a time such as `1h30m` or `90`; null if the text is no time, or over a week. */
 export function minutesIn(span: string): number | null {
-  const [, hours = 0, minutes = 0] = /^(?:(\d+)h)?(?:(\d+)m?)?$/.exec(span) ?? [];
+  const [, hours = 0, minutes = 0] =
+    /^(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m?)?$/.exec(span) ?? [];
   const total = 60 * Number(hours) + Number(minutes);
   return total > 0 && total <= MAX_MINUTES ? total : null;
 }

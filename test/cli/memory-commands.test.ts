@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { freedText, minutesIn } from '../../main/cli/owner-commands.ts';
 
 test.each([
-  ['2h', 120],
+  ['1.5h', 90],
+  ['0.5', 0.5],
   ['90m', 90],
   ['90', 90],
   ['1h30m', 90],
