@@ -147,9 +147,10 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     isDemo: demo !== undefined,
   });
 
+  const held = database.notice === null ? null : holdSpending(config);
   return {
     /** Notices about the databases for the owner at start; requests are routed whatever their state. */
-    notices: [...new Set([database.notice, opened.notice])].filter((notice) => notice !== null),
+    notices: [...new Set([database.notice, opened.notice, held])].filter((each) => each !== null),
     /** Rejects with a human-readable message, for example if the port is taken. */
     async start() {
       const failure = await gateway.start();
@@ -194,6 +195,21 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       providers.resumed();
     },
   };
+}
+
+/** What was spent before is lost with the database: a budget could be spent twice. Null if none is set. */
+function holdSpending(config: LiveConfig): string | null {
+  const { local: _, routing, ...settings } = config.current();
+  const hasBudget = UPSTREAM_IDS.some(
+    (id) => id !== 'local' && (settings[id].budgetDay ?? settings[id].budgetMonth) !== null,
+  );
+  if (routing.forceZero || !hasBudget) return null;
+  const patched = config.patch({ routing: { forceZero: true } });
+  const held =
+    patched.kind === 'patched'
+      ? '“Never spend money” is on until you switch it off.'
+      : patched.message;
+  return `Budgets count from 0, as what was spent before cannot be read. ${held}`;
 }
 
 const CORRECT = 'Correct it, and put it back while Inglenook does not run.';

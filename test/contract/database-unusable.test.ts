@@ -9,13 +9,14 @@ import { startIn, temporaryDirectory } from '../support/gateway.ts';
 import { answers, startUpstream } from '../support/upstream.ts';
 
 /** A gateway on a data directory in which the database is what `spoil` makes of it. */
-async function start(spoil: (path: string) => void) {
+async function start(spoil: (path: string) => void, settings = {}) {
   const directory = temporaryDirectory();
   spoil(join(directory, DATABASE_FILE));
   const hosted = await startUpstream(answers('routed'));
-  const { url, host } = await startIn(directory, { HOSTED_A_BASE_URL: hosted.url });
-  const { post, read } = controlOf({ url, dataDirectory: directory });
-  return { url, notices: host.notices, enrol: () => post('providers/enrollments'), read };
+  const { url, host } = await startIn(directory, { HOSTED_A_BASE_URL: hosted.url, ...settings });
+  const { post, read, patch } = controlOf({ url, dataDirectory: directory });
+  const { notices } = host;
+  return { url, notices, enrol: () => post('providers/enrollments'), read, patch };
 }
 
 function newerSchema(path: string): void {
@@ -44,9 +45,13 @@ test.each<[name: string, spoil: (path: string) => void, says: RegExp]>([
   },
 );
 
-test('a damaged database is set aside, and the registry begins again', async () => {
-  const { url, notices, enrol } = await start((path) => writeFileSync(path, 'no database'));
+test('a damaged database is set aside, and a budget is not spent again before the owner decides', async () => {
+  const spoil = (path: string) => writeFileSync(path, 'no database');
+  const { url, notices, enrol, patch } = await start(spoil, { HOSTED_A_BUDGET_DAY: '5' });
+  const held = expect.stringMatching(/from 0.*“Never spend money” is on until you switch it off/);
+  expect(notices).toEqual([expect.stringMatching(/inglenook\.db\.bad-/), held]);
+  expect(await chat(url)).toMatchObject({ status: 503 });
+  await patch({ routing: { forceZero: false } });
   expect(await chat(url)).toMatchObject({ status: 200 });
-  expect(notices).toEqual([expect.stringMatching(/inglenook\.db\.bad-/)]);
   expect((await enrol()).status).toBe(201);
 });
