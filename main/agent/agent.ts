@@ -33,7 +33,6 @@ function createComponents(context: AgentContext, isLeaving: () => boolean, chang
   const { identity, warnings: ofKey } = openIdentity(dataDirectory, clock);
   const file = createEnrollmentFile(dataDirectory, clock);
   const { enrolment: saved, warning: ofFile } = file.load();
-  const warnings = [...context.warnings, ...ofKey, ofFile].filter((warning) => warning !== null);
   const counters = createCounters(context);
   const engines = createEngineWatch({
     http,
@@ -97,6 +96,9 @@ function createComponents(context: AgentContext, isLeaving: () => boolean, chang
     health: () => ({ identity, engine: engines.engine(), record: record(false) }),
     changed,
   });
+  const warnings = [...context.warnings, ...ofKey, ofFile, availability.warning].filter(
+    (warning) => warning !== null,
+  );
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
   return { ...base, inference, registration, server, mode, uptimeS, record, hostNames };
 }
@@ -178,7 +180,7 @@ export function createAgent(context: AgentContext) {
       parts.power.stop();
       engines.stop();
       await Promise.all([registration.stop(), server.close(graceMs), telemetry.stop()]);
-      await parts.counters.flush();
+      await Promise.all([parts.counters.flush(), availability.flush()]);
     },
     ports: server.ports,
     /** If there is no engine, the reader may be starting one, so the search does not wait for its turn. */

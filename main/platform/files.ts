@@ -176,7 +176,7 @@ export function createStateFile(
   }
 
   return {
-    /** Null if there is no readable document. */
+    /** Null if there is no document, undefined if it cannot be read. */
     load(): unknown {
       try {
         return JSON.parse(readTextFile(path) ?? 'null') as unknown;
@@ -185,7 +185,7 @@ export function createStateFile(
           aside: setAside(path, clock.now()),
           error: nameOf(error),
         });
-        return null;
+        return undefined;
       }
     },
     /** Schedules a write of the document, which is on disk within a second. */

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type AgentView, OWNER_CHOICES, type OwnerChoice } from '#shared/agent.ts';
 import { createStateFile } from '../../platform/files.ts';
 import type { AgentContext } from '../context.ts';
+import type { FileWarning } from '../storage.ts';
 import type { Inference } from '../server/inference.ts';
 import type { HostActivity } from './host-activity.ts';
 import {
@@ -65,6 +66,12 @@ export function afterTime(state: OwnerState, nowMs: number): OwnerState {
   const untilMs = state.freed?.untilMs ?? null;
   return untilMs !== null && nowMs >= untilMs ? { ...state, freed: null } : state;
 }
+
+/** A machine that was held back must not serve. */
+const LOST: FileWarning = {
+  happened: 'Whether this machine takes requests could not be read, so it is held back.',
+  remedy: 'Resume it if you did not hold it back.',
+};
 
 export interface OwnerMode {
   readonly mode: 'on' | 'paused' | 'draining';
@@ -130,8 +137,11 @@ export function createAvailability(
   const settings = () => config().agent;
   const kept = () => ({ version: 1, choice: state.choice, freed: state.freed });
   const file = createStateFile(join(context.dataDirectory, FILE), kept, context);
-  const { choice, freed } = fileSchema.safeParse(file.load()).data ?? INITIAL_STATE;
+  const saved = file.load();
+  const restored = saved === null ? INITIAL_STATE : fileSchema.safeParse(saved).data;
+  const { choice, freed } = restored ?? { ...INITIAL_STATE, choice: 'paused' };
   let state: OwnerState = { ...INITIAL_STATE, choice, freed };
+  if (restored === undefined) void save();
   const stopping = new AbortController();
   /** The last readings of the host; those of the GPUs are read anyway. */
   let polled: Pick<Signals, keyof HostActivity> = { userIdleMs: undefined, isOnBattery: undefined };
@@ -184,6 +194,7 @@ export function createAvailability(
   }
 
   return {
+    warning: restored === undefined ? LOST : null,
     choice: () => state.choice,
     freed: () => state.freed,
     memoryGoal: () => memoryGoalOf(state, settings().freeMemory),
@@ -217,6 +228,7 @@ export function createAvailability(
       return OWNER_RULES.filter(({ senses }) => now[senses] === null).map(({ key }) => key);
     },
     stop: () => stopping.abort(),
+    flush: () => file.flush(),
   };
 }
 

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { OwnerChoice } from '#shared/agent.ts';
 import { expect, test } from 'vitest';
 import { UNKNOWN_HOST_ACTIVITY } from '../../../main/agent/availability/host-activity.ts';
@@ -17,6 +19,7 @@ import {
   type OwnerRules,
 } from '../../../main/agent/availability/rules.ts';
 import { startAgent, until } from '../../support/agent.ts';
+import { temporaryDirectory } from '../../support/gateway.ts';
 
 const NO_RULES: OwnerRules = {
   onlyWhenIdle: false,
@@ -137,6 +140,17 @@ test('the owner’s choice is kept over a restart, and owner rules are those of 
     owner: { choice: 'paused', rules: expect.objectContaining(NO_RULES), mode: 'paused' },
     record: { status: 'paused' },
   });
+});
+
+test('a machine whose saved choice cannot be read is held back, over restarts', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'agent-owner.json'), '');
+  for (const tools of [['saved files', 'registry'], ['registry']]) {
+    const { agent, stop } = await startAgent({ dataDirectory: directory });
+    const { owner, problems } = agent.view();
+    expect([owner.mode, problems.map(({ tool }) => tool)]).toEqual(['paused', tools]);
+    await stop();
+  }
 });
 
 test('an owner rule that this machine cannot judge is named, set or not, and pauses nothing', async () => {
