@@ -14,7 +14,7 @@ import { OWN_COMMAND } from '../platform/process.ts';
 
 export const KEY_LIMIT_OPTIONS: readonly Option[] = KEY_LIMIT_NAMES.map((name) => {
   const { of, period } = KEY_LIMITS[name];
-  const summary = `Maximum ${of} per ${period}; "none" removes the limit.`;
+  const summary = `Maximum ${of} per ${period}, or "none".`;
   return new Option(`--${of}-${period} <count>`, summary);
 });
 
