@@ -116,6 +116,10 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
       return isSame(step.after.breaker, { ...breaker, state: open });
     },
 
+  'a breaker that is not closed keeps the row that has opened it': ({ after: { breaker } }) =>
+    breaker.state.kind === 'closed' ||
+    breaker.health.consecutiveFails + breaker.health.consecutiveSlow > 0,
+
   'whatever the result of the probe, its place is free': (step) =>
     resultOf(step) === null || !isCurrent(step) || step.after.breaker.state.kind !== 'probing',
 

@@ -275,7 +275,8 @@ const ANSWERING_PROBE_MS = 600_000;
 
 /**
  * Records first content after a silence. Consecutive slow ones open a closed breaker, and a faster one resets
- * their count. A probe is judged by its end alone, but its first content extends its release.
+ * their count. A probe is judged by its end alone, but its first
+ * content extends its release; until then it leaves the count, which says why the breaker is open.
  */
 export function firstContent(
   breaker: Breaker,
@@ -284,13 +285,14 @@ export function firstContent(
   { now, limits }: Omit<Conditions, 'random'>,
 ): Breaker {
   const { ttft, consecutiveSlow } = breaker.health;
+  const isSlow = slowMs > limits.ttftThresholdMs;
+  const { state } = breaker;
   const health = {
     ...breaker.health,
     lastTtftMs: Math.round(silentMs),
     ttft: withSample(ttft, silentMs, now.wallMs),
-    consecutiveSlow: slowMs > limits.ttftThresholdMs ? consecutiveSlow + 1 : 0,
+    consecutiveSlow: isSlow ? consecutiveSlow + 1 : state.kind === 'closed' ? 0 : consecutiveSlow,
   };
-  const { state } = breaker;
   if (!isCurrent(state, permit)) return countedLate(breaker, health);
   if (state.kind === 'probing') {
     const releaseMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
