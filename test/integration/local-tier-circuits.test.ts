@@ -9,7 +9,7 @@ import {
   type Tier,
 } from '../support/tier.ts';
 import { answers, error, hang, startUpstream } from '../support/upstream.ts';
-import { askSlow, startTierScene } from '../support/scene.ts';
+import { askSlow, startBefore, startTierScene } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { at } from '../support/words.ts';
 
@@ -107,6 +107,14 @@ test('the machine that comes back first is called if no other upstream is left, 
     [first.id]: { open: false },
     [second.id]: { open: true },
   });
+});
+
+test('a forced call that finds nothing listening is followed by one to the next excluded upstream', async () => {
+  const { a, b, url } = await startBefore({ a: error(503), b: error(503) }, SENSITIVE);
+  await chat(url);
+  await a.close();
+  b.script = answers('well again');
+  expectServed(await chat(url), 'hosted_b', 'hosted_a=unreachable');
 });
 
 test('a caller that leaves a probe frees the probes of the machine and of the local pool', async () => {

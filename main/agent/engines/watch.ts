@@ -17,11 +17,11 @@ interface EngineWatchOptions extends Omit<AskEdges, 'memory'> {
   readonly ports: readonly number[];
 }
 
-/** The pause after a round in which something changed; it doubles while nothing does. */
+/** The pause after a search in which something changed; it doubles while nothing does. */
 const MIN_PAUSE_MS = 5000;
 const MAX_SEARCH_PAUSE_MS = 60_000;
-/** A heartbeat must not report a stale health. */
-const MAX_READ_PAUSE_MS = 15_000;
+/** The owner who stops an engine sees it, and a heartbeat must not report a stale health. */
+const READ_PAUSE_MS = 5000;
 /** Shortest time between the starts of two rounds, and the pause after one that was asked for. */
 const MIN_GAP_MS = 1000;
 
@@ -97,7 +97,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
   }
 
   const searching = repeated(search, MAX_SEARCH_PAUSE_MS);
-  const reading = repeated(readKnown, MAX_READ_PAUSE_MS);
+  const reading = repeated(readKnown, READ_PAUSE_MS);
   const tasks = [searching, reading];
 
   function look(): void {

@@ -34,10 +34,8 @@ const OPEN_INTERVAL_MS = 5000;
 /** A circuit that is open for longer is checked less often. */
 const LONG_OPEN_MS = 600_000;
 const LONG_OPEN_INTERVAL_MS = 15_000;
-/** For an open window. */
-const WATCHED_INTERVAL_MS = 30_000;
-/** Shorter, because the owner of an engine that is down may be starting it. */
-const OWN_FAILED_INTERVAL_MS = 5000;
+/** For an open window. It is shorter for an engine of the owner's own, who may be stopping or starting it. */
+const watchedIntervalMs = (id: string) => (id === 'local' ? 5000 : 30_000);
 /** A pool may have thousands of machines: further checks are put off. */
 const MAX_CONCURRENT = 16;
 const PUT_OFF_MS = 1000;
@@ -109,7 +107,7 @@ function isServing(id: string, { circuits, memory, clock, inFlightAt }: CheckerD
   const { lastSuccessAt, consecutiveFails } = circuits.at(id).breaker.health;
   const { since } = seenOf(memory.of(id));
   const servedAt = Math.max(lastSuccessAt ?? 0, since);
-  const isFresh = consecutiveFails === 0 && clock.now() - servedAt < WATCHED_INTERVAL_MS;
+  const isFresh = consecutiveFails === 0 && clock.now() - servedAt < watchedIntervalMs(id);
   return inFlightAt(id) > 0 || (servedAt > since && isFresh);
 }
 
@@ -182,9 +180,8 @@ export function createChecker(deps: CheckerDeps) {
     const { outage, lastAt, endedAt, cancelTimer } = timetableOf(id);
     const openAt =
       outage === null || coolingMs(id, deps) === 0 ? Infinity : openDueAt(outage, lastAt);
-    const isOwnDown = id === 'local' && (seenOf(memory.of(id)).last?.failure ?? null) !== null;
-    const intervalMs = isOwnDown ? OWN_FAILED_INTERVAL_MS : WATCHED_INTERVAL_MS;
-    const at = Math.min(openAt, isWatched && isUpstreamId(id) ? endedAt + intervalMs : Infinity);
+    const watchedAt = isWatched && isUpstreamId(id) ? endedAt + watchedIntervalMs(id) : Infinity;
+    const at = Math.min(openAt, watchedAt);
     cancelTimer();
     if (at < Infinity) turnIn(id, Math.max(0, at - clock.ticks()));
   }

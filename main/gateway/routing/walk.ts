@@ -18,6 +18,7 @@ import {
   hasRefusal,
   isSettled,
   type LostCall,
+  reasonOf,
   type Skip,
   skipped,
   type UpstreamOutcome,
@@ -79,7 +80,7 @@ export class Walk {
 
   /**
    * When nobody is left: a call to the excluded upstream, or machine of the local pool, whose exclusion ends
-   * soonest. One per request, as a lost answer is worth one more wait and not several.
+   * soonest. A lost answer is worth one more wait and not several: the next one is called only if nothing listened there.
    */
   force(mayCall: CallFilter = ANY): Turn | null {
     // One is not admitted while another request's probe is running there.
@@ -230,7 +231,11 @@ export class Walk {
   /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
   #forcible(): readonly Candidate[] {
     const turns = this.#steps.flatMap(({ turn }) => turn ?? []);
-    if (hasRefusal(this.#failures) || turns.some(({ mode }) => mode === 'forced')) return [];
+    const hasWaited = this.#steps.some(({ turn, outcome }) => {
+      const isLost = typeof outcome === 'object' && reasonOf(outcome) === 'unreachable';
+      return turn?.mode === 'forced' && !isLost;
+    });
+    if (hasRefusal(this.#failures) || hasWaited) return [];
     const called = turns.flatMap(({ call }) => call.provider ?? []);
     const local = withoutMachines(this.#candidates.of('local'), called);
     const exclusions = local.kind === 'pool' && called.length > 0 ? [local.pool.exclusion()] : [];
