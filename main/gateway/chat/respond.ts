@@ -222,7 +222,7 @@ async function recorded(
   attempt.used(used(end));
   const failure = failureIn(end, call, deps.clock.now());
   record(end, attempt, failure);
-  if (failure !== null) attempt.exclude(failure, context.epoch);
+  if (failure !== null) deps.lessons.exclude(attempt.call, failure, context.epoch);
   return end;
 }
 
@@ -274,7 +274,8 @@ async function nextPart(
     return next;
   }
   // An SSE comment, which clients skip.
-  res.write(`: carried on by ${sourceName(next.call)}\n\n`);
+  const { upstream, provider } = next.call;
+  res.write(`: carried on by ${sourceName(upstream, provider)}\n\n`);
   const ofRest = translator ?? translatorOfRest(next);
   const end = await relayRest(next, { ...stream, translator: ofRest });
   return { source: next.turn, end, translator: ofRest };

@@ -95,7 +95,7 @@ export function createChatResponse(
   const own: RequestObserver = {
     attemptStarted(start: AttemptStart): AttemptObserver {
       const { target } = start;
-      const { upstream } = target;
+      const { upstream, provider } = target;
       awaited = upstream === 'local' || upstream === 'ondemand' ? target : null;
       wait();
       const observed = observer.attemptStarted(start);
@@ -107,7 +107,7 @@ export function createChatResponse(
           observed.answering(contentAt);
         },
         ended(how) {
-          if (how.reason !== null) left.push(`${sourceName(target)}=${how.reason}`);
+          if (how.reason !== null) left.push(`${sourceName(upstream, provider)}=${how.reason}`);
           observed.ended(how);
         },
       };
@@ -214,10 +214,7 @@ export const repairedHeader = (calls: number): Record<string, string> =>
 /** An SSE comment, which clients skip: an early head could name only who was waited for. */
 function answeredBy(headers: OutgoingHttpHeaders): Buffer {
   const { [UPSTREAM]: upstream, [PROVIDER]: provider, [REASON]: reason } = headers;
-  const by = {
-    upstream: String(upstream),
-    provider: provider === undefined ? null : String(provider),
-  };
+  const by = sourceName(String(upstream), provider === undefined ? null : String(provider));
   const why = reason === 'none' ? '' : ` (${String(reason)})`;
-  return Buffer.from(`: answered by ${sourceName(by)}${why}\n\n`);
+  return Buffer.from(`: answered by ${by}${why}\n\n`);
 }

@@ -19,7 +19,7 @@ import { classify, type Failure } from '../upstream/failure.ts';
 import { shownError } from '../upstream/shown-error.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungWatch } from './checker.ts';
-import type { CallEnd, Lessons, Permits, SentCall } from './lessons.ts';
+import type { CallEnd, CallProgress, Lessons, Permits, SentCall } from './lessons.ts';
 import type { AttemptObserver, RequestObserver } from './observer.ts';
 import type { Cut } from './windows.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
@@ -149,6 +149,7 @@ function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
   const { call, mayRetry, polls } = before;
   const { turn, known, deps, request, waitsForRoom = call.upstream !== 'local' } = plan;
   const { clock, random, warmup } = deps;
+  const { attempt } = turn;
   const again = { kind: 'again', after: failure, call, waitMs: null, mayRetry, polls } as const;
   if (failure.reason === 'unsupported')
     known.set('lacks', call.request.endpoint.upstreamPath, true);
@@ -159,11 +160,12 @@ function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
   const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + random() * 150 : null);
   if (mayRetry && waitMs !== null && waitMs < leftMs) {
     // Meanwhile requests that can go elsewhere do.
-    if (roomMs !== null && call.upstream === 'local') turn.attempt?.exclude(failure, request.epoch);
+    if (roomMs !== null && call.upstream === 'local' && attempt !== null)
+      deps.lessons.exclude(attempt.call, failure, request.epoch);
     return { ...again, waitMs, mayRetry: false };
   }
   // Only what is still starting has an attempt without an end.
-  if (turn.attempt?.hasEnded !== false) return null;
+  if (attempt?.hasEnded !== false) return null;
   warmup.seenStarting();
   const pauseMs = pollPauseMs(polls, leftMs);
   if (pauseMs === null) return null;
@@ -184,7 +186,7 @@ function givenUp(failure: Failure, { turn, request, deps }: CallPlan): CallOutco
     last = classify({ kind: 'timeout', wasSilent: false }, call, deps.clock.now());
     attempt.end({ kind: 'failed', failure: last, error: last.detail, wasSilent: false });
   }
-  attempt?.exclude(last, request.epoch);
+  if (attempt !== null) deps.lessons.exclude(attempt.call, last, request.epoch);
   return { kind: 'failed', turn, failure: last };
 }
 
@@ -206,21 +208,15 @@ function roomInMs(
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
 function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
-  const { turn, request, deps, known, deadline, signal, onContent } = plan;
+  const { turn, request, deps, known, deadline, signal } = plan;
   const { cause = turn.mode === 'hedge' ? 'hedge' : 'turn' } = plan;
   const { idleTimeoutMs } = request.config.routing;
   let unwatch: ReturnType<HungWatch> = null;
-  const exchange = {
-    call,
-    known,
-    deadline,
-    idleTimeoutMs,
-    signal,
-    onContent() {
-      unwatch?.();
-      onContent?.();
-    },
+  const onContent = () => {
+    unwatch?.();
+    plan.onContent?.();
   };
+  const exchange = { call, known, deadline, idleTimeoutMs, signal, onContent };
   if (kind === 'poll') turn.attempt?.observer.polled();
   return sendAdjusted(exchange, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
@@ -229,32 +225,28 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     // A request that is sent once more belongs to the attempt that began with its first sending.
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);
     else {
-      const start = { target: call, permits, known, cause, sending };
-      turn.attempt = new Attempt(start, request.observer, deps);
+      const sent = { target: call, permits, known };
+      turn.attempt = new Attempt({ call: sent, cause, sending }, request.observer, deps);
     }
   });
 }
 
-interface AttemptStart extends Pick<SentCall, 'target' | 'permits' | 'known'> {
+interface AttemptStart extends Pick<CallProgress, 'call'> {
   readonly cause: AttemptCause;
-  readonly sending: Sending;
+  readonly sending: PendingCall;
 }
-
-type Sending = Pick<PendingCall, 'sentAt' | 'hasLeft'>;
 
 /**
  * A call from its sending to its one end: what it teaches is learnt first, then the observer is notified. Later ends are
  * ignored.
  */
-export class Attempt implements SentCall {
-  readonly target: UpstreamCall;
-  readonly permits: Permits;
-  readonly known: Knowledge;
+export class Attempt implements CallProgress {
+  readonly call: SentCall;
   readonly observer: AttemptObserver;
   readonly #lessons: Lessons;
   sentAt: number;
   /** As it was first sent; null once it was sent again, or its answer is being sent. */
-  #first: Sending | null;
+  #first: PendingCall | null;
   hasEnded = false;
   ttftMs: number | null = null;
   tokens: Tokens | null = null;
@@ -262,14 +254,13 @@ export class Attempt implements SentCall {
   repairedCalls = 0;
 
   constructor(
-    { target, permits, known, cause, sending }: AttemptStart,
+    { call, cause, sending }: AttemptStart,
     observer: RequestObserver,
     { circuits, lessons }: CallDeps,
   ) {
+    const { target, permits } = call;
     const { own, pool } = permits;
-    this.target = target;
-    this.permits = permits;
-    this.known = known;
+    this.call = call;
     this.sentAt = sending.sentAt;
     this.#first = sending;
     this.#lessons = lessons;
@@ -281,7 +272,7 @@ export class Attempt implements SentCall {
   }
 
   /** It was sent once more: changed, as the upstream asked for it, or because that is still starting. */
-  sentAgain({ sentAt }: Sending): void {
+  sentAgain({ sentAt }: PendingCall): void {
     this.sentAt = sentAt;
     this.#first = null;
   }
@@ -300,11 +291,6 @@ export class Attempt implements SentCall {
     this.tokens = tokens;
     this.cut ??= this.#lessons.used(this);
     return this.cut;
-  }
-
-  /** Excludes the upstream for a while if the failure calls for that. */
-  exclude(failure: Failure, epoch: number): void {
-    this.#lessons.exclude(this, failure, epoch);
   }
 
   end(end: CallEnd): void {

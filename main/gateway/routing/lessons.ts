@@ -20,13 +20,18 @@ export interface Permits {
   readonly pool: CircuitPermit | null;
 }
 
-/** A call that was sent, as far as it has come. */
+/** A call that was sent. */
 export interface SentCall {
   readonly target: UpstreamCall;
   readonly permits: Permits;
   /** What was known of its upstream or machine when it was sent. */
   readonly known: Knowledge;
-  /** For the last time, in clock ticks. */
+}
+
+/** How far it has come. */
+export interface CallProgress {
+  readonly call: SentCall;
+  /** When it was sent for the last time, in clock ticks. */
   readonly sentAt: number;
   /** Null if it was not streamed, or nothing came. */
   readonly ttftMs: number | null;
@@ -72,8 +77,8 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
 
   return {
     /** Its answer is being sent. */
-    answering(call: SentCall): void {
-      const { target, permits, known, ttftMs: silentMs } = call;
+    answering({ call, ttftMs: silentMs }: CallProgress): void {
+      const { target, permits, known } = call;
       const { prefix, model } = target;
       if (prefix !== null) notePrompt(known, prefix.chain, { model, readAt: clock.ticks() });
       if (silentMs === null) return;
@@ -83,7 +88,7 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       if (pool !== null) circuits.firstContent(pool, { silentMs, slowMs: 0 });
     },
     /** Returns whether its engine has read only a part of the prompt, as far as it tells. */
-    used({ target, known, tokens }: SentCall): Cut | null {
+    used({ call: { target, known }, tokens }: CallProgress): Cut | null {
       const { upstream, mode } = target;
       // The rest of an answer has the answer so far in its prompt.
       const isTold = upstream === 'local' && mode !== 'rest' && tokens?.estimated === false;
@@ -92,15 +97,15 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
     /** Excludes its upstream for a while if the failure calls for that. */
     exclude(call: SentCall, failure: Failure, epoch: number): void {
       const { target, permits } = call;
-      const of = { model: target.model, epoch };
-      circuitsOf(call)?.excludeAfter(permits.own.id, failure, of);
+      circuitsOf(call)?.excludeAfter(permits.own.id, failure, { model: target.model, epoch });
     },
     /** `isRecalled`: it was aborted before anything of it had left. */
-    ended(call: SentCall, end: CallEnd, isRecalled: boolean): AttemptEnd {
-      const { target, permits, known, ttftMs, repairedCalls } = call;
+    ended(progress: CallProgress, end: CallEnd, isRecalled: boolean): AttemptEnd {
+      const { call, ttftMs, repairedCalls } = progress;
+      const { target, permits, known } = call;
       const { own, pool } = permits;
       const endedAt = dualTimeOf(clock);
-      const ms = endedAt.ticks - call.sentAt;
+      const ms = endedAt.ticks - progress.sentAt;
       const { result, ...words } = judge(end, ms, call);
       const latencyMs = end.kind === 'served' && circuitsOf(call) !== null ? ms : null;
       circuitsOf(call)?.record(own, result, endedAt);
@@ -110,11 +115,11 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       // The prompt of an outrun call was read, and is paid for, although nothing of the answer came.
       const isPaid = end.kind === 'outrun' && !isRecalled;
       const lost = isPaid ? estimatedTokens(target.request.bytes.length, 0) : null;
-      const tokens = call.tokens ?? lost;
+      const tokens = progress.tokens ?? lost;
       const turn = { id: own.id, call: target, tokens, ttftMs, readAt: endedAt.ticks };
       const reading = learnReading(memory, known, turn);
       const circuit = circuits.at(own.id).breaker.state.kind;
-      const cutAtTokens = call.cut === null ? null : (tokens?.input ?? null);
+      const cutAtTokens = progress.cut === null ? null : (tokens?.input ?? null);
       const told = { circuit, endedAt, latencyMs, tokens, repairedCalls, reading };
       return { ...words, ...told, cutAtTokens, isRecalled };
     },

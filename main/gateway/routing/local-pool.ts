@@ -116,12 +116,7 @@ export class LocalPool {
 }
 
 /** It is admitted again as soon as its requests have ended. */
-const UNTIL_IT_IS_IDLE: Rejection = {
-  kind: 'excluded',
-  reason: 'busy',
-  waitMs: 0,
-  backAtTicks: 0,
-};
+const UNTIL_IDLE: Rejection = { kind: 'excluded', reason: 'busy', waitMs: 0, backAtTicks: 0 };
 
 /**
  * A machine on which the request would load a model while another one runs: that may throw out the model that is
@@ -133,8 +128,7 @@ function loadingUnderRequest(
   { inFlightAt, isRunning }: BalancingDeps,
 ): Rejection | null {
   if (form.request.endpoint.keepsModel || inFlightAt(id) === 0) return null;
-  const isUnloaded = facts?.loaded === false;
-  return isUnloaded && !isRunning(id, model ?? '') ? UNTIL_IT_IS_IDLE : null;
+  return facts?.loaded === false && !isRunning(id, model ?? '') ? UNTIL_IDLE : null;
 }
 
 /** Why the pool is excluded when all of its machines are: by one that may be forced, or else by what ends soonest. */

@@ -93,16 +93,13 @@ export function fallbackReason(
 
 /** As in `X-Gateway-Fallback-Reason`. */
 export function nameOf(outcome: UpstreamOutcome): string {
-  return outcome.kind === 'skipped' ? outcome.upstream : sourceName(outcome);
+  return outcome.kind === 'skipped'
+    ? outcome.upstream
+    : sourceName(outcome.upstream, outcome.provider);
 }
 
-export function sourceName(source: {
-  readonly upstream: string;
-  readonly provider: string | null;
-}): string {
-  const { upstream, provider } = source;
-  return provider === null ? upstream : `${upstream}/${provider}`;
-}
+export const sourceName = (upstream: string, provider: string | null): string =>
+  provider === null ? upstream : `${upstream}/${provider}`;
 
 export function reasonOf(outcome: UpstreamOutcome): FallbackReason {
   if (outcome.kind === 'failed') return outcome.failure.reason;
