@@ -11,14 +11,7 @@ import {
   requires,
   wholeAnswer,
 } from './endpoint.ts';
-import {
-  isText,
-  type JsonBody,
-  memberAt,
-  smallValueAt,
-  smallValueOf,
-  smallValuesOf,
-} from './json-edit.ts';
+import { type JsonBody, memberAt, smallValueOf, smallValuesOf } from './json-edit.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages/endpoint.ts';
 import { RESPONSES } from './responses/endpoint.ts';
 
@@ -96,9 +89,9 @@ function asks(body: JsonBody): AnswerRequirements {
 }
 
 function promptCount(body: JsonBody): number {
-  const member = memberAt(body, 'prompt');
-  if (member === undefined || isText(body.bytes, member)) return 1;
-  const prompts = smallValueAt(body.bytes, member);
+  // It was checked to be a text or a list.
+  if ((memberAt(body, 'prompt')?.last ?? null) === null) return 1;
+  const prompts = smallValueOf(body, 'prompt');
   // Too long to be counted: only `[DONE]` will tell that all of them are finished.
   if (!Array.isArray(prompts)) return Infinity;
   return typeof prompts[0] === 'number' ? 1 : prompts.length;

@@ -70,8 +70,11 @@ export class JsonScan {
   /** Goes on to the end of `bytes`, which are all that have come; false once they cannot become JSON. */
   push(bytes: Buffer): boolean {
     while (this.#at < bytes.length && !this.#isFaulty) {
-      if (this.#isText) this.#text(bytes);
-      else this.#step(bytes, bytes[this.#at++] ?? 0);
+      if (this.#isText) {
+        const quote = endOfText(bytes, this.#at);
+        this.#isText = quote === -1;
+        this.#at = quote === -1 ? bytes.length : quote + 1;
+      } else this.#step(bytes, bytes[this.#at++] ?? 0);
     }
     return !this.#isFaulty;
   }
@@ -79,11 +82,6 @@ export class JsonScan {
   /** Whether all of `bytes` is one object or list. */
   isWhole(bytes: Buffer): boolean {
     return this.push(bytes) && this.#nest.length === 0 && this.#start > 0;
-  }
-
-  /** The members if all of `bytes` is an object; null if it is not. */
-  ofObject(bytes: Buffer): readonly Member[] | null {
-    return this.isWhole(bytes) && this.isObject ? this.members : null;
   }
 
   #step(bytes: Buffer, byte: number): void {
@@ -108,12 +106,6 @@ export class JsonScan {
     if (depth !== 1) return;
     this.#start = this.#at;
     this.isObject = byte === OPEN_BRACE;
-  }
-
-  #text(bytes: Buffer): void {
-    const quote = endOfText(bytes, this.#at);
-    this.#isText = quote === -1;
-    this.#at = quote === -1 ? bytes.length : quote + 1;
   }
 
   #element(bytes: Buffer, at: number): void {
@@ -161,8 +153,8 @@ function trimmed(bytes: Buffer, from: number, to: number): Span {
 }
 
 /** The members of the outermost object; null if the text is no object, as far as a scan tells, or has too many members. */
-export const membersOf = (bytes: Buffer): readonly Member[] | null =>
-  new JsonScan().ofObject(bytes);
+export const membersOf = (bytes: Buffer, scan = new JsonScan()): readonly Member[] | null =>
+  scan.isWhole(bytes) && scan.isObject ? scan.members : null;
 
 /** As `membersOf`, in slices with a turn of the event loop after each. */
 export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] | null> {
@@ -171,7 +163,7 @@ export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] |
     if (!scan.push(bytes.subarray(0, end))) break;
     await setImmediate();
   }
-  return scan.ofObject(bytes);
+  return membersOf(bytes, scan);
 }
 
 /** The last of that name counts, as in `JSON.parse`. */
@@ -201,17 +193,13 @@ export const smallValuesOf = (body: JsonBody, keys: readonly string[]): unknown[
   keys.map((key) => smallValueOf(body, key));
 
 /** Undefined if it is no JSON. */
-export function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
+function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
   if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
   try {
     return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
   } catch {
     return undefined;
   }
-}
-
-export function isText(bytes: Buffer, { start }: Span): boolean {
-  return bytes[start] === QUOTE;
 }
 
 /** A change of a body; null if there is nothing to change. */
@@ -241,22 +229,18 @@ export function withMembers(
   { bytes, members }: JsonBody,
   values: Readonly<Record<string, string | Buffer>>,
 ): JsonBody {
-  const asBytes = (value: string | Buffer) =>
-    typeof value === 'string' ? Buffer.from(value) : value;
   const parts: Buffer[] = [];
   let copied = 0;
-  for (const { key, start, end } of members) {
-    // The caller may use a name that every object inherits.
-    const value = Object.hasOwn(values, key) ? values[key] : undefined;
-    if (value === undefined) continue;
-    parts.push(bytes.subarray(copied, start), asBytes(value));
+  // The caller may use a name that every object inherits.
+  for (const { key, start, end } of members.filter((each) => Object.hasOwn(values, each.key))) {
+    parts.push(bytes.subarray(copied, start), Buffer.from(values[key] ?? ''));
     copied = end;
   }
   const added = Object.entries(values)
     .filter(([name]) => !members.some(({ key }) => key === name))
-    .map(([name, value]) => `${JSON.stringify(name)}:${value.toString()}`);
+    .map(([name, json]) => `${JSON.stringify(name)}:${json.toString()}`);
+  const inserted = Buffer.from((members.length === 0 ? added : ['', ...added]).join(','));
   const close = bytes.lastIndexOf(CLOSE_BRACE);
-  const inserted = (members.length === 0 || added.length === 0 ? '' : ',') + added.join(',');
-  parts.push(bytes.subarray(copied, close), Buffer.from(inserted), bytes.subarray(close));
+  parts.push(bytes.subarray(copied, close), inserted, bytes.subarray(close));
   return bodyOf(Buffer.concat(parts));
 }

@@ -3,7 +3,6 @@ import { isObject, isTooDeep, listOf, memberOf, parseExactJson } from '../../pla
 import {
   type BodyChange,
   enclosed,
-  isText,
   JsonScan,
   memberAt,
   type Span,
@@ -15,6 +14,8 @@ import {
 
 type Json = Readonly<Record<string, unknown>>;
 type Edit = Parameters<typeof editedObjects>[2];
+
+const OPEN_BRACE = 0x7b;
 
 export function elementsOf(bytes: Buffer, { start, end }: Span): readonly Span[] {
   const scan = new JsonScan();
@@ -34,13 +35,13 @@ export function editedObjects(
 ): BodyChange {
   return (body) => {
     const member = memberAt(body, key);
-    if (member === undefined || isText(body.bytes, member)) return null;
+    if (member === undefined) return null;
     const isList = member.last !== null;
     const elements = isList ? elementsOf(body.bytes, member) : [member];
     let isChanged = false;
     const parts = elements.flatMap(({ start, end }, at) => {
       const own = body.bytes.subarray(start, end);
-      const isMeant = words.some((word) => own.includes(word));
+      const isMeant = own[0] === OPEN_BRACE && words.some((word) => own.includes(word));
       const before = isMeant ? parseExactJson(own.toString('utf8')) : undefined;
       if (!isObject(before) || isTooDeep(before)) return own;
       const after = edit(before, at, at === elements.length - 1);

@@ -9,15 +9,7 @@ import {
 } from '../protocols/json-edit.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
 import { withoutThinking } from '../protocols/messages/history.ts';
-import {
-  withAlternatingTurns,
-  withFilledReasoning,
-  withObjectSchemas,
-  withoutForeignItems,
-  withPlainCallIds,
-  withSignedCalls,
-  withStrictTurns,
-} from '../protocols/turns.ts';
+import * as turns from '../protocols/turns.ts';
 import type { ErrorResponse } from './failure.ts';
 import { type RefusedField, refusedFields, withoutFields } from './refused-fields.ts';
 import { isTokenLimit, type TokenLimit, tokenLimitIn, withinLimit } from './token-limits.ts';
@@ -56,7 +48,7 @@ const REWRITES = {
   // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool of
   // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320).
   tool_schemas: [
-    withObjectSchemas,
+    turns.withObjectSchemas,
     /\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/is,
   ],
   // LM Studio (lmstudio-ai/lmstudio-bug-tracker#189).
@@ -66,11 +58,11 @@ const REWRITES = {
   ],
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
   filled_reasoning: [
-    withFilledReasoning,
+    turns.withFilledReasoning,
     /reasoning_content.{0,80}(missing|required|must be (passed|provided|included|present))|missing.{0,80}reasoning_content/i,
   ],
   plain_call_ids: [
-    withPlainCallIds,
+    turns.withPlainCallIds,
     // Mistral: nine letters and digits; OpenAI: up to forty, in Responses 64 (anomalyco/opencode#1680, vercel/ai#5171).
     /tool.?call.?id.{0,1000}length of 9|(tool_calls?\b.{0,20}\bid|\bcall_id)\b.{0,20}too long/is,
     // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523), and for engines that count the calls
@@ -78,9 +70,9 @@ const REWRITES = {
     /tool_use(_id|\.id)\b.{0,40}pattern|\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i,
   ],
   // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
-  call_signatures: [withSignedCalls, /thought_?signature/i],
+  call_signatures: [turns.withSignedCalls, /thought_?signature/i],
   without_thoughts: [
-    (body) => withoutForeignItems(body) ?? withoutThinking(body),
+    (body) => turns.withoutForeignItems(body) ?? withoutThinking(body),
     // Anthropic, for a thought of another model, or of none (Wei-Shaw/sub2api#996, anthropics/claude-code#63418), and where
     // the last turn of a tool loop does not begin with one; DeepSeek wants all of them. OpenAI and llama.cpp, for the
     // parts of Magistral.
@@ -92,9 +84,12 @@ const REWRITES = {
   ],
   // Templates of Gemma and Mistral (microsoft/autogen#1037, suitenumerique/conversations#197); Mistral, for a user behind
   // a result (BerriAI/litellm#17761, zed-industries/zed#37021).
-  alternating_turns: [withAlternatingTurns, /\balternat(e|ing)\b|\buser'? after (role '?)?tool/i],
+  alternating_turns: [
+    turns.withAlternatingTurns,
+    /\balternat(e|ing)\b|\buser'? after (role '?)?tool/i,
+  ],
   strict_turns: [
-    withStrictTurns,
+    turns.withStrictTurns,
     // Mistral (solbrowse/extension#16), Anthropic (microsoft/autogen#6083, dirge-code/dirge#757), OpenAI (vercel/ai#14950,
     // chatboxai/chatbox#2079), Ollama (QwenLM/qwen-code#3421), DeepSeek (jcode#321), Bedrock (OpenHands/OpenHands#5339,
     // earendil-works/pi#3443): a model that thinks up to its limit says nothing.
@@ -132,9 +127,6 @@ interface RefusedRequest extends Pick<ErrorResponse, 'status' | 'error'> {
 
 /** What strict hosts answer to fields that they do not take; 404 for items of a conversation. */
 export const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, 422]);
-
-/** The one field of a request for embeddings that does not say what they are to be. */
-const HOW_WRITTEN = /^without encoding_format\b/;
 
 /** An upstream may name what it likes, and each time it is asked again. */
 const MAX_CHANGES = 16;
@@ -181,28 +173,25 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   return refusedFields(error, body, { ...request, ...inHeader }).filter((each) => {
     const rivals = RIVALS.find((pair) => pair.includes(each)) ?? [each];
     if (rivals.some((rival) => made.has(rival))) return false;
-    return (isForWords || HOW_WRITTEN.test(each)) && (each !== WITHOUT_STREAM || mayBeWhole);
+    const isFit = isForWords || each.startsWith('without encoding_format');
+    return isFit && (each !== WITHOUT_STREAM || mayBeWhole);
   });
 }
 
 export function adjustedBody(given: JsonBody, made: ReadonlySet<Adjustment>): JsonBody {
   if (made.size === 0) return given;
-  const all = [...made];
   const changed = (body: JsonBody, change: BodyChange) => change(body) ?? body;
   const rewrites = NAMES.filter((name) => made.has(name)).map((name) => REWRITES[name][0]);
-  const left = withoutFields(all.filter(isField), rewrites.reduce(changed, given));
-  return all.filter(isTokenLimit).map(withinLimit).reduce(changed, left);
+  const left = withoutFields([...made], rewrites.reduce(changed, given));
+  return [...made].filter(isTokenLimit).map(withinLimit).reduce(changed, left);
 }
-
-const isField = (adjustment: Adjustment): adjustment is RefusedField =>
-  adjustment.startsWith('without ');
 
 /** The values of this header count as fields inside of it: Bedrock and Vertex know fewer than Claude Code asks for. */
 const BETAS = 'anthropic-beta';
 
 function betasIn(headers: readonly string[]): readonly string[] {
   const value = headers.includes(BETAS) ? headers[headers.indexOf(BETAS) + 1] : undefined;
-  return value?.split(',').map((beta) => beta.trim()) ?? [];
+  return value?.match(/[^,\s]+/g) ?? [];
 }
 
 export function adjustedHeaders(
@@ -210,8 +199,8 @@ export function adjustedHeaders(
   made: ReadonlySet<Adjustment>,
 ): readonly string[] {
   const sent = made.size === 0 ? [] : betasIn(headers);
-  const isLeft = (beta: string) => !made.has(`without ${BETAS}.${beta}`);
-  const left = made.has(`without ${BETAS}`) ? [] : sent.filter(isLeft);
+  const isGone = (field: string) => made.has(`without ${field}`);
+  const left = sent.filter((beta) => !isGone(BETAS) && !isGone(`${BETAS}.${beta}`));
   if (left.length === sent.length) return headers;
   const header = left.length === 0 ? [] : [BETAS, left.join(',')];
   return headers.toSpliced(headers.indexOf(BETAS), 2, ...header);
@@ -237,9 +226,6 @@ function noteRefusal(known: Knowledge, model: string, change: Adjustment, ms?: n
   if (known.get('refuses', key) === null) known.set('refuses', key, { model, change }, ms);
 }
 
-/** What is about one conversation or request rather than about its upstream. */
-const isPassing = (each: Adjustment) => each === 'without_thoughts' || isTokenLimit(each);
-
 /** A request with these changes was answered. `hadUsage`: it was asked for its usage. */
 export function learnRefusals(
   known: Knowledge,
@@ -247,6 +233,8 @@ export function learnRefusals(
   { made, hadUsage }: { readonly made: ReadonlySet<Adjustment>; readonly hadUsage: boolean },
 ): void {
   if (hadUsage && known.get('tells', model) === null) known.set('tells', model, true);
+  // These are about one conversation or request rather than about its upstream.
+  const isPassing = (each: Adjustment) => each === 'without_thoughts' || isTokenLimit(each);
   for (const each of made) if (!isPassing(each)) noteRefusal(known, model, each);
 }
 

@@ -27,12 +27,9 @@ const OF_VALUE =
 const SENTENCE =
   /[.;] |\n|,? expected | known |(?:values are|must be one of|should be):? ['"`][^;\n]*/;
 
-/** Fields without which the caller would get another answer than it asked for, or none. */
+/** Fields without which the caller would get another answer than it asked for, or none; of reasoning all are settings. */
 const KEPT =
-  /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$/;
-/** The same of what stands further inside. */
-const KEPT_INSIDE =
-  /^(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/;
+  /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$|(?<!^reasoning)\.(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/;
 /** What may be left out of what is said, wherever it stands there: anything else may be what it says. */
 const BESIDE_CONTENT =
   /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/;
@@ -63,18 +60,18 @@ export function refusedFields(
   body: JsonBody,
   request: Json,
 ): readonly RefusedField[] {
-  const optional = optionalFields(request, body);
+  const fit = optionalIn(request).map(([field]) => field);
+  const optional = new Set(fit.filter((field) => REWRITTEN.get(field)?.(body) !== null));
   const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
   const named = param ?? '';
-  const subject = SUBJECTS.find(([words]) => words.test(text) && isRefused(text));
   const ways = [
     isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([named], request) : [],
     text
       .split(SENTENCE)
       .filter(isRefused)
       .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], request)),
-    subject?.[1] ?? [],
+    SUBJECTS.find(([words]) => words.test(text) && isRefused(text))?.[1] ?? [],
   ];
   const isOptional = (field: string) => optional.has(field);
   const way = ways.find((each) => each.some(isOptional)) ?? [];
@@ -83,22 +80,10 @@ export function refusedFields(
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
   return left.map((field) => {
-    const value = isOfValue ? memberOf(request, ...field.split('.')) : undefined;
+    const value = isOfValue ? valueAt(body, field) : undefined;
     const isScalar = typeof value === 'string' || typeof value === 'number';
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
-}
-
-/** What the request could do without. */
-function optionalFields(request: Json, body: JsonBody): ReadonlySet<string> {
-  const fields = new Set<string>();
-  for (const [key, value] of Object.entries(request)) {
-    if (!KEPT.test(key) && REWRITTEN.get(key)?.(body) !== null) fields.add(key);
-    eachOptional(value, (_, name) => {
-      if (key === 'reasoning' || !KEPT_INSIDE.test(name)) fields.add(`${key}.${name}`);
-    });
-  }
-  return fields;
 }
 
 function namesIn(sentence: string): readonly string[] {
@@ -119,7 +104,7 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
  */
 function fieldsOf(names: readonly string[], request: Json): readonly string[] {
   const isMember = (name: string) => Object.hasOwn(request, name);
-  const paths = names.map(partsOf);
+  const paths = names.map(partsOf).filter(({ length }) => length > 0);
   const members = paths.flat().filter(isMember);
   const holders = members.length > 0 ? members : Object.keys(request);
   return paths.flatMap((parts) => {
@@ -136,35 +121,32 @@ const snakeCase = (name: string) =>
 const partsOf = (path: string): readonly string[] =>
   path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part));
 
-/** The body without the fields. Those of one member go together, as each is a pass over it. */
-export function withoutFields(refused: readonly RefusedField[], body: JsonBody): JsonBody {
-  const byHolder = new Map<string, string[]>();
-  for (const each of refused) {
-    const [, holder = '', name = '', value] =
-      /^without ([^.=]*)\.?([^=]*)=?(.*)$/s.exec(each) ?? [];
-    const own = name === '' ? [] : [name];
-    const isMeant =
-      value === '' || JSON.stringify(memberOf(smallValueOf(body, holder), ...own)) === value;
-    if (isMeant) byHolder.set(holder, [...(byHolder.get(holder) ?? []), name]);
-  }
-  return [...byHolder].reduce(
-    (left, [holder, names]) => dropped(holder, names)(left) ?? left,
+/** The body without the fields among the adjustments. Those of one member go together, as each is a pass over it. */
+export function withoutFields(made: readonly string[], body: JsonBody): JsonBody {
+  const fields = made.flatMap((each) => {
+    const [, field = '', value = null] = /^without ([^=]*)=?(.*)$/s.exec(each) ?? [];
+    return value === '' || JSON.stringify(valueAt(body, field)) === value ? [field] : [];
+  });
+  const byMember = Map.groupBy(fields, (field) => field.replace(/\..*/s, ''));
+  return [...byMember].reduce(
+    (left, [member, own]) => dropped(member, new Set(own))(left) ?? left,
     body,
   );
 }
 
-/** Without the names inside of it, or without all of it if one is empty. */
-function dropped(holder: string, names: readonly string[]): BodyChange {
-  if (names.includes('')) return REWRITTEN.get(holder) ?? without(holder);
-  const words = names.map((name) => `"${name}"`);
-  return editedObjects(holder, words, (object) => {
-    let isChanged = false;
-    eachOptional(object, (inner, name) => {
-      if (!names.includes(name)) return;
-      delete inner[name];
-      isChanged = true;
-    });
-    if (!isChanged) return object;
+function valueAt(body: JsonBody, field: string): unknown {
+  const [member = '', ...inner] = field.split('.');
+  return memberOf(smallValueOf(body, member), ...inner);
+}
+
+/** Without fields inside of a member, or without all of it. */
+function dropped(member: string, fields: ReadonlySet<string>): BodyChange {
+  if (fields.has(member)) return REWRITTEN.get(member) ?? without(member);
+  const words = [...fields].map((field) => `"${field.slice(member.length + 1)}"`);
+  return editedObjects(member, words, (object) => {
+    const gone = optionalIn(object, member).filter(([field]) => fields.has(field));
+    if (gone.length === 0) return object;
+    for (const [, holder, name] of gone) delete holder[name];
     return Object.keys(object).length === 0 ? [] : { ...object };
   });
 }
@@ -182,18 +164,23 @@ const PLACES: ReadonlyMap<string, Place> = new Map([
   ...['schema', 'input', 'arguments', 'output'].map((name) => [name, 'own data'] as const),
 ]);
 
-/** The members that may be left out, each with its name and the object that has it. */
-function eachOptional(
-  value: unknown,
-  see: (holder: Record<string, unknown>, name: string) => void,
-  place: Place = 'request',
-): void {
-  if (typeof value !== 'object' || value === null || place === 'own data') return;
-  for (const [name, inner] of Object.entries(value)) {
-    const mayGo = place === 'request' || (place === 'said' && BESIDE_CONTENT.test(name));
-    if (mayGo && isObject(value)) see(value, name);
-    eachOptional(inner, see, place === 'own names' ? 'request' : (PLACES.get(name) ?? place));
+type OptionalField = readonly [field: string, holder: Record<string, unknown>, name: string];
+
+/** What a request could do without, or a value within a member of it. */
+function optionalIn(outer: unknown, within: string | null = null): readonly OptionalField[] {
+  const found: OptionalField[] = [];
+  function look(value: unknown, member: string | null, place: Place): void {
+    if (typeof value !== 'object' || value === null || place === 'own data') return;
+    for (const [name, inner] of Object.entries(value)) {
+      const field = member === null ? name : `${member}.${name}`;
+      const mayGo = place === 'request' || (place === 'said' && BESIDE_CONTENT.test(name));
+      if (mayGo && isObject(value) && !KEPT.test(field)) found.push([field, value, name]);
+      const isPlain = member === null || place === 'own names';
+      look(inner, member ?? name, isPlain ? 'request' : (PLACES.get(name) ?? place));
+    }
   }
+  look(outer, within, 'request');
+  return found;
 }
 
 const renamed =
@@ -205,15 +192,10 @@ const renamed =
     return withMembers(left, { [to]: body.bytes.subarray(old.start, old.end) });
   };
 
-/** vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956). */
 const asWhole: BodyChange = (body) =>
   smallValueOf(body, 'stream') === true
     ? withMembers(without('stream_options')(body) ?? body, { stream: 'false' })
     : null;
-
-/** Anthropic takes some edits of the context only while it thinks. */
-const withoutThinkingAtAll: BodyChange = (body) =>
-  without('thinking')(withThinkingOff(body) ?? body);
 
 /** LM Studio takes words only (lmstudio-ai/lmstudio-bug-tracker#670): of one tool alone, `required` is a choice by name. */
 const withToolRequired: BodyChange = (body) => {
@@ -231,11 +213,13 @@ const nameOf = (tool: unknown) => memberOf(tool, 'function', 'name') ?? memberOf
 
 /** Fields that are not left out but written in another way. */
 const REWRITTEN: ReadonlyMap<string, BodyChange> = new Map([
+  // vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956).
   ['stream', asWhole],
   // OpenAI's gpt-5 and o series, and Azure with them (platform.openai.com/docs, Reasoning).
   ['max_tokens', renamed('max_tokens', 'max_completion_tokens')],
   // Mistral, and older engines (Gitlawb/openclaude#739).
   ['max_completion_tokens', renamed('max_completion_tokens', 'max_tokens')],
-  ['thinking', withoutThinkingAtAll],
+  // Anthropic takes some edits of the context only while it thinks.
+  ['thinking', (body) => without('thinking')(withThinkingOff(body) ?? body)],
   ['tool_choice', withToolRequired],
 ]);

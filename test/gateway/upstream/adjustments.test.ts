@@ -250,6 +250,12 @@ test.each([
     expect(askedBy(says, CHAT, { sent })).toEqual(made);
 });
 
+test('a refusal that names no field asks for none, not even for one that has no name', () => {
+  const sent = { messages: [{ '': 1 }], extra: { '': 1 } };
+  const headers = ['anthropic-beta', ''];
+  expect(askedBy('This is not supported.', CHAT, { sent, headers })).toEqual([]);
+});
+
 test('a host that refuses a stream is asked for a whole answer only if one will do', () => {
   const says = withParam('stream', 'You must be verified to stream.', 'unsupported_value');
   expect(askedBy(says, CHAT, { mayBeWhole: false })).toEqual([]);

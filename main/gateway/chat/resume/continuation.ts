@@ -2,10 +2,8 @@ import { isObject } from '../../../platform/json.ts';
 import type { ChatRequest } from '../../protocols/chat-request.ts';
 import {
   bodyOf,
-  isText,
   type JsonBody,
   memberAt,
-  smallValueAt,
   smallValueOf,
   smallValuesOf,
   withMembers,
@@ -113,11 +111,9 @@ function ownPrefill(message: Buffer): string | null | undefined {
   const body = bodyOf(message);
   if (body.members.length === 0) return undefined;
   if (smallValueOf(body, 'role') !== 'assistant') return null;
-  const content = memberAt(body, 'content');
   const hasCalls = (memberAt(body, 'tool_calls')?.last ?? null) !== null;
-  if (content === undefined || hasCalls || !isText(message, content)) return undefined;
-  const text = smallValueAt(message, content);
-  return typeof text === 'string' ? text : undefined;
+  const text = smallValueOf(body, 'content');
+  return typeof text === 'string' && !hasCalls ? text : undefined;
 }
 
 /** Without `own` where the upstream has echoed it: on request, or as its first piece. */
