@@ -294,6 +294,12 @@ class Relay implements FlowReader {
   }
 
   #forward(frames: Frames, sight: Sight): void {
+    const { socket } = this.#res;
+    if (sight.kind === 'done' && socket !== null) {
+      // In one packet with the end, which comes in this turn.
+      socket.cork();
+      queueMicrotask(() => socket.uncork());
+    }
     const isTaken = frames.ends.length === 0 || this.#send(frames);
     if (!isTaken && sight.kind === 'going') this.#flow.pause();
     if (this.#plan.translator?.ended() === 'failed') {
