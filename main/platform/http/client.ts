@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import { memoizeLast } from '../memoize.ts';
 import { Connection, MAX_HEAD_BYTES, type Origin, type Proxies } from './connection.ts';
 import { isLoopbackHost } from './addresses.ts';
 import { isBroken, transportFailure } from './tls-and-socket-failures.ts';
@@ -33,11 +34,14 @@ export function createHttpClient({
   onUnasked = () => {},
 }: Partial<ClientEdges> = {}): HttpClient {
   const origins = new Map<string, Origin>();
+  // To parse the URL and read the environment takes about a microsecond, too much for each request.
+  const proxiesTo = memoizeLast((url: string) =>
+    isLoopbackHost(new URL(url).hostname) ? null : environmentProxies(),
+  );
   let isClosed = false;
 
   function originOf({ origin: url, address, proxied = false }: HttpRequest): Origin {
-    const isProxied = proxied && !isLoopbackHost(new URL(url).hostname);
-    const proxies = isProxied ? environmentProxies() : null;
+    const proxies = proxied ? proxiesTo(url) : null;
     let key = proxies === null ? url : `${url} through a proxy`;
     if (address !== undefined) key += ` at ${address}`;
     let origin = origins.get(key);
