@@ -106,6 +106,14 @@ test.each([
   },
 );
 
+test('an early answer says why the upstreams before the one that it waits for were skipped', async () => {
+  const scene = await startStill({ a: hang, ondemand: hang }, { HOSTED_A_BUDGET_DAY: '0' });
+  const { pending } = await ask(scene, scene.ondemand);
+  scene.clock.advance(KEEP_ALIVE_MS);
+  const { headers } = await pending.head;
+  expect(headers).toMatchObject({ 'x-gateway-fallback-reason': 'hosted_a=budget' });
+});
+
 test('an early answer needs no trailers for a caller of HTTP/1.0, such as nginx', async () => {
   const { url, untilSigns } = await startReading();
   const wire = await openWire(url);

@@ -6,7 +6,7 @@ import { bodyFor, type GatewayError, sendError } from '../http/errors.ts';
 import type { DroppedFields, StreamTranslator } from '../protocols/translation/translation.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { AttemptObserver, AttemptStart, RequestObserver } from '../routing/observer.ts';
-import { sourceName } from '../routing/outcomes.ts';
+import { fallbackReason, sourceName } from '../routing/outcomes.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 
 /* The response to a chat request: its headers, and when it begins and ends. */
@@ -36,9 +36,7 @@ export function createChatResponse(
   /** Null if the answer is one JSON value. */
   const stream = request.stream ? answer.stream : null;
   /** Null if the last call went to an upstream that does not take long to read. */
-  let awaited: UpstreamCall | null = null;
-  /** Calls that came to nothing, as in `X-Gateway-Fallback-Reason`. */
-  const left: string[] = [];
+  let awaited: AttemptStart | null = null;
   let cancelTimer: (() => void) | null = null;
   let signs = 0;
   let hasBegun = false;
@@ -62,14 +60,15 @@ export function createChatResponse(
       if (awaited === null) return;
       begin(awaited);
     }
-    const about = { id, model: awaited?.model ?? request.model ?? '' };
+    const about = { id, model: awaited?.target.model ?? request.model ?? '' };
     res.write(stream?.sign(signs, about) ?? ' ');
     signs += 1;
   }
 
-  function begin({ upstream, provider }: UpstreamCall): void {
+  function begin({ target: { upstream, provider }, before }: AttemptStart): void {
     hasBegun = true;
-    const own = { ...base, ...gatewayHeaders(upstream, left.join('; ') || 'none', provider) };
+    const reason = fallbackReason(before(), 'answer');
+    const own = { ...base, ...gatewayHeaders(upstream, reason, provider) };
     const type = stream === null ? 'application/json' : EVENT_STREAM;
     // nginx asks in HTTP/1.0, which has none, unless it is told otherwise.
     const hasTrailers = stream === null && res.req.httpVersion !== '1.0';
@@ -94,9 +93,8 @@ export function createChatResponse(
   /** Of the calls, and of what becomes of the answer. */
   const own: RequestObserver = {
     attemptStarted(start: AttemptStart): AttemptObserver {
-      const { target } = start;
-      const { upstream, provider } = target;
-      awaited = upstream === 'local' || upstream === 'ondemand' ? target : null;
+      const { upstream } = start.target;
+      awaited = upstream === 'local' || upstream === 'ondemand' ? start : null;
       wait();
       const observed = observer.attemptStarted(start);
       return {
@@ -106,10 +104,7 @@ export function createChatResponse(
           rest();
           observed.answering(contentAt);
         },
-        ended(how) {
-          if (how.reason !== null) left.push(`${sourceName(upstream, provider)}=${how.reason}`);
-          observed.ended(how);
-        },
+        ended: (how) => observed.ended(how),
       };
     },
     answering(head) {

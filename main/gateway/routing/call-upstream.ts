@@ -21,6 +21,7 @@ import type { RoutedRequest } from './candidates.ts';
 import type { HungWatch } from './checker.ts';
 import type { CallEnd, CallProgress, Lessons, Permits, SentCall } from './lessons.ts';
 import type { AttemptObserver, RequestObserver } from './observer.ts';
+import type { UpstreamOutcome } from './outcomes.ts';
 import type { Cut } from './windows.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
 
@@ -43,6 +44,8 @@ export interface Turn {
   /** When it was admitted, in clock ticks. */
   readonly at: number;
   readonly permits: Permits;
+  /** What came of those whose turn came before, in routing order. */
+  readonly before: () => readonly UpstreamOutcome[];
   /** How long it waits before it is called; null: not at all. */
   readonly waitMs: number | null;
   /** Its last attempt; null until it was sent. */
@@ -226,12 +229,13 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);
     else {
       const sent = { target: call, permits, known };
-      turn.attempt = new Attempt({ call: sent, cause, sending }, request.observer, deps);
+      const start = { call: sent, cause, before: turn.before, sending };
+      turn.attempt = new Attempt(start, request.observer, deps);
     }
   });
 }
 
-interface AttemptStart extends Pick<CallProgress, 'call'> {
+interface AttemptStart extends Pick<CallProgress, 'call'>, Pick<Turn, 'before'> {
   readonly cause: AttemptCause;
   readonly sending: PendingCall;
 }
@@ -254,7 +258,7 @@ export class Attempt implements CallProgress {
   repairedCalls = 0;
 
   constructor(
-    { call, cause, sending }: AttemptStart,
+    { call, cause, before, sending }: AttemptStart,
     observer: RequestObserver,
     { circuits, lessons }: CallDeps,
   ) {
@@ -267,7 +271,7 @@ export class Attempt implements CallProgress {
     const ids = pool === null ? [own.id] : [own.id, pool.id];
     const circuit = circuits.at(own.id).breaker.state.kind;
     const startedAt = sending.sentAt;
-    this.observer = observer.attemptStarted({ target, cause, startedAt, ids, circuit });
+    this.observer = observer.attemptStarted({ target, cause, before, startedAt, ids, circuit });
     for (const id of ids) circuits.sent(id);
   }
 

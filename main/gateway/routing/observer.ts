@@ -4,6 +4,7 @@ import type { Tokens, TurnReading } from '#shared/usage.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { DualTime } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
+import type { UpstreamOutcome } from './outcomes.ts';
 
 // The port through which routing reports what it does. Observers decide nothing: routing is the same
 // with or without one.
@@ -23,6 +24,8 @@ export interface RequestArrival {
 export interface AttemptStart {
   readonly target: UpstreamCall;
   readonly cause: AttemptCause;
+  /** What came of the upstreams that were asked before, or passed over. */
+  readonly before: () => readonly UpstreamOutcome[];
   /** In clock ticks. */
   readonly startedAt: number;
   /** The ids whose permits the attempt holds: the upstream's, and in the local pool the machine's. */

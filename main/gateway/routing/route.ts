@@ -52,7 +52,7 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
     if (outcome.kind === 'answered') {
       walk.answered(outcome.turn);
       noteAnswer(outcome, deps);
-      const reason = fallbackReason(walk.outcomes(outcome.turn), 'answer');
+      const reason = fallbackReason(outcome.turn.before(), 'answer');
       return { kind: 'answered', answer: outcome, walk, reason };
     }
     walk.failed(outcome.turn, outcome.failure);

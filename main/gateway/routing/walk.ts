@@ -175,7 +175,8 @@ export class Walk {
       return mode === 'hedge' ? null : this.#passOver(place, skipped(upstream, admission), mode);
     const { permit: own, at } = admission;
     const waitMs = excluded?.reason === 'rate_limited' ? excluded.waitMs : null;
-    const turn: Turn = { call, mode, at, permits: { own, pool }, waitMs, attempt: null };
+    const before = () => this.outcomes(turn);
+    const turn: Turn = { call, mode, at, permits: { own, pool }, before, waitMs, attempt: null };
     this.#leave(place, { upstream, turn, outcome: 'open' });
     return turn;
   }
