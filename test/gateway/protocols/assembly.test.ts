@@ -81,7 +81,7 @@ test('an answer that is made a chunk and assembled again is the same answer', ()
       fc.record({
         index: fc.constant(0),
         message: fc.record({ role: fc.constant('assistant'), content: text }),
-        finish_reason: fc.constantFrom('stop', 'length', 'tool_calls'),
+        finish_reason: fc.constantFrom('stop', 'length', 'content_filter'),
       }),
     ),
   });

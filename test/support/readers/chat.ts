@@ -79,6 +79,7 @@ export function createChatReader(): Reader {
       if (chunk === null) draft.faults.push(`no JSON: ${data}`);
       else if ('error' in chunk || name === 'error') draft.end = 'broken';
       else {
+        if (!Array.isArray(chunk['choices'])) draft.faults.push('a chunk without choices');
         identity.id.add(chunk['id']);
         identity.model.add(chunk['model']);
         for (const choice of asList(chunk['choices'])) addChoice(choice);

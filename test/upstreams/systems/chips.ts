@@ -1,4 +1,5 @@
 import { openAi } from '../refused.ts';
+import { DONE, part, usagePart } from '../speech.ts';
 import type { System } from '../system.ts';
 
 /** Hosts by makers of chips. */
@@ -35,5 +36,12 @@ export const CHIPS: readonly System[] = [
     name: 'NVIDIA NIM',
     place: 'hosted_a',
     manner: { role: 'each', beside: { reasoning_content: null } },
+    oddities: [null, undefined].map((choices) => ({
+      // github.com/earendil-works/pi/pull/1671 (DeepInfra); github.com/cline/cline/pull/8527
+      says: `its usage, and ${choices} as choices`,
+      stream: [part({ content: 'Yes' }), part({}, 'stop'), { ...usagePart(10, 5), choices }, DONE],
+      fate: { text: 'Yes' },
+      tokens: { input: 10, output: 5, cached: 0, estimated: false },
+    })),
   },
 ];

@@ -1,9 +1,11 @@
 import {
+  answer,
   CALL_BLOCK,
   DONE,
   MESSAGE_START,
   messageEnd,
   part,
+  piece,
   responseEvents,
   textBlock,
   usagePart,
@@ -25,6 +27,24 @@ export const ENGINES: readonly System[] = [
     gaveUp: ['abort'],
     failures: [{ event: { error: { message: 'timed out', code: 504 } }, means: 'bad_response' }],
     oddities: [
+      {
+        // github.com/vllm-project/vllm/issues/53255; github.com/Kilo-Org/kilocode/pull/7773
+        says: 'that it calls a tool, and calls none',
+        stream: [part({ content: 'Yes' }), part({}, 'tool_calls'), DONE],
+        whole: answer({ content: 'Yes', tool_calls: [] }, 'tool_calls'),
+        fate: { text: 'Yes' },
+      },
+      {
+        // github.com/mistralai/mistral-vibe/pull/615; github.com/rhesis-ai/rhesis/pull/2488
+        says: 'arguments with line breaks and tabs as they are',
+        stream: [
+          part({ tool_calls: [piece(0, 'a', '{\n"t":', { id: 'call_1' })] }),
+          part({ tool_calls: [piece(0, null, '"a\n\tb\\n"}')] }),
+          part({}, 'tool_calls'),
+          DONE,
+        ],
+        fate: { calls: [{ name: 'a', arguments: { t: 'a\n\tb\n' } }], finish: 'tool_calls' },
+      },
       {
         // github.com/vllm-project/vllm/issues/40986
         says: 'only that all is done',

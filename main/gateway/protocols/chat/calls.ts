@@ -147,8 +147,7 @@ export function createCallOrder() {
       if (index !== null) byIndex.set(index, call);
       latest = call;
       keep(call, piece.arguments);
-      call.progress.add(piece.arguments);
-      call.early += piece.arguments;
+      call.early += call.progress.add(piece.arguments);
       if (call.name === '') return null;
       const placed = { place: call.place, id: call.id, isFirst: !call.isTold, text: call.early };
       call.isTold = true;
@@ -167,14 +166,21 @@ export function createCallOrder() {
 
 type JsonProgress = ReturnType<typeof createJsonProgress>;
 
+const CONTROLS = /\p{Cc}/u;
+const escaped = (control: string) => JSON.stringify(control).slice(1, -1);
+
 function createJsonProgress() {
   let depth = 0;
   let hasBegun = false;
   let isText = false;
   let isEscaped = false;
   return {
-    add(text: string) {
+    /** The same with line breaks in strings escaped, as vLLM and Gemini send them (mistralai/mistral-vibe#615, rhesis#2488). */
+    add(text: string): string {
+      const hasControls = CONTROLS.test(text);
+      let right = '';
       for (const character of text) {
+        if (hasControls) right += isText && character < ' ' ? escaped(character) : character;
         if (isEscaped) isEscaped = false;
         else if (isText) {
           isEscaped = character === '\\';
@@ -185,6 +191,7 @@ function createJsonProgress() {
           hasBegun = true;
         } else if (character === '}' || character === ']') depth -= 1;
       }
+      return hasControls ? right : text;
     },
     isWhole: () => hasBegun && depth === 0 && !isText,
     isCut: () => hasBegun && (depth > 0 || isText),

@@ -24,7 +24,8 @@ interface Choice {
  * Puts right what clients stumble over in the chunks of one answer, and leaves every chunk as it is that follows the
  * format: calls that share an index or have none (see `createCallOrder`), a call without an id or with its name in a
  * later piece, arguments as an object or none at all, a repeated id or name, which clients append; finish reasons
- * that are none, unknown or said twice; an empty role; a digit as a number.
+ * that are none, unknown or said twice; an empty role; a digit as a number; no list of choices
+ * (earendil-works/pi#1671, cline/cline#8527).
  */
 export class ChunkRepair {
   /** How many choices have their finish reason. */
@@ -41,7 +42,9 @@ export class ChunkRepair {
       if (typeof fixed === 'string') return fixed;
       if (fixed !== null) after.push(fixed);
     }
-    if (areSame(after, before)) return chunk;
+    // A ping has nothing at all.
+    const hasChoices = Array.isArray(chunk['choices']) || Object.keys(chunk).length === 0;
+    if (areSame(after, before)) return hasChoices ? chunk : { ...chunk, choices: after };
     return after.length === 0 && !isObject(chunk['usage']) ? null : { ...chunk, choices: after };
   }
 
@@ -88,12 +91,16 @@ function withFinish(choice: Json, finish: string | null): Json {
 
 /**
  * The reason as clients know it; null while the answer goes on. vLLM says of a streamed call that its token limit cut off
- * that it is complete, after which agents would run it or ask the same again (vllm-project/vllm#53269).
+ * that it is complete, after which agents would run it or ask the same again (vllm-project/vllm#53269). Agents that go by
+ * the reason ask without end after calls of which there are none (vllm-project/vllm#53255, Kilo-Org/kilocode#7773), and stop
+ * at a call that is said to be the end (BerriAI/litellm#35663).
  */
 function finishAfter(reason: unknown, { order }: Choice): string | null {
   const end = endOf(reason);
   if (end !== null && order?.isCut() === true) return 'length';
-  return reason === 'function_call' ? reason : end;
+  if (reason === 'function_call') return reason;
+  if (end === 'tool_calls' || end === 'stop') return order === null ? 'stop' : 'tool_calls';
+  return end;
 }
 
 const isBlank = (value: unknown): boolean =>

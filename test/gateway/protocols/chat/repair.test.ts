@@ -10,7 +10,7 @@ test.each([
   ['a text', answer({ role: 'assistant', content: 'a', tool_calls: null })],
   [
     'calls',
-    answer({ content: null, tool_calls: [{ id: 'a', type: 'function', function: fn('f') }] }),
+    answer({ tool_calls: [{ id: 'a', type: 'function', function: fn('f') }] }, 'tool_calls'),
   ],
   ['no choices', { choices: [], usage: {} }],
   ['choices of another kind', { choices: 'x' }],
