@@ -83,8 +83,9 @@ export const withStrictTurns: BodyChange = (body) => {
       const plain = at === 0 && !hasOpened ? 'system' : 'user';
       return role === plain ? turn : { ...turn, role: plain };
     }
-    if (role !== 'assistant' && (role !== 'user' || isLast)) return turn;
-    return withoutNothing(turn);
+    if (role !== 'assistant' && role !== 'user') return turn;
+    const told = withoutNothing(turn);
+    return role === 'user' && isLast && Array.isArray(told) ? turn : told;
   })(body);
 };
 
@@ -182,6 +183,83 @@ export const withPlainCallIds: BodyChange = (body) => {
   })(body);
 };
 
+function withWhole(call: Json): Json {
+  const { function: own, arguments: json, type, input } = call;
+  const inner = isObject(own) ? withWhole(own) : own;
+  if (inner !== own) return { ...call, function: inner };
+  const read = parseExactJson(String(json ?? input));
+  if (typeof json === 'string') return isObject(read) ? call : { ...call, arguments: '{}' };
+  if (type !== 'tool_use' || isObject(input)) return call;
+  return { ...call, input: isObject(read) ? read : {} };
+}
+
+/** Calls whose arguments are no object have none; their results tell the model what became of them. */
+export const withWholeArguments = edited(['"arguments"', '"tool_use"'], (turn) =>
+  withWhole(editedWithin(editedWithin(turn, 'tool_calls', withWhole), 'content', withWhole)),
+);
+
+const NO_RESULT = 'No result: the call was interrupted.';
+
+const isResult = (part: unknown) => memberOf(part, 'type') === 'tool_result';
+const isCallItem = ({ type, call_id: id }: Json) =>
+  String(type).endsWith('_call') && id !== undefined;
+
+/** The calls of a turn by their ids, each with the result to put in the place of a missing one. */
+function callsIn(turn: Json): readonly (readonly [unknown, Json])[] {
+  const { tool_calls: calls, content, type, call_id } = turn;
+  if (isCallItem(turn))
+    return [[call_id, { type: `${String(type)}_output`, call_id, output: NO_RESULT }]];
+  const uses = listOf(content).filter((part) => memberOf(part, 'type') === 'tool_use');
+  return [...listOf(calls), ...uses].map((call) => {
+    const id = memberOf(call, 'id');
+    const isUse = uses.includes(call);
+    const own = isUse
+      ? { type: 'tool_result', tool_use_id: id }
+      : { role: 'tool', tool_call_id: id };
+    return [id, { ...own, content: NO_RESULT }];
+  });
+}
+
+const inTurns = (results: readonly Json[]): readonly Json[] =>
+  results.some(isResult) ? [{ role: 'user', content: results }] : results;
+
+/** What a result without a call says, as the user's words. */
+function wordsOf(part: unknown): readonly unknown[] {
+  const content = isResult(part) ? memberOf(part, 'content') : [part];
+  return Array.isArray(content) ? content : [{ type: 'text', text: content ?? NO_RESULT }];
+}
+
+/**
+ * Each call with its result right behind it, and each result behind its call, or else as the user's words: where a tool was
+ * interrupted or a history was cut, one of them is missing, and a host refuses every later turn.
+ */
+export const withPairedCalls: BodyChange = (body) => {
+  /** Results that are missing so far, by the ids of their calls. */
+  const open = new Map<unknown, Json>();
+  const missing = () => [...open].flatMap(([id, result]) => (open.delete(id) ? [result] : []));
+  function inPairs(turn: Json): Json | readonly Json[] {
+    const { role, type, content, output } = turn;
+    if (role === 'tool' || String(type).endsWith('_call_output')) {
+      if (open.delete(turn['tool_call_id'] ?? turn['call_id'])) return turn;
+      return [...inTurns(missing()), { role: 'user', content: content ?? output ?? NO_RESULT }];
+    }
+    if (type === 'reasoning' || isCallItem(turn)) return turn;
+    const parts = listOf(content);
+    if (!parts.some(isResult)) return open.size === 0 ? turn : [...inTurns(missing()), turn];
+    const own = parts.filter(
+      (part) => isResult(part) && open.delete(memberOf(part, 'tool_use_id')),
+    );
+    const others = parts.filter((part) => !own.includes(part));
+    if (open.size === 0 && !others.some(isResult)) return turn;
+    return { ...turn, content: [...own, ...missing(), ...others.flatMap(wordsOf)] };
+  }
+  return edited(['"'], (turn, _at, isLast) => {
+    const told = inPairs(turn);
+    for (const [id, result] of callsIn(turn)) open.set(id, result);
+    return isLast && open.size > 0 ? [told, inTurns(missing())].flat() : told;
+  })(body);
+};
+
 /** Each turn of the model has a thought, if only a dot. */
 export const withFilledReasoning = edited(['"assistant"'], (turn) => {
   const { role, reasoning_content: known, reasoning } = turn;
@@ -209,14 +287,20 @@ export const withoutForeignItems = edited(['"id"', '"reasoning"'], (item) => {
   return id === undefined || item['type'] === 'item_reference' ? item : left;
 });
 
-/** Of tools that take anything, or nothing, all hosts want to hear that it is an object, and of which properties. */
+/**
+ * Of tools that take anything, or nothing, all hosts want to hear that it is an object, and of which properties. Where it
+ * is one of several objects, it may have the properties of each.
+ */
 export const withObjectSchemas = editedObjects('tools', ['"'], (tool) => {
   const own = isObject(tool['function']) ? tool['function'] : tool;
   const name = 'input_schema' in own ? 'input_schema' : 'parameters';
   const schema = own[name];
-  if (schema === undefined || isWhole(schema)) return tool;
-  const known = isObject(schema) ? schema : {};
-  const whole = { ...own, [name]: { properties: {}, ...known, type: 'object' } };
+  const { anyOf, oneOf, allOf, ...known } = isObject(schema) ? schema : {};
+  const choices = [anyOf, oneOf, allOf].flatMap(listOf);
+  if (schema === undefined || (isWhole(schema) && choices.length === 0)) return tool;
+  const named = [...choices, known].map((each) => memberOf(each, 'properties')).filter(isObject);
+  const properties: unknown = Object.assign({}, ...named);
+  const whole = { ...own, [name]: { ...known, properties, type: 'object' } };
   return own === tool ? whole : { ...tool, function: whole };
 });
 

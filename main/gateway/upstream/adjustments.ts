@@ -46,10 +46,10 @@ const REWRITES = {
     /thinking\.type\.enabled.{0,9}is not supported/i,
   ],
   // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool of
-  // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320).
+  // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320); Anthropic, for several (langchain-ai/langchain#39271).
   tool_schemas: [
     turns.withObjectSchemas,
-    /\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties)\b/is,
+    /\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties|top level)\b/is,
   ],
   // LM Studio (lmstudio-ai/lmstudio-bug-tracker#189).
   any_schema: [
@@ -68,6 +68,19 @@ const REWRITES = {
     // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523), and for engines that count the calls
     // of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
     /tool_use(_id|\.id)\b.{0,40}pattern|\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i,
+  ],
+  whole_arguments: [
+    turns.withWholeArguments,
+    // llama.cpp (noonghunna/club-3090#1195); Ollama (openai/openai.go); Anthropic; vLLM (local-inference-lab/vllm#684).
+    /\b(arguments|tool_use\.input)\b.{0,40}\b(json|dictionary)\b|invalid tool call arguments|line 1 column \d{1,9} \(char/is,
+  ],
+  paired_calls: [
+    turns.withPairedCalls,
+    // Anthropic (letta-ai/letta#3308, posit-dev/positron#15719); OpenAI, in Responses too, and DeepSeek.
+    /tool_use\W{1,3}ids? .{0,20}without|unexpected \W?tool_use_id|tool_use must have a single result/i,
+    /must be followed by tool messages|must be a response to a prece|no tool (output|call) found for/i,
+    // Mistral; Gemini; Bedrock; MiniMax; Moonshot.
+    /number of function (calls|response parts)|toolResult blocks|tool result's tool id|tool_call_id .{0,80}not found/i,
   ],
   // Gemini 3, for calls of other models (ai.google.dev/gemini-api/docs/thought-signatures, FAQs).
   call_signatures: [turns.withSignedCalls, /thought_?signature/i],
@@ -105,7 +118,7 @@ type Rewrite = keyof typeof REWRITES;
 
 const NAMES = Object.keys(REWRITES) as readonly Rewrite[];
 /** Some engines take the request to be right, and themselves to be at fault. */
-const SAID_AS_500: readonly Rewrite[] = ['without_thoughts', 'alternating_turns', 'strict_turns'];
+const SAID_AS_500 = /^(whole_arguments|without_thoughts|alternating_turns|strict_turns)$/;
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
@@ -160,7 +173,7 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const place = error.param?.replace(/^\w{1,20}\S{1,20}\.role$/, '') ?? '';
   const text = `${place} ${error.codes.join(' ')} ${message}`;
   const rewritten = NAMES.find((name) => {
-    if (made.has(name) || (status === 500 && !SAID_AS_500.includes(name))) return false;
+    if (made.has(name) || (status === 500 && !SAID_AS_500.test(name))) return false;
     const [change, ...asks] = REWRITES[name];
     return asks.some((words) => words.test(text)) && change(body) !== null;
   });

@@ -4,8 +4,6 @@ import { withoutUnsigned } from '../../../main/gateway/protocols/messages/histor
 
 const thought = (signature: string) => ({ type: 'thinking', thinking: 'hm', signature });
 const text = { type: 'text', text: 'b' };
-const toolUse = { type: 'tool_use', id: 'a', name: 'f', input: { at: 1 } };
-const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'c' }] };
 
 const REMOTE = { items: null, isLocal: false };
 
@@ -34,15 +32,3 @@ test.each(['unsigned', ''])(
     });
   },
 );
-
-test('thinking is switched off in a tool loop that loses its reasoning', () => {
-  const loop = (...content: object[]) => ({
-    thinking: { type: 'enabled', budget_tokens: 2000 },
-    messages: [{ role: 'assistant', content }, result],
-  });
-  const left = { messages: [{ role: 'assistant', content: [toolUse] }, result] };
-  const lost = cleaned(loop(thought('unsigned'), toolUse));
-  expect(lost).toEqual({ ...left, thinking: { type: 'disabled' } });
-  const own = loop(thought('theirs'), thought('unsigned'), toolUse);
-  expect(cleaned(own)).toEqual(loop(thought('theirs'), toolUse));
-});

@@ -35,7 +35,20 @@ import {
   withParam,
 } from '../../support/refused.ts';
 
-const output = { type: 'output_text', text: 'b' };
+const words = { type: 'output_text', text: 'b' };
+const blank = { type: 'text', text: '' };
+const NONE = 'No result: the call was interrupted.';
+const told = (tool_use_id: string, ...more: readonly Json[]) => ({
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id, content: NONE }, ...more],
+});
+const noResult = (id: string) => ({ ...result(id), content: NONE });
+const called = (call_id: string) => ({ type: 'function_call', call_id });
+const output = (call_id: string, says = 'b') => ({
+  type: 'function_call_output',
+  call_id,
+  output: says,
+});
 
 /** What is changed. */
 const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
@@ -84,7 +97,12 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     { tools: [{ name: 'a', input_schema: { type: 'object' } }] },
     { tools: [{ name: 'a', input_schema: EMPTY }] },
   ],
-  ...[{}, { type: null }, { oneOf: [], $defs: {} }, null].map((schema) => {
+  [
+    'tool_schemas',
+    { tools: [tool({ ...EMPTY, anyOf: [{ properties: { a: {} } }, { properties: { b: {} } }] })] },
+    { tools: [tool({ type: 'object', properties: { a: {}, b: {} } })] },
+  ],
+  ...[{}, { type: null }, { $defs: {} }, null].map((schema) => {
     const other = { type: 'web_search' };
     const taken = [tool({ ...schema, ...EMPTY }), other];
     return ['tool_schemas', { tools: [tool(schema), other] }, { tools: taken }] as const;
@@ -132,6 +150,32 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     input({ type: 'function_call', call_id: '74196fe72' }, { call_id: '74196fe72' }),
   ],
   [
+    'whole_arguments',
+    messages(calls('c', { function: { name: 'a', arguments: '{"b": "c' } }), calls('d')),
+    messages(calls('c', { function: { name: 'a', arguments: '{}' } }), calls('d')),
+  ],
+  [
+    'whole_arguments',
+    messages(said({ type: 'tool_use', input: '{"a":1}' }, { type: 'tool_use', input: null })),
+    messages(said({ type: 'tool_use', input: { a: 1 } }, { type: 'tool_use', input: {} })),
+  ],
+  ['whole_arguments', input({ arguments: 'x' }), input({ arguments: '{}' })],
+  [
+    'paired_calls',
+    messages(result('b'), calls('c'), calls('d'), result('c'), result('d')),
+    messages(user('b'), calls('c'), noResult('c'), calls('d'), noResult('d'), user('b'), user('b')),
+  ],
+  [
+    'paired_calls',
+    messages(use('a'), useResult('b'), use('c'), useResult('c'), use('d'), user('a')),
+    messages(use('a'), told('a', text), use('c'), useResult('c'), use('d'), told('d'), user('a')),
+  ],
+  [
+    'paired_calls',
+    input(called('a'), thought, called('b'), output('b'), user('a'), output('c')),
+    input(called('a'), thought, called('b'), output('b'), output('a', NONE), user('a'), user('b')),
+  ],
+  [
     'alternating_turns',
     messages(calls('c'), result('c'), result('d'), user('b')),
     messages(
@@ -154,8 +198,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'alternating_turns',
-    input(user('a'), { role: 'user', content: [] }, said(output), { ...said(), content: 'b' }),
-    input({ role: 'user', content: [{ type: 'input_text', text: 'a' }] }, said(output, output)),
+    input(user('a'), { role: 'user', content: [] }, said(words), { ...said(), content: 'b' }),
+    input({ role: 'user', content: [{ type: 'input_text', text: 'a' }] }, said(words, words)),
   ],
   ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
   ['alternating_turns', input(user('a'), user('b'), 'c'), input(user('a'), user('b'), 'c')],
@@ -193,8 +237,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'strict_turns',
-    messages(said(), said({ type: 'text', text: ' ' }, text), said({ type: 'text', text: '' })),
-    messages(said(text)),
+    messages(said(), said(blank, text), said(blank), { role: 'user', content: [text, blank] }),
+    messages(said(text), { role: 'user', content: [text] }),
   ],
   [
     'without_thoughts',
@@ -227,7 +271,7 @@ const STRICT = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   additionalProperties: false,
   type: 'object',
-  properties: { a: { type: 'string', minLength: 1 }, minLength: { type: 'number' } },
+  properties: { a: { minLength: 1, anyOf: [{}] }, minLength: { type: 'number' } },
 };
 
 // github.com/felinics/Memoh/issues/620; github.com/openswarm-ai/openswarm/issues/24
@@ -244,7 +288,10 @@ test.each([
     "Invalid schema for function 'a': In context=('properties', 'a'), 'minLength' is not permitted.",
     ['without tools.minLength'],
   ],
-  [`Unknown name "enum" at 'tools[0].function_declarations[0].parameters': Cannot find field.`, []],
+  ...['enum', 'anyOf'].map((name) => [
+    `Unknown name "${name}" at 'tools[0].function_declarations[0].parameters': Cannot find field.`,
+    [],
+  ]),
 ])('the schema of a tool loses what a host refuses and a call can do without: %s', (says, made) => {
   for (const sent of [{ tools: [tool(STRICT)] }, { tools: [{ name: 'a', input_schema: STRICT }] }])
     expect(askedBy(says, CHAT, { sent })).toEqual(made);
@@ -272,6 +319,8 @@ test('of embeddings only the encoding is left out, because every other field say
 test('an engine that blames itself is believed about turns, and not about fields', () => {
   const says = 'System message must be at the beginning.';
   expect(askedBy(says, MESSAGES, { status: 500 })).toEqual(['strict_turns']);
+  const broken = 'Failed to parse tool call arguments as JSON';
+  expect(askedBy(broken, CHAT, { status: 500 })).toEqual(['whole_arguments']);
   expect(askedBy("Unknown parameter: 'store'.", MESSAGES, { status: 500 })).toEqual([]);
 });
 

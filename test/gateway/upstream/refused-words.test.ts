@@ -190,14 +190,6 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'messages[5].content[1].image_url is not supported',
       'messages[5].content[0].video: unknown field',
       forbidden('messages.2.tool_calls'),
-      // github.com/itmisx/deepx-code/issues/94
-      "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
-      // github.com/sdcb/chats/pull/132
-      withParam(
-        'messages.[57].role',
-        "An assistant message with 'tool_calls' must be followed by tool messages.",
-        'invalid_request_error',
-      ),
       // github.com/openai/openai-node/issues/1030
       "Image URLs are only allowed for messages with role 'user', but this has role 'assistant'.",
       withParam(
@@ -205,6 +197,26 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
         "Invalid value: 'function'. Supported values are: 'assistant', 'user', and 'tool'.",
         'invalid_value',
       ),
+    ],
+    whole_arguments: [
+      // github.com/noonghunna/club-3090/issues/1195; github.com/local-inference-lab/vllm/issues/684; Ollama.
+      'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error',
+      'Unterminated string starting at: line 1 column 7 (char 6)',
+      'invalid tool call arguments',
+      'messages.70.tool_calls.0.function.arguments: arguments must be a valid JSON object string',
+    ],
+    paired_calls: [
+      // github.com/itmisx/deepx-code/issues/94; github.com/sdcb/chats/pull/132; Mistral; Gemini; MiniMax; Moonshot.
+      "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+      withParam(
+        'messages.[57].role',
+        "An assistant message with 'tool_calls' must be followed by tool messages.",
+        'invalid_request_error',
+      ),
+      'Not the same number of function calls and responses',
+      'Please ensure that the number of function response parts is equal to that of the call parts.',
+      "invalid params, tool result's tool id(call_1) not found (2013)",
+      'Invalid request: tool_call_id call_1 is not found',
     ],
   },
   [MESSAGES]: {
@@ -234,6 +246,17 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     plain_call_ids: [
       "messages.3.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
       'messages.5.content.0: `tool_use` ids must be unique',
+    ],
+    paired_calls: [
+      // github.com/letta-ai/letta/issues/3308; github.com/posit-dev/positron/issues/15719; Bedrock.
+      'messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: a.',
+      'unexpected `tool_use_id` found in `tool_result` blocks: b.',
+      'each tool_use must have a single result. Found multiple `tool_result` blocks with id: b',
+      'Expected toolResult blocks at messages.2.content for the following Ids: a',
+    ],
+    tool_schemas: [
+      // github.com/langchain-ai/langchain/issues/39271
+      'tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level',
     ],
     strict_turns: [
       'Assistant message must have either content or tool_calls, but not none.',
@@ -293,6 +316,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
         'string_above_max_length',
       ),
     ],
+    paired_calls: ['No tool output found for function call cc.'],
     without_thoughts: [
       withParam(
         '',
