@@ -51,10 +51,7 @@ test(
       const usage = { prompt_tokens: prompt, completion_tokens: 3, total_tokens: prompt + 3 };
       return json(200, { ...completion('hi'), usage })(call);
     });
-    const settings = {
-      DATA_DIR: temporaryDirectory(),
-      HOSTED_A_BASE_URL: upstream.url,
-    };
+    const settings = { DATA_DIR: temporaryDirectory(), HOSTED_A_BASE_URL: upstream.url };
     let before = { calls: 0, tokens: 0 };
 
     let running = await startHost(settings);

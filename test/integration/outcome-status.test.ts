@@ -45,7 +45,6 @@ const BROKEN = [502, 'upstream_error'] as const;
 const UNAVAILABLE = [503, 'upstream_unavailable'] as const;
 const LIMITED = [429, 'upstream_rate_limited'] as const;
 const QUOTA = [502, 'upstream_quota'] as const;
-const NO_MODEL = [404, 'model_not_found'] as const;
 const MISCONFIGURED = [502, 'upstream_misconfigured'] as const;
 
 const BUSY = [503, 'upstream_busy'] as const;
@@ -76,11 +75,6 @@ const ROWS: readonly Row[] = [
     retryAfter: '7',
   }),
   row(503, UNAVAILABLE, {
-    says: '503 that says busy',
-    script: error(503, 'server busy, please try again'),
-    upstreams: ['hosted_a'],
-  }),
-  row(503, UNAVAILABLE, {
     says: '503 page whose boilerplate says busy',
     script: page(503),
     upstreams: ['local'],
@@ -93,21 +87,6 @@ const ROWS: readonly Row[] = [
     retryAfter: '30',
   }),
   row(402, QUOTA, { reason: 'quota' }),
-  row(429, QUOTA, {
-    says: '429 for insufficient_quota',
-    script: error(429, 'You exceeded your quota', 'insufficient_quota'),
-    reason: 'quota',
-  }),
-  row(404, NO_MODEL, {
-    says: '404 with code model_not_found',
-    script: error(404, 'no such thing', 'model_not_found'),
-    reason: 'model_not_found',
-  }),
-  row(410, NO_MODEL, {
-    says: '410 about the model',
-    script: error(410, 'This model was retired'),
-    reason: 'model_not_found',
-  }),
   row(404, MISCONFIGURED, { script: error(404, 'Not Found') }),
   row(404, MISCONFIGURED, { says: '404 page whose boilerplate names a model', script: page(404) }),
   row(404, MISCONFIGURED, { says: '404 with an empty body', script: json(404, '') }),
@@ -126,15 +105,6 @@ const ROWS: readonly Row[] = [
     '503 of a llama-server that loads',
     json(503, { error: { message: 'Loading model', code: 503 } }),
     ': it is starting up, which can take minutes; try again then',
-  ),
-  full(503, '503 of a paused agent', error(503, 'The owner has paused this machine.', 'paused')),
-  full(503, '503 that says draining', error(503, 'draining', null)),
-  full(429, '429 of a full queue', error(429, 'The queue is full')),
-  full(429, '429 with a code for busy', error(429, 'no', 'server_busy')),
-  full(
-    503,
-    '503 that says busy in plain text',
-    ({ res }) => void res.writeHead(503, { 'content-type': 'text/plain' }).end('Server is busy'),
   ),
 ];
 

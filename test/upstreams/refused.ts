@@ -73,6 +73,8 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, readonly Body[]>>
       openAi('This request requires more credits, or fewer max_tokens.'),
       openAi('You requested up to 65535 tokens, but can only afford 31000.'),
     ],
+    // Moonshot.
+    'hosted_a 400': [openAi('total message size 10176584 exceeds limit 2097152')],
     'hosted_a 413': [
       // Anthropic, and Cerebras without a body (badlogic/pi-mono, packages/ai, overflow.ts).
       anthropic('request_too_large', 'Request exceeds the maximum size'),
@@ -87,14 +89,20 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, readonly Body[]>>
   },
   unsupported_input: {
     'local 400': [
-      // vLLM, Ollama.
+      // vLLM, Ollama and its cloud, llama.cpp, SGLang, LM Studio.
       { object: 'error', message: 'm is not a multimodal model', code: 400 },
       openAi('At most 1 image(s) may be provided in one prompt.'),
       openAi('this model only supports one image while more than one image requested'),
+      openAi('this model does not support image input (ref: 1)'),
+      openAi('unsupported content[].type'),
+      openAi('Multimodal inputs are not supported when --language-model-only is set.'),
+      { error: 'Model does not support images. Please use a model that does.' },
     ],
-    // llama.cpp.
     'local 500': [
+      // llama.cpp, Ollama.
       openAi('image input is not supported - hint: you may need to provide the mmproj'),
+      openAi('Failed to parse messages: Unsupported content part type: "image_url"; messages = x'),
+      openAi('this model is missing data required for image input'),
     ],
     // DeepSeek, OpenRouter.
     'hosted_a 400': [openAi('unknown variant `image_url`, expected `text`')],
@@ -133,13 +141,19 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, readonly Body[]>>
   },
   busy: {
     // SGLang's gateway beyond its queue, and Xinference.
-    'local 429': ['', { detail: '[pid=1] Rate limit reached. Request limit 1 for the model: m' }],
+    'local 429': [
+      '',
+      { detail: '[pid=1] Rate limit reached. Request limit 1 for the model: m' },
+      openAi('no', 'server_busy'),
+    ],
     // llama.cpp's router.
     'local 500': [openAi('model limit reached, try again later')],
     'local 503': [
       // KoboldCpp (LostRuins/koboldcpp#2481), llama-swap, vLLM's production stack.
       { detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' } },
       openAi('[m] process is not ready', 'service_unavailable'),
+      openAi('The owner has paused this machine.', 'paused'),
+      'Server is busy',
       { error: "Model 'm' is temporarily unavailable. Please try again later." },
     ],
   },
@@ -170,8 +184,11 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, readonly Body[]>>
       openAi('Your account has an overdue balance.', 'AccountOverdueError'),
     ],
     'hosted_a 429': [
-      // OpenAI, Gemini, Cohere, Z.ai, Cloudflare Workers AI.
+      // OpenAI, plans of OpenCode and others, Gemini, Cohere, Z.ai, Cloudflare Workers AI.
       openAi('You exceeded your current quota.', 'insufficient_quota'),
+      openAi('Subscription quota exceeded. You can continue using free models.'),
+      openAi('Coding Plan hour quota has been exceeded'),
+      openAi('All accounts have exhausted their quota (reset after 5m)'),
       google(429, 'Your prepayment credits are depleted.', 'RESOURCE_EXHAUSTED'),
       { message: 'You are using a Trial key, which is limited to 1000 API calls / month.' },
       { error: { code: '1113', message: 'no' } },
@@ -243,6 +260,7 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, readonly Body[]>>
       // Bedrock, for one that was retired.
       openAi('This model version has reached the end of its life.', 'ResourceNotFoundException'),
     ],
+    'hosted_a 410': [openAi('This model was retired')],
     // OpenRouter.
     'hosted_a 503': [openAi('There is no available model provider that meets your requirements')],
   },

@@ -166,6 +166,12 @@ test.each([
       null,
     ),
   ],
+  // github.com/CommandCodeAI/command-code/issues/885, /coder/coder/issues/28656, /Alishahryar1/free-claude-code/issues/859
+  ...[
+    'Only `type:"function"` tools are supported on this endpoint.',
+    'malformed request: failed to parse JSON for /v1/responses: unknown tool type',
+    "Unsupported Responses tool type: 'custom'",
+  ].map((says) => ['a gateway', 'responses', 400, openAi(says)] as const),
   // github.com/vllm-project/vllm/issues/45273: the history of Codex and OpenCode, each fault with all of it.
   [
     'vLLM, which repeats the history in megabytes',

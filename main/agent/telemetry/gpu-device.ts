@@ -48,12 +48,7 @@ const NO_LIVE_VALUES = {
   powerW: null,
 } as const;
 
-const NO_VALUES = {
-  name: null,
-  memoryTotalMb: null,
-  ...NO_LIVE_VALUES,
-  gpuCores: null,
-} as const;
+const NO_VALUES = { name: null, memoryTotalMb: null, ...NO_LIVE_VALUES, gpuCores: null } as const;
 
 type ValueName = keyof typeof NO_VALUES;
 const VALUE_NAMES = Object.keys(NO_VALUES) as readonly ValueName[];

@@ -71,10 +71,7 @@ export function createLibrary({ clock, platform, startHelper }: LibraryEdges) {
     return readingOf(devices);
   }
 
-  return {
-    gpus: createPollCollector(LIBRARY, clock, poll),
-    facts: () => facts ?? NO_FACTS,
-  };
+  return { gpus: createPollCollector(LIBRARY, clock, poll), facts: () => facts ?? NO_FACTS };
 }
 
 /** Facts that do not change while the machine runs; null if systeminformation does not report them. */

@@ -152,11 +152,7 @@ export function accessRoutes({ browsers, about, controlToken, app }: AccessDeps)
       return notFound(`There is no remembered browser "${id.slice(0, 100)}".`);
     }),
     route('GET', '/api/v1/about', 'control', () =>
-      answered({
-        version: app().version,
-        dataDirectory: about.dataDirectory,
-        ...processFacts(),
-      }),
+      answered({ version: app().version, dataDirectory: about.dataDirectory, ...processFacts() }),
     ),
     route('GET', '/api/v1/logs', 'control', async ({ query }) => {
       const lines = Number(query['lines'] ?? DEFAULT_LINES);

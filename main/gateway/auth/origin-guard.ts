@@ -28,11 +28,7 @@ export function refusal(headers: IncomingHttpHeaders, rules: GuardRules): Gatewa
   if (origin !== undefined && isOwnOrigin(origin, host)) return null;
   if (origin !== undefined && isAllowedOrigin(origin, rules.allowedOrigins)) return null;
   if (origin === undefined && !isFetchedByOtherPage(headers)) return null;
-  return {
-    status: 403,
-    code: 'origin_not_allowed',
-    message: originMessage(origin),
-  };
+  return { status: 403, code: 'origin_not_allowed', message: originMessage(origin) };
 }
 
 /** A page of another port is of the same site; its links to the window work, its images and frames do not. */

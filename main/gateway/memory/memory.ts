@@ -199,10 +199,7 @@ export type Codecs = { readonly [T in Topic]?: Codec<Values[T]> };
 
 /** For values that are plain JSON. */
 export function plain<Value>(schema: z.ZodType<Value>): Codec<Value> {
-  return {
-    encode: (value) => value,
-    decode: (saved) => schema.safeParse(saved).data ?? null,
-  };
+  return { encode: (value) => value, decode: (saved) => schema.safeParse(saved).data ?? null };
 }
 
 export const deadlineSchema = (longestMs: number) =>

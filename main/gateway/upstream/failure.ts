@@ -98,10 +98,7 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
     case 'truncated':
       return unanswered(seen.kind, seen.detail);
     case 'exhausted':
-      return {
-        ...unanswered('gateway_exhausted', seen.detail),
-        retryAfterMs: EXHAUSTED_RETRY_MS,
-      };
+      return { ...unanswered('gateway_exhausted', seen.detail), retryAfterMs: EXHAUSTED_RETRY_MS };
     case 'timeout':
       return unanswered('timeout', 'no answer in time');
     case 'bad':
@@ -129,12 +126,7 @@ const ABOUT_THE_REQUEST = [
   'moderation',
 ] as const;
 
-const EXPLAINED: ReadonlySet<FailureReason> = new Set([
-  ...ABOUT_THE_REQUEST,
-  'busy',
-  'rate_limited',
-  'quota',
-]);
+const EXPLAINED = new Set<FailureReason>([...ABOUT_THE_REQUEST, 'busy', 'rate_limited', 'quota']);
 
 /** A 4xx that may be the caller's fault or the machine's. */
 export function isUnexplainedRefusal({ response, reason }: Failure): boolean {
@@ -397,7 +389,7 @@ export function retryAfterMs(
 /** Proxies such as LiteLLM pass on what OpenAI, Azure or Groq said, and not their headers. */
 function saidWait({ message }: Pick<UpstreamError, 'message'>): number | null {
   const [, wait = ''] =
-    /\b(?:try again|retry) (?:in|after) (\d[\d.hms ]{0,20})/i.exec(message) ?? [];
+    /\b(?:try again|retry|resets?) (?:in|after) (\d[\d.hms ]{0,20})/i.exec(message) ?? [];
   return durationMs(wait.replaceAll(/ |\.$/g, ''));
 }
 

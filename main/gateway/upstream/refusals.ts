@@ -50,16 +50,13 @@ const REFUSALS: readonly Refusal[] = [
     isNeverWordedAs5xx: true,
     words: [/'loc': \('body', 'input', '/],
   },
-  {
-    meaning: 'engine_gone',
-    codes: ['engine_unreachable'],
-  },
+  { meaning: 'engine_gone', codes: ['engine_unreachable'] },
   {
     meaning: 'crashed',
     words: [
       // LM Studio with 400 (lmstudio-ai/lmstudio-bug-tracker#1057); Ollama with 500 (llm/llama_server.go).
-      /\bmodel has crashed\b|(runner|llama-server) (process )?has (terminated|unexpectedly stopped)/i,
-      /error was encountered while running the model/i,
+      /\bmodel has crashed\b|error was encountered while running the model/i,
+      /(runner|llama-server) (process )?has (terminated|unexpectedly stopped)/i,
     ],
   },
   {
@@ -76,17 +73,13 @@ const REFUSALS: readonly Refusal[] = [
       /`?inputs`? (tokens \+ `?max_new_tokens|must have less than)/i,
       // Gemini, GitHub Copilot, SGLang, OpenRouter's Poolside, TensorRT-LLM, TabbyAPI and mistral.rs.
       /(input|prompt).{0,20} (length|token count)\b.{0,60} (exceeds?|(longer|greater) than) /i,
-      // Moonshot, Cohere, GitHub Models (cline/cline#2115).
+      // Moonshot, Cohere, GitHub Models (cline/cline#2115); Groq and Cerebras, DashScope.
       /exceeded model token limit|token limit exceeded|tokens limit reached|too many tokens/i,
-      // Groq and Cerebras, DashScope.
       /reduce the length of the (messages|prompt|input)|range of input length should be/i,
-      // vLLM, where the prompt leaves no room for an answer.
-      /max_tokens must be at least 1, got -\d/i,
-      // llama.cpp, for embeddings (tools/server).
-      /input .{0,40}too large to process/i,
-      // LM Studio.
+      // vLLM, where the prompt leaves no room for an answer; llama.cpp, for embeddings (tools/server).
+      /max_tokens must be at least 1, got -\d|input .{0,40}too large to process/i,
+      // LM Studio; oMLX, for the memory that is free (jundot/omlx#2179, #1488).
       /tokens to keep from the initial prompt|context the overflows|n_keep .{0,20}>= n_ctx/i,
-      // oMLX, for the memory that is free (jundot/omlx#2179, #1488).
       /context too large for available memory|memory limit exceeded during prefill/i,
     ],
   },
@@ -95,11 +88,11 @@ const REFUSALS: readonly Refusal[] = [
     codes: ['string_above_max_length'],
     words: [
       // OpenAI with 429, Groq with 413 (fork-dev/TrackerWin#2595): more than a minute's tokens at once.
-      /request too large/i,
-      // Anthropic with 429 (anthropics/claude-code#42616); OpenRouter with 402 (openrouter.ai/docs, Errors): smaller ones work.
-      /required for long context requests/i,
-      /or fewer max_tokens|can only afford|prompt tokens limit exceeded|token capacity required/i,
       /(request|payload|body|entity).{0,30} too large|exceeds the maximum (allowed )?(request |payload |body )?size/i,
+      // Anthropic with 429 (anthropics/claude-code#42616); OpenRouter with 402 (openrouter.ai/docs, Errors): smaller ones work.
+      /required for long context requests|prompt tokens limit exceeded|token capacity required/i,
+      // The same; Moonshot (MoonshotAI/kimi-code#476).
+      /or fewer max_tokens|can only afford|message size \d{1,12} exceeds/i,
     ],
   },
   {
@@ -109,21 +102,18 @@ const REFUSALS: readonly Refusal[] = [
       // llama.cpp, 500 (seen from 0.7.0, build 11669); Moonshot, Mistral ("is not enabled") and xAI; Ollama (openai/openai.go);
       // SGLang with `--language-model-only`, 400 (srt/managers/tokenizer_manager.py); without it, the image is dropped.
       /\b(image|audio|video|vision|multimodal)s? ((inputs?|URLs) )?(\(\w+\) )?((is|are) )?not (currently )?(supported|enabled)/i,
-      // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947).
-      /unsupported content(\[\]\.| part )type/i,
-      // vLLM, 400 (vllm-project/vllm#19144), and beyond `--limit-mm-per-prompt`; Ollama (server/prompt.go).
-      /is not a multimodal model|unknown part type/i,
+      // llama.cpp: 400 for an unknown part; 500 in versions that read text only (ggml-org/llama.cpp#12947). vLLM, 400
+      // (vllm-project/vllm#19144), and beyond `--limit-mm-per-prompt`; Ollama (server/prompt.go).
+      /unsupported content(\[\]\.| part )type|is not a multimodal model|unknown part type/i,
       /at most \d+ (image|audio|video)\(s\)|only supports one image/i,
-      // Anthropic, beyond 5 MB or 8,000 pixels (NousResearch/hermes-agent, error_classifier.py).
-      /image (size |dimensions )?exceed/i,
-      // Ollama: 500 or 400 by version (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
-      /missing data required for image input/i,
+      // Anthropic, beyond 5 MB or 8,000 pixels (NousResearch/hermes-agent, error_classifier.py); Ollama: 500 or 400 by version
+      // (`ErrNoVisionModel` in model/model.go), and its cloud, 400 (ollama/ollama#17301).
+      /image (size |dimensions )?exceed|missing data required for image input/i,
       // The same, and LM Studio: "Model does not support images. Please use a model that does." (lmstudio-bug-tracker#908);
       // OpenRouter, 404 (openclaw/openclaw#99079).
       /(does(n't| not)|found that) support (the )?(image|audio|video|vision|multimodal|file input)/i,
-      // DeepSeek; OpenAI.
+      // DeepSeek; OpenAI; Groq, for models that read text.
       /unknown variant `?(image_url|input_audio|file)|image_url is only supported by certain models/i,
-      // Groq, for models that read text.
       /messages\[?\.?\d*\]?.{0,20} content must be a string/i,
     ],
   },
@@ -133,12 +123,12 @@ const REFUSALS: readonly Refusal[] = [
     words: [
       // Ollama ("does not support tools", "… thinking"; server/routes.go), Bedrock, DeepSeek, Together.
       /does(n't| not) support (tools?|thinking|reasoning|function|response|structured|system|streaming|parallel|insert|chat)\b/i,
-      // vLLM (hidenobunagai/nvidia-nim-provider#2) and llama.cpp without a switch on their command lines.
+      // vLLM (hidenobunagai/nvidia-nim-provider#2) and llama.cpp without a switch on their command lines; llama.cpp, whose
+      // grammars lack some of JSON schema (Kilo-Org/kilocode#12408, QwenLM/qwen-code#10435).
       /--enable-auto-tool-choice|--tool-call-parser|requires --jinja/i,
-      // llama.cpp, whose grammars lack some of JSON schema (Kilo-Org/kilocode#12408, QwenLM/qwen-code#10435).
       /unable to generate parser|failed to parse grammar|json schema conversion failed/i,
-      // LMDeploy (serve/core/exceptions.py).
-      /requested feature is not supported/i,
+      // LMDeploy (serve/core/exceptions.py); OpenAI: "Unsupported parameter: 'temperature' is not supported with this model."
+      /requested feature is not supported|is not supported (with|for|by|in) this model/i,
       // OpenRouter, 404.
       /no endpoints found that (can handle|support) (the |tool|require|structured)/i,
       /(tool calling|tool use|function calling|tools?|response_format|json_schema|logprobs)`?'? (is|are) not (supported|available|enabled)/i,
@@ -146,8 +136,6 @@ const REFUSALS: readonly Refusal[] = [
       // NVIDIA NIM, 500 (BerriAI/litellm#4558); Gemma at Gemini; templates in llama.cpp and vLLM.
       /system role (is )?not supported|developer instruction is not enabled/i,
       /roles must alternate|only user(,| and) .{0,20}assistant roles are supported|unexpected role|expected last role/i,
-      // OpenAI: "Unsupported parameter: 'temperature' is not supported with this model."
-      /is not supported (with|for|by|in) this model/i,
     ],
   },
   {
@@ -155,125 +143,80 @@ const REFUSALS: readonly Refusal[] = [
     // OpenAI; MiniMax; Zhipu.
     codes: ['invalid_prompt', 'base_resp:1026', 'base_resp:1027', '1301'],
     words: [
-      // OpenRouter with 403, OpenAI with 400.
-      /(was|were|been) flagged|flagged (as|for)/i,
-      // xAI with 403 (stanford-crfm/helm#3770), Azure, Anthropic.
-      /violates? (our |the )?(usage|content|safety)|usage (guidelines|polic)|content (management )?polic/i,
-      /blocked by (the |our )?content|content filter|responsible ai|safety system|SAFETY_CHECK/i,
+      // OpenRouter with 403, OpenAI with 400; xAI with 403 (stanford-crfm/helm#3770), Azure, Anthropic.
+      /(was|were|been) flagged|flagged (as|for)|usage (guidelines|polic)|content (management )?polic/i,
+      /violates? (our |the )?(usage|content|safety)|blocked by (the |our )?content|content filter/i,
+      /responsible ai|safety system|SAFETY_CHECK/i,
       // DeepSeek, Moonshot, DashScope, Volcengine.
       /content exists risk|considered high risk|(inappropriate|sensitive) content|data inspection failed/i,
     ],
   },
-  {
-    // Gemini with the code of its limits (dyad-sh/dyad#3626).
-    meaning: 'quota',
-    words: [/credits are depleted/i],
-  },
+  // Gemini with the code of its limits (dyad-sh/dyad#3626).
+  { meaning: 'quota', words: [/credits are depleted/i] },
   {
     meaning: 'rate_limited',
-    // Gemini calls a minute's limit a quota (dcdpr/jp#1061). Zhipu; MiniMax; Mistral (BerriAI/litellm, exception_mapping_utils.py).
-    codes: [
-      'RESOURCE_EXHAUSTED',
-      '1302',
-      '1305',
-      'base_resp:1002',
-      'base_resp:1039',
-      'rate_limit',
-      // OpenAI, in an event of a stream.
-      'rate_limit_exceeded',
-    ],
-    words: [/service tier capacity exceeded|flex tier capacity/i],
+    // Gemini calls a minute's limit a quota (dcdpr/jp#1061). Zhipu; MiniMax; Mistral (BerriAI/litellm,
+    // exception_mapping_utils.py); OpenAI, in an event of a stream.
+    codes: ['RESOURCE_EXHAUSTED', '1302', '1305', 'base_resp:1002', 'base_resp:1039'],
+    words: [/^rate limit( exceeded)?;|service tier capacity exceeded|flex tier capacity/i],
   },
   {
     meaning: 'full',
     words: [
-      // llama.cpp's router with 500, while all it may hold are at work (tools/server/server-models.cpp).
-      /model limit reached/i,
-      // llama-swap with 503 and 500, LM Studio: another model takes the place.
-      /process is not ready|model (is |was )?unloaded/i,
+      // llama.cpp's router with 500, while all it may hold are at work (tools/server/server-models.cpp); llama-swap with 503
+      // and 500, LM Studio: another model takes the place; Xinference with 429 (core/model.py).
+      /model limit reached|process is not ready|model (is |was )?unloaded|request limit \d+ for the model/i,
       // vLLM's production stack, scaled to zero (services/request_service); GPUStack (routes/openai.py).
       new RegExp(String.raw`\bmodel\b${NAME}is temporarily unavailable|no running instances`, 'i'),
-      // Xinference with 429 (core/model.py).
-      /request limit \d+ for the model/i,
     ],
   },
   {
     meaning: 'quota',
-    codes: [
-      'quota_exceeded',
-      // Zhipu (lidge-jun/opencodex#41); MiniMax; SiliconFlow.
-      '1113',
-      'base_resp:1008',
-      '30001',
-      // The limits of plans for hours, weeks or months: Zhipu (docs.bigmodel.cn, api-code), MiniMax.
-      '1304',
-      '1308',
-      '1309',
-      '1310',
-      'base_resp:2056',
-    ],
+    // Zhipu (lidge-jun/opencodex#41), MiniMax, SiliconFlow; the limits of Zhipu's plans for hours, weeks or months
+    // (docs.bigmodel.cn, api-code), and of MiniMax's.
+    codes: ['1113', 'base_resp:1008', '30001', '1304', '1308', '1309', '1310', 'base_resp:2056'],
     words: [
       // OpenAI; Anthropic, 400 (anthropics/claude-code#66314); DeepSeek; SiliconFlow; one-api; Novita.
-      /billing (error|hard limit|not active)/i,
+      /billing (error|hard limit|not active)|insufficient (account |user )?(balance|credits?|funds|quota)/i,
       /balance (is )?(too low|insufficient|not enough)|not enough balance/i,
-      /insufficient (account |user )?(balance|credits?|funds|quota)/i,
       // LiteLLM, for a key's budget (proxy/auth/auth_checks.py); Volcengine (volcengine.com/docs/82379/1299023); DashScope.
       /budget exceeded|account overdue|arrearage/i,
-      // OpenAI, Moonshot.
-      /exceeded (your )?(current|monthly).{0,20} (quota|credits?)/i,
+      // OpenAI, Moonshot; plans of OpenCode and of others (diegosouzapw/OmniRoute#1772, #2119, #9387).
+      /exceeded (your )?(current|monthly).{0,20} (quota|credits?)|exhausted their quota/i,
+      /^quota exceeded;|(subscription|hour|daily|weekly|monthly) quota (has been )?exceeded/i,
       // xAI; Together; Fireworks; OpenRouter's limit of a key; Copilot.
-      /used all available credits|spending limit|credit limit/i,
-      /out of available resources|active grok subscription/i,
+      /used all available credits|(spending|credit) limit|out of available resources|active grok subscription/i,
       // MiniMax's plans with 429 (MiniMax-AI/MiniMax-M2.7#36), Z.ai's (NousResearch/hermes-agent#103038), Codex with 400.
       /usage limit (was |has been |is )?(reached|exceeded)|monthly limit exhausted/i,
       // Anthropic; Kimi's plans with 403; LocalAI's for a user (core/http/auth/quota.go).
       /reached your (specified .{0,20})?usage limit|\b(request|token) quota exceeded for /i,
-      // Cohere's trial keys, which have a limit a minute, too.
-      /limited to \d{1,9} api calls \/ month/i,
       /key limit exceeded|premium request allowance|account .{0,60}suspended/i,
-      // Cloudflare Workers AI with 429 (developers.cloudflare.com/workers-ai/platform/pricing).
-      /used up your (daily )?free allocation/i,
+      // Cohere's trial keys, which have a limit a minute, too; Cloudflare Workers AI with 429
+      // (developers.cloudflare.com/workers-ai/platform/pricing).
+      /limited to \d{1,9} api calls \/ month|used up your (daily )?free allocation/i,
       // Zhipu, one-api and new-api, in Chinese.
       /余额不足|额度不足|额度已用尽|欠费/,
     ],
   },
   {
     meaning: 'credentials',
-    codes: [
-      'authentication_error',
-      'UNAUTHENTICATED',
-      'base_resp:1004',
-      'base_resp:2049',
-      // Zhipu, for an account that is closed, with a 429 (docs.z.ai/api-reference/api-code).
-      '1110',
-      '1111',
-      '1112',
-      '1121',
-    ],
+    // MiniMax; Zhipu, for an account that is closed, with a 429 (docs.z.ai/api-reference/api-code).
+    codes: ['UNAUTHENTICATED', 'base_resp:1004', 'base_resp:2049', '1110', '1111', '1112', '1121'],
     words: [
+      /^authentication error;|login fail|令牌已过期|invalid authentication/i,
       // xAI with 400 (continuedev/continue#10778), Gemini with 400 (continuedev/continue#11336).
       /(incorrect|invalid|expired|missing|wrong|revoked|no) (x-)?api[ -]?key/i,
       /api key (is |was |has )?(not valid|invalid|expired|missing|required)|api key .{0,20}(leaked|revoked|disabled|deleted)/i,
       /(organization|account|project) ((has been|is|was) )?(disabled|deactivated|restricted)/i,
       /(user )?location is not supported|country, region, or territory not supported/i,
-      /login fail|令牌已过期|invalid authentication/i,
     ],
   },
   {
     meaning: 'model_not_found',
     isNeverWordedAs5xx: true,
-    codes: [
-      // Groq, until its owner has accepted them (console.groq.com/docs/errors).
-      'model_terms_required',
-      // Zhipu; SiliconFlow.
-      '1211',
-      '1311',
-      '20012',
-      // Volcengine, beyond what its owner set for one model.
-      'SetLimitExceeded',
-      // Ollama with 401, for a model of its cloud (server/cloud_proxy.go).
-      'signin_url',
-    ],
+    // Groq, until its owner has accepted them (console.groq.com/docs/errors); Zhipu; SiliconFlow; Volcengine, beyond what its
+    // owner set for one model; Ollama with 401, for a model of its cloud (server/cloud_proxy.go).
+    codes: ['model_terms_required', '1211', '1311', '20012', 'SetLimitExceeded', 'signin_url'],
     words: [
       // Mistral and Perplexity; GitHub Models and Zhipu; Bedrock; LiteLLM ("Invalid model name passed in").
       /\b(unknown|invalid|unsupported|no such|inaccessible) model\b/i,
@@ -285,11 +228,8 @@ const REFUSALS: readonly Refusal[] = [
       ),
       // Moonshot; OpenAI and Groq for a project; Together.
       /not found the model|(access|permission|unable to access) (to |for )?(the )?model/i,
-      // Bedrock, for a model that it only serves through an inference profile.
-      /invocation of model id .{0,160} isn.t supported/i,
-      // OpenRouter, 404 without the word; Zhipu.
-      /no (allowed )?(endpoints|providers)\b/i,
-      /模型不存在/,
+      // Bedrock, for a model that it only serves through an inference profile; OpenRouter, 404 without the word; Zhipu.
+      /invocation of model id .{0,160} isn.t supported|no (allowed )?(endpoints|providers)\b|模型不存在/i,
     ],
   },
   {
@@ -302,15 +242,12 @@ const REFUSALS: readonly Refusal[] = [
       /\bmodel (name=)?.{0,160} failed to load|unable to start process|upstream (command )?exited/i,
       /health check timed out after|failed to start command/i,
       // Ollama, whose engine is a llama-server (llm/llama_server.go).
-      /llama-server (reported out-of-memory|startup failed)|timed out waiting for llama/i,
-      // LocalAI after a load that failed; Lemonade, where all in memory are to stay.
-      /load is in cooldown|models of type .{0,40}are pinned/i,
-      // OpenRouter with 503 (openrouter.ai/docs, Errors).
-      /no available model provider/i,
-      /model requires more (system )?memory|no available channel|无可用渠道/i,
-      // Ollama with 403, for some or all models of its cloud (ollama/ollama#15741); oMLX (jundot/omlx#62).
+      /llama-server (reported out-of-memory|startup failed)|timed out waiting for llama|model requires more .{0,9}memory/i,
+      // LocalAI after a load that failed; Lemonade, where all in memory are to stay; OpenRouter with 503.
+      /load is in cooldown|models of type .{0,40}are pinned|no available (model provider|channel)|无可用渠道/i,
+      // Ollama with 403, for some or all models of its cloud (ollama/ollama#15741), and with 429 (continuedev/continue#11444):
+      // its own models are free. oMLX (jundot/omlx#62).
       /this model requires a subscription|ollama cloud is disabled|cannot load .{0,160}memory/i,
-      // The same with 429 (continuedev/continue#11444): its own models are free.
       /reached your (hourly|daily|weekly|session|monthly) usage limit/i,
     ],
   },
@@ -318,15 +255,16 @@ const REFUSALS: readonly Refusal[] = [
     meaning: 'no_endpoint',
     isNeverWordedAs5xx: true,
     words: [
-      // LM Studio, with a 200 (OpenHands/OpenHands#419).
-      /unexpected endpoint or method/i,
       // OpenAI's names the method, as in "Invalid URL (POST /v1/foo)": `invalid_url` may be that of the caller's image.
       /(unknown|invalid|unsupported|no such) (request (url|path)|(url|path) \(|route|endpoint)|cannot (post|get) \//i,
-      /(page|route|path|endpoint) (was )?not found|^\s*(404 )?not found\.?\s*$/i,
+      // LM Studio, with a 200 (OpenHands/OpenHands#419).
+      /(page|route|path|endpoint) (was )?not found|^\s*(404 )?not found\.?\s*$|unexpected endpoint or method/i,
       // As a code it is about an object, such as a model at Moonshot (`resource_not_found_error`) and Bedrock.
       /(file|resource) (was )?not found(?!( error| exception)?;)/i,
-      // A Responses API that takes functions only, for Codex's tools (ggml-org/llama.cpp#20156, vllm-project/vllm#42475).
+      // A Responses API that takes functions only, for Codex's tools (ggml-org/llama.cpp#20156, vllm-project/vllm#42475,
+      // CommandCodeAI/command-code#885, coder/coder#28656, Alishahryar1/free-claude-code#859).
       /'type' of tool must be 'function'|'tools', \d+, .{0,40}'type'\).{0,20}input should be/i,
+      /only \W?type:\W{0,3}function\W{1,3}tools are supported|(unknown|unsupported) (responses )?tool type/i,
     ],
   },
   {

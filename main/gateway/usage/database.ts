@@ -281,11 +281,7 @@ export function usageOperations(db: Database) {
       /** What the start needs of an earlier run: the newest requests, newest first, and the sums of its last days. */
       earlier: (): { readonly rows: readonly RequestRow[]; readonly before: UsageBefore } => ({
         rows: requests.rows(ROWS_AT_START),
-        before: {
-          spent: spent.all(),
-          keyRequests: keyRequests.all(),
-          keyTokens: keyTokens.all(),
-        },
+        before: { spent: spent.all(), keyRequests: keyRequests.all(), keyTokens: keyTokens.all() },
       }),
     },
     writes: {

@@ -153,12 +153,7 @@ const STEPS: Readonly<Record<HistoryRange, Steps>> = {
   hour: { span: 'minute', stepMs: 60_000, groupMs: 60_000, from: back(60_000, 60) },
   day: { span: 'minute', stepMs: 900_000, groupMs: 900_000, from: back(900_000, 96) },
   week: { span: 'hour', stepMs: HOUR_MS, groupMs: HOUR_MS, from: back(HOUR_MS, 168) },
-  month: {
-    span: 'day',
-    stepMs: DAY_MS,
-    groupMs: 1,
-    from: (now) => dayOf(now, -29),
-  },
+  month: { span: 'day', stepMs: DAY_MS, groupMs: 1, from: (now) => dayOf(now, -29) },
 };
 
 export function queryOf(range: HistoryRange, now: number): HistoryQuery {

@@ -182,9 +182,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
         version: '3.3.0',
       }),
     },
-    expected: {
-      models: ['teknium/OpenHermes-2.5'],
-    },
+    expected: { models: ['teknium/OpenHermes-2.5'] },
   },
   mlx: {
     headers: { server: 'BaseHTTP/0.6 Python/3.12.7' },
@@ -205,9 +203,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
       '/v1/models': listed('koboldcpp', 'koboldcpp/tiny'),
       '/api/version': ok({ version: '0.7.0' }),
     },
-    expected: {
-      models: ['koboldcpp/tiny'],
-    },
+    expected: { models: ['koboldcpp/tiny'] },
   },
   docker: {
     routes: {

@@ -33,6 +33,7 @@ test.each([
   ['litellm.RateLimitError: Rate limit reached for m. Please try again in 2m59.56s.', 179_560],
   ['Requests have exceeded the rate limit. Please retry after 26 seconds.', 26_000],
   ['Please try again in 20 minutes', 1_200_000],
+  ['All accounts have exhausted their quota (reset after 5m)', 300_000],
   ['Please try again in a few seconds.', null],
   ['Try again in 2026.', null],
 ])('an upstream that says %j asks for a wait of %j ms', (message, ms) => {
