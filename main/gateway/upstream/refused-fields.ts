@@ -80,7 +80,7 @@ export function refusedFields(
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
   return left.map((field) => {
-    const value = isOfValue ? valueAt(body, field) : undefined;
+    const value = isOfValue ? memberOf(request, ...field.split('.')) : undefined;
     const isScalar = typeof value === 'string' || typeof value === 'number';
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
@@ -125,18 +125,15 @@ const partsOf = (path: string): readonly string[] =>
 export function withoutFields(made: readonly string[], body: JsonBody): JsonBody {
   const fields = made.flatMap((each) => {
     const [, field = '', value = null] = /^without ([^=]*)=?(.*)$/s.exec(each) ?? [];
-    return value === '' || JSON.stringify(valueAt(body, field)) === value ? [field] : [];
+    const [member = '', ...inner] = field.split('.');
+    const valueNow = memberOf(smallValueOf(body, member), ...inner);
+    return value === '' || JSON.stringify(valueNow) === value ? [field] : [];
   });
   const byMember = Map.groupBy(fields, (field) => field.replace(/\..*/s, ''));
   return [...byMember].reduce(
     (left, [member, own]) => dropped(member, new Set(own))(left) ?? left,
     body,
   );
-}
-
-function valueAt(body: JsonBody, field: string): unknown {
-  const [member = '', ...inner] = field.split('.');
-  return memberOf(smallValueOf(body, member), ...inner);
 }
 
 /** Without fields inside of a member, or without all of it. */

@@ -192,11 +192,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       forbidden('messages.2.tool_calls'),
       // github.com/openai/openai-node/issues/1030
       "Image URLs are only allowed for messages with role 'user', but this has role 'assistant'.",
-      withParam(
-        'messages[2].role',
-        "Invalid value: 'function'. Supported values are: 'assistant', 'user', and 'tool'.",
-        'invalid_value',
-      ),
+      withParam('messages[2].role', "Invalid value: 'function'. Supported values are: 'user'."),
     ],
     whole_arguments: [
       // github.com/noonghunna/club-3090/issues/1195; github.com/local-inference-lab/vllm/issues/684; Ollama.
@@ -208,11 +204,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     paired_calls: [
       // github.com/itmisx/deepx-code/issues/94; github.com/sdcb/chats/pull/132; Mistral; Gemini; MiniMax; Moonshot.
       "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
-      withParam(
-        'messages.[57].role',
-        "An assistant message with 'tool_calls' must be followed by tool messages.",
-        'invalid_request_error',
-      ),
+      withParam('messages.[57].role', "'tool_calls' must be followed by tool messages."),
       'Not the same number of function calls and responses',
       'Please ensure that the number of function response parts is equal to that of the call parts.',
       "invalid params, tool result's tool id(call_1) not found (2013)",
