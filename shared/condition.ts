@@ -46,7 +46,13 @@ export type Sighting =
 export type Sightings = Readonly<Record<UpstreamId, Sighting>>;
 
 /** Why none of the machines serves: the cause of the one that is nearest to serving. */
-export type NoProviderCause = 'verifying' | 'paused' | 'engine' | 'no-gpu' | 'failed' | 'silent';
+export type NoProviderCause = Arrival | 'paused' | 'engine' | 'no-gpu' | 'failed' | 'silent';
+
+/** What ends without its owner's help. */
+export type Arrival = 'verifying' | 'loading';
+
+export const isArrival = (cause: NoProviderCause): cause is Arrival =>
+  cause === 'verifying' || cause === 'loading';
 
 /** Why a circuit is open: what happened how many times in a row. */
 export interface Pause {
@@ -66,8 +72,8 @@ export function pauseOf({ consecutiveFails, consecutiveSlow }: Rows): Pause {
 export type Verdict =
   /** Nothing is set up. */
   | { readonly kind: 'bare' }
-  /** Only `local` is set up, and it serves once its machine has passed its checks. */
-  | { readonly kind: 'verifying' }
+  /** Only `local` can serve, once its machine has loaded a model or passed its checks. */
+  | { readonly kind: 'arriving'; readonly cause: Arrival }
   /** It answers, as far as anybody has seen; `ondemand` may have to start first. */
   | { readonly kind: 'serving'; readonly by: UpstreamId }
   /** It is called; nobody has seen whether it answers. */
@@ -125,12 +131,14 @@ function verdictOf(found: Conditions, status: StatusReport): Verdict {
     const [by, { kind }] = sound;
     return { kind: kind === 'untested' ? 'untested' : 'serving', by };
   }
-  const isVerifying = found.some(
-    ([, condition]) => condition.kind === 'no-provider' && condition.cause === 'verifying',
+  const [arrival] = found.flatMap(([, condition]) =>
+    condition.kind === 'no-provider' && isArrival(condition.cause) ? [condition.cause] : [],
   );
   const admitted = found.find(([, condition]) => isAdmitted(condition));
   const tries = admitted?.[0] ?? forcedFirst(status, found);
-  return isVerifying && tries === null ? { kind: 'verifying' } : { kind: 'stuck', tries };
+  return arrival !== undefined && tries === null
+    ? { kind: 'arriving', cause: arrival }
+    : { kind: 'stuck', tries };
 }
 
 /** If no other is left, a request goes to an upstream that is cooling down or busy: to the one that is due first. */
@@ -320,8 +328,9 @@ const REASONS: Readonly<Record<string, string>> = {
   verification: 'failed its last test',
 };
 
-const CAUSES: Readonly<Record<NoProviderCause, string>> = {
+export const CAUSES: Readonly<Record<NoProviderCause, string>> = {
   verifying: 'is being tested',
+  loading: 'is loading a model',
   paused: 'is held back on its machines',
   engine: 'has no running engine',
   'no-gpu': 'has a machine without a GPU',
@@ -337,8 +346,8 @@ export function verdictText(
   switch (verdict.kind) {
     case 'bare':
       return 'Nothing is configured';
-    case 'verifying':
-      return clause(nameOf('local'), CAUSES.verifying);
+    case 'arriving':
+      return clause(nameOf('local'), CAUSES[verdict.cause]);
     case 'stuck':
       return `Nothing can answer: ${whyNot(conditions, nameOf)}`;
     case 'serving':
@@ -365,8 +374,18 @@ function whyNot(conditions: Judgement['conditions'], nameOf: (id: UpstreamId) =>
   return `${inSentence(clause(nameOf(first), trouble))}${others}`;
 }
 
+/** What keeps an upstream from serving for the moment and ends by itself, without a known end; null if nothing does. */
+export function passingIn(condition: Condition): string | null {
+  if (condition.kind === 'no-provider' && isArrival(condition.cause))
+    return CAUSES[condition.cause];
+  return condition.kind === 'probe' && condition.isRunning ? 'is being tried again' : null;
+}
+
 /** Why an upstream is not known to answer; null for one that is. */
-export function troubleIn(condition: Condition): string | null {
+export const troubleIn = (condition: Condition): string | null =>
+  passingIn(condition) ?? lastingIn(condition);
+
+function lastingIn(condition: Condition): string | null {
   switch (condition.kind) {
     case 'missing':
       return 'is not set up';

@@ -39,7 +39,7 @@ function wordsFor(facts: TrayFacts): readonly [TrayShape, string] {
   const text = verdictText(facts.judgement, (id) => nameIn(facts, id));
   switch (verdict.kind) {
     case 'bare':
-    case 'verifying':
+    case 'arriving':
       return ['off', text];
     case 'stuck': {
       const halted = haltedBy(facts);

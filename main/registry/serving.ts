@@ -33,7 +33,15 @@ export function capacityOf(table: ProviderTable) {
 }
 
 /** The nearer to serving, the earlier. */
-const NEARNESS = ['verifying', 'paused', 'engine', 'no-gpu', 'failed', 'silent'] as const;
+const NEARNESS = [
+  'verifying',
+  'loading',
+  'paused',
+  'engine',
+  'no-gpu',
+  'failed',
+  'silent',
+] as const;
 
 /** Why no machine serves: the cause of the one that is nearest to serving; null if none is expected to. */
 export function absenceIn(table: ProviderTable): NoProviderCause | null {
@@ -56,7 +64,7 @@ function absenceOf(entry: TableEntry, silentMs: number): NoProviderCause {
     case 'draining':
       return 'paused';
     case 'degraded':
-      return 'engine';
+      return shown.engine_health.status === 'loading' ? 'loading' : 'engine';
     default:
       if (verificationStateOf(entry) !== 'failed') return 'verifying';
       return lacksGpu(stored.verification.checks) ? 'no-gpu' : 'failed';
@@ -106,6 +114,8 @@ function causeOf(entry: TableEntry, silentMs: number): string {
       return shown.engine_health.code === 0
         ? 'has no engine that answers'
         : `has an engine that answers HTTP ${shown.engine_health.code}`;
+    case 'loading':
+      return 'is loading a model';
     case 'verifying':
       return 'is being verified';
     default:

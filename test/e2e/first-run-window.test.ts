@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startModelServer } from '../support/agent.ts';
 import { axeViolations } from '../support/browser.ts';
 import { turnTo } from '../support/page.ts';
@@ -209,13 +209,16 @@ test('an answer that broke off says why it was not continued, and one click asks
   await page.getByText(/^Answered by Groq with large/).waitFor();
 });
 
-test('a long answer to a tried prompt scrolls within its own box', async () => {
-  const service = await startService(answers('A long answer. '.repeat(2_000)));
+test('a long answer to a tried prompt scrolls to its end in its own box, and its source stands below', async () => {
+  const service = await startService(answers(`${'A long answer. '.repeat(2_000)}Its end`));
   const { page } = await openWindowHost({ INGLENOOK_HOSTED_A_BASE_URL: service.url });
   await page.getByRole('textbox', { name: 'Prompt' }).fill('Hello');
   await page.keyboard.press('Enter');
   const answer = page.getByRole('log', { name: 'Answer' });
   await answer.getByText('A long answer.').waitFor();
   expect((await answer.boundingBox())?.height).toBeLessThan(800);
+  const atEnd = (box: Element) => box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+  await vi.waitFor(async () => expect(await answer.evaluate(atEnd)).toBe(true));
+  expect(await answer.getByText('Answered by').count()).toBe(0);
   expect(await axeViolations(page, answer)).toEqual([]);
 });

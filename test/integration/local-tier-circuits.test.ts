@@ -176,7 +176,7 @@ const checks = [
   { name: 'latency <10s', passed: false, error: 'check missing' },
 ] as const;
 const noGpu = { verification: { state: 'failed', address: null, checks } } as const;
-const withEngine = (status: 'unreachable' | 'unauthorized', code: number) =>
+const withEngine = (status: 'unreachable' | 'unauthorized' | 'loading', code: number) =>
   ({ record: { status: 'degraded', engine_health: { status, code } } }) as const;
 
 test.each<[says: string, given: MachineGiven, cause: string]>([
@@ -185,6 +185,7 @@ test.each<[says: string, given: MachineGiven, cause: string]>([
   ['is draining', { record: { status: 'draining' } }, 'is held back by its owner'],
   ['has signed off', { record: { status: 'offline' } }, 'has signed off'],
   ['has lost its engine', withEngine('unreachable', 0), 'has no engine that answers'],
+  ['loads a model', withEngine('loading', 503), 'is loading a model'],
   ['wants a key', withEngine('unauthorized', 401), 'has an engine that answers HTTP 401'],
 ])(
   'the 503 of a local pool whose only machine %s names the machine and that cause',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LocalStanding, NoProviderCause } from '#shared/condition.ts';
+import type { UpstreamId } from '#shared/ids.ts';
 import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline-text.ts';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
@@ -12,14 +13,15 @@ import { isPaused, isWarmable } from '../../renderer/features/overview/upstream-
 import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
+type Over = StatusOver & { readonly standing?: LocalStanding; readonly probing?: UpstreamId[] };
 
 function line(
   given: readonly UpstreamReport[],
-  { standing, ...over }: StatusOver & { readonly standing?: LocalStanding } = {},
+  { standing, probing = [], ...over }: Over = {},
   afterMs = 0,
 ) {
   const local = standing === undefined ? {} : { local: standing };
-  return upstreamList(live({ status: status(given, over), ...local }), NOW + afterMs);
+  return upstreamList(live({ status: status(given, over), probing, ...local }), NOW + afterMs);
 }
 
 const absent = (cause: NoProviderCause | null): LocalStanding => ({ kind: 'absent', cause });
@@ -111,7 +113,7 @@ test('a used-up money budget skips its upstream until it begins again, and leads
   ]);
 });
 
-test.each<[words: string, given: readonly UpstreamReport[], over?: StatusOver]>([
+test.each<[words: string, given: readonly UpstreamReport[], over?: Over]>([
   ['Nothing is set up yet.', []],
   ['Serving from Local', [upstream('local'), upstream('hosted_a')]],
   ['Serving from Groq. Local is down.', [tripped('local', 9_000), upstream('hosted_a')]],
@@ -121,7 +123,18 @@ test.each<[words: string, given: readonly UpstreamReport[], over?: StatusOver]>(
     'Serving from Groq. Local is skipped (rate limited).',
     [skipped('local', 'rate_limited', 9_000), upstream('hosted_a')],
   ],
+  [
+    'Serving from Groq. Local is being tried again.',
+    [tripped('local', 0), upstream('hosted_a')],
+    { probing: ['local'] },
+  ],
   ['Serving from Groq', [upstream('hosted_a')]],
+  [
+    'Serving from Groq. Local is loading a model.',
+    [upstream('hosted_a')],
+    { standing: absent('loading') },
+  ],
+  ['Local is loading a model.', [], { standing: absent('loading') }],
   ['Nothing can answer now.', [failing]],
   ['Nothing can answer now.', [tripped('local', 0)]],
   ['Local is tried again with the next request.', [tripped('local', 0, { consecutiveFails: 0 })]],
@@ -234,7 +247,7 @@ test('every cause is shown if nothing can answer, even one that passes by itself
   const { problems, tone, details } = headlineOf(found, false);
   expect([tone, details]).toEqual(['red', ['Requests still try Local first.']]);
   expect(problems.map(({ what, remedy }) => [what, remedy && 'check' in remedy])).toEqual([
-    ['Local is failing.', true],
+    ['Local is failing (unreachable).', true],
     ['Groq is skipped: rate limited.', true],
     ['Together has spent its budget for the day.', false],
   ]);

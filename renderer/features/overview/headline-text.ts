@@ -1,5 +1,12 @@
 import { TIMES } from '../../text/en/nouns.ts';
-import type { Condition, NoProviderCause } from '#shared/condition.ts';
+import {
+  type Arrival,
+  CAUSES,
+  type Condition,
+  isArrival,
+  type NoProviderCause,
+  passingIn,
+} from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { clause, inSentence } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
@@ -8,7 +15,7 @@ import { hashOf } from '../../route.ts';
 import type { Absence } from '../../text/en/overview.tsx';
 import type { Tone } from '../../text/en/states.ts';
 import { counted, formatDuration, formatList } from '../../text/format.ts';
-import { reasonOf, reasonText } from '../../text/reason-text.ts';
+import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
 
@@ -91,12 +98,12 @@ function sentenceFor(list: UpstreamList): Sentence {
         { subject: 'Nothing is set up yet.' },
         'Tell Inglenook where a model runs: here, on another machine, or at a service.',
       );
-    case 'verifying': {
+    case 'arriving': {
       const local = upstreams.find(({ report }) => report.id === 'local');
       return say(
         'blue',
-        does(local?.report.label ?? '', 'is being tested.'),
-        'Requests are answered as soon as the test has passed.',
+        does(local?.report.label ?? '', `${CAUSES[verdict.cause]}.`),
+        words.arriving[verdict.cause],
       );
     }
     case 'stuck': {
@@ -150,11 +157,12 @@ const isHeldBack = (condition: Condition): boolean =>
 const isSlow = (condition: Condition): boolean =>
   'cause' in condition && condition.cause === 'slow';
 
-/** An upstream that requests pass by, and why if it is not down: it cannot serve, or is slow. */
+/** An upstream that requests pass by, and what it does if it is not down: it cannot serve, or is slow. */
 function absenceOf({ report, condition }: UpstreamView): Absence {
   const { label } = report;
-  if (condition.kind === 'skipped') return { label, because: reasonText(condition.reason) };
-  return { label, because: isSlow(condition) ? 'too slow' : null };
+  const why = condition.kind === 'skipped' ? reasonText(condition.reason) : 'too slow';
+  const isSkipped = condition.kind === 'skipped' || isSlow(condition);
+  return { label, state: passingIn(condition) ?? (isSkipped ? `is skipped (${why})` : null) };
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
@@ -192,7 +200,11 @@ export type Remedy =
 
 const w = t.overview.problems;
 
-const problem = (what: string, todo: string, remedy: Remedy): Problem => ({ what, todo, remedy });
+const problem = (what: string, todo: string, remedy: Remedy | null): Problem => ({
+  what,
+  todo,
+  remedy,
+});
 
 export interface Link {
   readonly hash: string;
@@ -251,9 +263,19 @@ const checkOf = ({ id, label }: UpstreamReport): Remedy => ({ check: id, label }
 
 /**
  * An upstream's problem, or null. Without ticking figures, because a live region reads it aloud. `isStuck`: nobody
- * answers, so what passes by itself is told as well.
+ * answers, so what passes by itself is told as well; otherwise the sentence tells it.
  */
-function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Problem | null {
+function problemAt(upstream: UpstreamView, isStuck: boolean): Problem | null {
+  const passing = passingIn(upstream.condition);
+  if (passing === null) return lastingAt(upstream, isStuck);
+  return isStuck ? problem(clause(upstream.report.label, `${passing}.`), '', null) : null;
+}
+
+const becauseOf = ({ reason }: UpstreamView): string =>
+  reason === null ? '' : ` (${reasonText(reason)})`;
+
+function lastingAt(upstream: UpstreamView, isStuck: boolean): Problem | null {
+  const { condition, report } = upstream;
   const { label } = report;
   switch (condition.kind) {
     case 'cooling':
@@ -265,18 +287,17 @@ function problemAt({ condition, report }: UpstreamView, isStuck: boolean): Probl
             checkOf(report),
           )
         : repair(
-            report,
-            `${label} failed ${counted(condition.times, TIMES)} in a row${becauseOf(report)}.`,
+            upstream,
+            `${label} failed ${counted(condition.times, TIMES)} in a row${becauseOf(upstream)}.`,
           );
     case 'failing':
-      return repair(report, clause(label, `is failing${becauseOf(report)}.`));
+      return repair(upstream, clause(label, `is failing${becauseOf(upstream)}.`));
     case 'skipped': {
-      const { reason } = condition;
-      const isTold = reason === 'budget' || isLasting(reason) || isStuck;
-      return isTold ? skipProblem(report, reason) : null;
+      const isTold = condition.reason === 'budget' || isLasting(condition.reason) || isStuck;
+      return isTold ? skipProblem(report, condition.reason) : null;
     }
     case 'no-provider':
-      return noProviderProblem(label, condition.cause);
+      return isArrival(condition.cause) ? null : noProviderProblem(label, condition.cause);
     case 'down':
       return downProblem(report, condition.reason);
     case 'on-demand':
@@ -301,15 +322,11 @@ function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
   );
 }
 
-function noProviderProblem(label: string, cause: NoProviderCause) {
-  if (cause === 'verifying') return null;
+function noProviderProblem(label: string, cause: Exclude<NoProviderCause, Arrival>) {
   const { what, todo } = w.noProvider[cause];
   const isHere = cause === 'paused' || cause === 'engine';
   return problem(what(label), todo, isHere ? { cause, elsewhere: MACHINES } : MACHINES);
 }
-
-const becauseOf = ({ circuit: { lastError } }: UpstreamReport): string =>
-  lastError === null ? '' : ` (${reasonText(reasonOf(lastError))})`;
 
 function downProblem(report: UpstreamReport, reason: string): Problem {
   if (isLasting(reason)) return skipProblem(report, reason);
@@ -327,13 +344,13 @@ const isPool = ({ id, baseUrl }: UpstreamReport): boolean => id === 'local' && b
 
 const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' : ` at ${baseUrl}`);
 
-function repair(report: UpstreamReport, what: string): Problem {
-  const { circuit, id } = report;
+function repair({ report, reason }: UpstreamView, what: string): Problem {
+  const { id } = report;
   if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
-  const isUnreachable = circuit.lastError !== null && reasonOf(circuit.lastError) === 'unreachable';
-  const engine = isUnreachable
-    ? (at: string) => `Start the engine${at}.`
-    : (at: string) => `Check the engine${at}.`;
+  const engine =
+    reason === 'unreachable'
+      ? (at: string) => `Start the engine${at}.`
+      : (at: string) => `Check the engine${at}.`;
   const todo = id === 'local' ? engine : (at: string) => `Check its service${at}.`;
   return problem(what, todo(placeOf(report)), checkOf(report));
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { withMachineNames } from '#shared/machine-names.ts';
 import { isSound } from '#shared/condition.ts';
 import { clause, inSentence, prefixOf } from '#shared/services.ts';
@@ -77,6 +77,9 @@ const SILENT: Readonly<Record<Trial['state'], string>> = {
   ended: 'The answer was empty.',
 };
 
+/** About a line. */
+const NEAR_PX = 24;
+
 interface AnswerProps {
   readonly trial: Trial;
   readonly labels: Labels;
@@ -88,14 +91,8 @@ function Answer({ trial, labels, onAsk }: AnswerProps) {
   const id = headers?.get('x-gateway-request-id') ?? null;
   const passed = fallbackText(headers?.get('x-gateway-fallback-reason') ?? 'none', labels);
   return (
-    <div
-      className="try-it-answer"
-      role="log"
-      tabIndex={0}
-      aria-label="Answer"
-      aria-busy={state === 'waiting'}
-    >
-      {text !== '' && <p>{text}</p>}
+    <div className="try-it-answer">
+      {text !== '' && <AnswerText text={text} isWhole={state !== 'waiting'} />}
       {text === '' && error === null && <p className="quiet">{SILENT[state]}</p>}
       <ErrorText text={error === null ? null : withMachineNames(error, labels)} />
       {error !== null && text !== '' && <OtherSource {...{ headers, onAsk }} />}
@@ -107,6 +104,29 @@ function Answer({ trial, labels, onAsk }: AnswerProps) {
           )}
         </p>
       )}
+    </div>
+  );
+}
+
+/** Scrolls within a box of its own, which follows the end unless its reader has scrolled away from it. */
+function AnswerText({ text, isWhole }: { readonly text: string; readonly isWhole: boolean }) {
+  const box = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  useLayoutEffect(() => {
+    if (follows.current) box.current?.scrollTo(0, box.current.scrollHeight);
+  });
+  return (
+    <div
+      ref={box}
+      role="log"
+      tabIndex={0}
+      aria-label="Answer"
+      aria-busy={!isWhole}
+      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+        follows.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+      }}
+    >
+      {text}
     </div>
   );
 }

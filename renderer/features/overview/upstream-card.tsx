@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
-import type { Condition, Pause } from '#shared/condition.ts';
+import { type Condition, isArrival, type Pause } from '#shared/condition.ts';
 import type { UpstreamTally } from '#shared/live.ts';
 import type { UpstreamReport, WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
@@ -121,7 +121,7 @@ function stateWords({ condition, flow }: UpstreamView): UpstreamWords {
     case 'missing':
       return say('grey', condition.wants === 'key' ? states.needsKey : states.missing);
     case 'no-provider':
-      return say('grey', states[condition.cause]);
+      return say(isArrival(condition.cause) ? 'blue' : 'grey', states[condition.cause]);
     case 'zero-spend':
       return say('grey', states.off, details.paid);
     case 'skipped':

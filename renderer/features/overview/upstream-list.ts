@@ -3,6 +3,7 @@ import {
   conditionAfter,
   isAdmitted,
   isSound,
+  type Sighting,
   type Verdict,
 } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
@@ -17,6 +18,8 @@ export interface UpstreamView {
   readonly inFlight: number;
   readonly flow: Flow;
   readonly waits: Waits | null;
+  /** Why the last request or check failed; null if it did not. */
+  readonly reason: string | null;
 }
 
 /** Calls whose answers have not begun, once the oldest has waited longer than an answer that is on its way. */
@@ -54,7 +57,7 @@ export interface UpstreamList {
 
 /** The gateway's judgement, carried forward to `now`. */
 export function upstreamList(data: LiveData, now: number): UpstreamList {
-  const { status, inFlight, judgement } = data;
+  const { status, inFlight, judgement, sightings } = data;
   const { conditions, verdict } = judgement;
   const elapsedMs = Math.max(0, now - data.statusAt);
   const known = status.upstreams.map((report) => ({
@@ -62,6 +65,7 @@ export function upstreamList(data: LiveData, now: number): UpstreamList {
     condition: conditionAfter(conditions[report.id], elapsedMs),
     inFlight: inFlight[report.id],
     waits: waitsAt(report.id, data, now),
+    reason: failureIn(sightings[report.id]),
   }));
   const server = serverOf(verdict);
   const end = known.findIndex(({ report }) => report.id === server);
@@ -77,6 +81,9 @@ export function upstreamList(data: LiveData, now: number): UpstreamList {
     totalInFlight: known.reduce((sum, upstream) => sum + upstream.inFlight, 0),
   };
 }
+
+const failureIn = (found: Sighting): string | null =>
+  found.kind === 'failed' ? found.reason : null;
 
 function serverOf(verdict: Verdict) {
   switch (verdict.kind) {

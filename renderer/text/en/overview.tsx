@@ -1,3 +1,4 @@
+import type { Arrival } from '#shared/condition.ts';
 import type { DemoFault, LoadRange, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount, formatList } from '../format.ts';
 import { clause } from '#shared/services.ts';
@@ -9,10 +10,10 @@ type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 const rangeText = ({ lowest, highest }: LoadRange) =>
   lowest === highest ? `${highest}%` : `${lowest}–${highest}%`;
 
-/** An upstream that requests pass by; `because` is null if it is down. */
+/** An upstream that requests pass by; `state` is null if it is down. */
 export interface Absence {
   readonly label: string;
-  readonly because: string | null;
+  readonly state: string | null;
 }
 
 export const overview = {
@@ -57,9 +58,12 @@ export const overview = {
   },
   headline: {
     none: { subject: 'Nothing can answer now.' },
+    arriving: {
+      verifying: 'Requests are answered as soon as the test has passed.',
+      loading: 'Requests are answered once it is loaded and tested.',
+    } satisfies Record<Arrival, string>,
     servingRest: (absent: readonly Absence[]) => {
-      const down = absent.filter(({ because }) => because === null).map(({ label }) => label);
-      const out = absent.filter(({ because }) => because !== null);
+      const down = absent.filter(({ state }) => state === null).map(({ label }) => label);
       return (
         [
           ...(down.length === 0
@@ -69,7 +73,7 @@ export const overview = {
                   ? clause(down[0] ?? '', 'is down')
                   : `${formatList(down)} are down`,
               ]),
-          ...out.map(({ label, because }) => clause(label, `is skipped (${because})`)),
+          ...absent.flatMap(({ label, state }) => (state === null ? [] : clause(label, state))),
         ]
           .map((each) => `. ${each}`)
           .join('') + (absent.length === 0 ? '' : '.')

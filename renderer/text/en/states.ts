@@ -30,6 +30,7 @@ export const states = {
     word: 'testing',
     means: 'Its machine is being tested. It serves once it passes.',
   },
+  loading: { word: 'loading', means: 'Its engine is loading a model.' },
   failed: {
     word: 'no machine available',
     means: 'None of its machines passed its test, so requests skip it.',
@@ -98,7 +99,7 @@ export const machineStates = {
     word: 'check failed',
     means: 'It did not pass its test: requests skip it.',
   },
-  loading: { word: 'loading', means: 'Its engine is loading a model.' },
+  loading: states.loading,
   draining: { word: 'finishing', means: 'It finishes running requests and takes no new ones.' },
   verifying: {
     word: 'testing',
