@@ -30,6 +30,7 @@ import { type GatewayError, invalidParam, notFound, refused } from '../http/erro
 import type { Checker } from '../routing/checker.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
 import type { Lifecycle } from './lifecycle.ts';
+
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
 interface ControlDeps extends Pick<Monitor, 'circuits' | 'sightings' | 'warmup'> {

@@ -18,6 +18,7 @@ import { type GatewayError, sendError } from '../http/errors.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
 import { INTERNAL_ERROR, METHOD_NOT_ALLOWED } from './express.ts';
+
 interface ServerDeps {
   readonly config: () => Config;
   /** Random; marks the requests that this gateway passes on. */

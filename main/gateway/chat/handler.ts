@@ -25,6 +25,7 @@ import { answerChat, type DropLogger } from './respond.ts';
 import { createChatResponse, NOT_ROUTED } from './response.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
+
 export interface ChatDeps extends RouterDeps, FinalDeps {
   readonly catalogue: Pick<ModelCatalogue, 'listedBy'>;
   readonly items: ItemMemories;

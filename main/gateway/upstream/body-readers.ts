@@ -31,6 +31,7 @@ import {
   MAX_EVENT_BYTES,
 } from '../protocols/sse.ts';
 import { errorOutsideOfData, UsualText } from '../protocols/stream-inspector.ts';
+
 /** The events up to the first one with content: what the caller gets first. */
 export interface CommittedStart {
   readonly kind: 'commit';

@@ -22,6 +22,7 @@ import {
   type RemoteUpstream,
   upstreamPath,
 } from './upstreams.ts';
+
 export interface ChatCall extends RequestForms {
   readonly request: ChatRequest;
   readonly headers: IncomingHttpHeaders;

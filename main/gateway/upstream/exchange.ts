@@ -38,6 +38,7 @@ import { MAX_END_MS } from '../protocols/sse.ts';
 import { streamOf } from '../protocols/endpoint.ts';
 import { NOTHING_SPENT, type OutputSoFar, tokensOf, tokensOfPart } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
+
 export interface ExchangePlan {
   readonly call: UpstreamCall;
   /** What was known of this upstream or machine before the call. */

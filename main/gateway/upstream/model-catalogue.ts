@@ -8,6 +8,7 @@ import { readErrorBody } from '../protocols/upstream-error.ts';
 import { surfacedFor } from './failure.ts';
 import { shownWords, bodyWithout, ownSecrets } from './shown-error.ts';
 import { getFrom, type BodyLimits } from './own-requests.ts';
+
 export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
 
 interface CatalogueDeps extends FetchEdges {

@@ -8,6 +8,7 @@ import { isForChat, isRemote, standIn } from '../../engines/models.ts';
 import { basicAuthOf } from '../../platform/addresses.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
+
 export interface BaseAddress {
   readonly origin: string;
   /** The path of the base URL, without a slash at its end. */
