@@ -20,7 +20,15 @@ export function problemsOf(
     ...warning,
   }));
   problems.push(...portProblems(ports, host));
-  if (registry.kind === 'joined') problems.push(...hostProblems(host, registry.url));
+  if (registry.kind === 'joined' && isLoopbackHost(host) && !isHere(registry.url)) {
+    problems.push({
+      tool: 'agent',
+      tried: `listening on ${host}`,
+      happened: `the gateway at ${registry.url ?? ''} cannot reach this machine's agent`,
+      remedy:
+        "Set agent.host (INGLENOOK_AGENT_HOST) to this machine's address in that network, or to 0.0.0.0, and start again.",
+    });
+  }
   if (registry.problem !== null) {
     const { happened, remedy } = registry.problem;
     problems.push({
@@ -55,20 +63,6 @@ function portProblems(ports: readonly AgentListener[], host: string): readonly A
     happened: message,
     remedy: `Stop the other program; the port is tried again every few seconds. ${rest}`,
   }));
-}
-
-/** A gateway at another computer does not reach an agent that listens on loopback. */
-export function hostProblems(host: string, url: string | null): readonly AgentProblem[] {
-  if (!isLoopbackHost(host) || isHere(url)) return [];
-  return [
-    {
-      tool: 'agent',
-      tried: `listening on ${host}`,
-      happened: `the gateway at ${url ?? ''} cannot reach this machine's agent`,
-      remedy:
-        "Set agent.host (INGLENOOK_AGENT_HOST) to this machine's address in that network, or to 0.0.0.0, and start again.",
-    },
-  ];
 }
 
 const isHere = (url: string | null) => isLoopbackHost(URL.parse(url ?? '')?.hostname ?? '');

@@ -3,7 +3,6 @@ import { BlockList, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline/promises';
 import { AGENT_PORTS } from '#shared/agent.ts';
 import { completeAddress } from '#shared/base-url.ts';
-import { hostProblems } from '../agent/problems.ts';
 import { createHttpLink, createSequence, linkProblemOf } from '../agent/registration/link.ts';
 import { createEnrollmentFile, openIdentity } from '../agent/storage.ts';
 import { type LoadedConfig, loadSavedConfig } from '../config/load.ts';
@@ -50,7 +49,9 @@ export async function runJoin({
   }
   const isAllowed = options['yes'] === true || !isUnencrypted(reached);
   if (!isAllowed && !(await isConfirmed(at))) return failed(NOT_CONFIRMED);
-  const request = { origin: home, others, token, agentHost: agentHostFor(loaded, reached) };
+  const isFixed = loaded.sources.get('agent.host') === 'env';
+  const agentHost = agentHostFor(loaded, reached);
+  const request = { origin: home, others, token, agentHost, isFixed };
   const running = await findRunning(dataDirectory);
   printProgress(`Joining ${home}`);
   const joined = await (running === null
@@ -58,7 +59,7 @@ export async function runJoin({
     : joinRunning(request, running));
   if (joined.kind === 'failed') return failed(`Not joined to ${home}.\n${joined.message}`);
   const { id, origin } = joined;
-  const notes = [...joined.notes, ...hostWarnings(loaded, origin, running), ...warningsOf(loaded)];
+  const notes = [...joined.notes, ...warningsOf(loaded)];
   const lines = [
     `Joined the gateway at ${origin} as ${id}.`,
     ...notes,
@@ -100,26 +101,9 @@ async function isConfirmed(origin: string): Promise<boolean> {
   return /^y(es)?$/i.test(reply.trim());
 }
 
-/** The address the agent must listen on for a remote gateway; null if it is set by the environment or needs no change. */
-function agentHostFor(
-  { config, sources }: LoadedConfig,
-  { localAddress }: ReachSuccess,
-): string | null {
-  const isFixed = sources.get('agent.host') === 'env';
-  if (isFixed || !isLoopbackHost(config.agent.host) || isLoopbackHost(localAddress)) return null;
-  return localAddress;
-}
-
-/** An address that the environment fixes stays. An Inglenook that runs warns of it itself. */
-function hostWarnings(
-  { config, sources }: LoadedConfig,
-  gateway: string,
-  running: Running | null,
-): readonly string[] {
-  if (running !== null || sources.get('agent.host') !== 'env') return [];
-  return hostProblems(config.agent.host, gateway).map(
-    ({ tried, happened, remedy }) => `The agent is ${tried}: ${happened}. ${remedy}`,
-  );
+/** The address the agent must listen on for a remote gateway; null if it needs no change. */
+function agentHostFor({ config }: LoadedConfig, { localAddress }: ReachSuccess): string | null {
+  return isLoopbackHost(config.agent.host) && !isLoopbackHost(localAddress) ? localAddress : null;
 }
 
 function warningsOf({ config }: LoadedConfig): readonly string[] {
@@ -158,11 +142,13 @@ interface JoinRequest {
   readonly token: string;
   /** The address the agent must listen on to be reachable; null if no change is needed. */
   readonly agentHost: string | null;
+  /** The environment sets the present one, and keeps it. */
+  readonly isFixed: boolean;
 }
 
 /** Enrols this machine while Inglenook is not running; the next start uses the saved enrolment. */
 async function joinStandalone(request: JoinRequest, directory: string) {
-  const { origin, others, token, agentHost } = request;
+  const { origin, others, token, agentHost, isFixed } = request;
   // This comes before the token is used up, because the enrolment that it buys must be saved.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { identity, warnings } = openIdentity(directory, systemClock);
@@ -191,13 +177,21 @@ async function joinStandalone(request: JoinRequest, directory: string) {
     );
   }
   const notes = warnings.map(({ happened, remedy }) => `${happened} ${remedy}`);
-  const all = [...notes, ...writeAgentHost(agentHost, directory)];
+  const all = [...notes, ...writeAgentHost(agentHost, isFixed, directory)];
   return { kind: 'joined', origin: link.url, id, notes: all } as const;
 }
 
-function writeAgentHost(host: string | null, directory: string): readonly string[] {
+function writeAgentHost(
+  host: string | null,
+  isFixed: boolean,
+  directory: string,
+): readonly string[] {
   const entry = ENTRIES.find(({ path }) => path === 'agent.host');
   if (host === null || entry === undefined) return [];
+  if (isFixed)
+    return [
+      `Set INGLENOOK_AGENT_HOST to ${host}: as it is, the gateway cannot reach this machine.`,
+    ];
   try {
     writeSettings(directory, [{ entry, value: host }]);
     return [listensOn(host)];

@@ -99,7 +99,7 @@ test.runIf(OUTER_ADDRESS !== undefined)(
     expect(saved).toEqual({ agent: { host: OUTER_ADDRESS } });
     const args = ['--yes', url, await gateway.joinToken()];
     const fixed = await sayJoin(temporaryDirectory(), args, { AGENT_HOST: '127.0.0.1' });
-    expect(fixed.stdout).toMatch(/cannot reach this machine's agent. Set agent.host/);
+    expect(fixed.stdout).toMatch(/INGLENOOK_AGENT_HOST to \S+: as it is, the gateway cannot reach/);
   },
 );
 
