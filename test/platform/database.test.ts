@@ -102,7 +102,6 @@ test.each<[what: string, damage: (path: string) => void]>([
     (path) => writeFileSync(path, 'this is no database, but a text of some length\n'.repeat(90)),
   ],
   ['a few bytes', (path) => writeFileSync(path, 'SQLite')],
-  ['a broken header', (path) => overwrite(path, 0, Buffer.from('SQlite'))],
   ['a broken first page', (path) => overwrite(path, 100, noise(PAGE - 100))],
   ['broken pages in the middle', (path) => overwrite(path, 20 * PAGE, noise(60 * PAGE))],
   ['one broken page', (path) => overwrite(path, 40 * PAGE, noise(PAGE))],

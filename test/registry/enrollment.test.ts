@@ -77,20 +77,6 @@ test('an enrolment that could not be written has not happened, and its token can
   expect(await registry.handleEnroll(agent.enroll(token))).toMatchObject({ kind: 'answered' });
 });
 
-test('an enrolment is answered only when it is on disk', async () => {
-  const { registry, newToken, clock, store } = startRegistry();
-  const token = await newToken();
-  const release = store.hold();
-  let isAnswered = false;
-  const agent = createAgent(clock);
-  const answer = registry.handleEnroll(agent.enroll(token)).then(() => (isAnswered = true));
-  await new Promise(setImmediate);
-  expect(isAnswered).toBe(false);
-  release();
-  await answer;
-  expect(store.state().providers.map(({ id }) => id)).toEqual([agent.id]);
-});
-
 test('an enrolment of the same key again, with a new token, replaces the gateway token', async () => {
   const { registry, agent, newToken, news } = await startVerified();
   const [before] = registry.targets();
