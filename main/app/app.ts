@@ -205,11 +205,8 @@ function holdSpending(config: LiveConfig): string | null {
   );
   if (routing.forceZero || !hasBudget) return null;
   const patched = config.patch({ routing: { forceZero: true } });
-  const held =
-    patched.kind === 'patched'
-      ? '“Never spend money” is on until you switch it off.'
-      : patched.message;
-  return `Budgets count from 0, as what was spent before cannot be read. ${held}`;
+  const held = '“Never spend money” is on until you switch it off.';
+  return `Budgets count from 0, as what was spent before cannot be read. ${patched.kind === 'patched' ? held : patched.message}`;
 }
 
 const CORRECT = 'Correct it, and put it back while Inglenook does not run.';

@@ -118,13 +118,9 @@ function entriesIn({ state, clock, gatewaySecret }: RegistryDeps): readonly Tabl
 }
 
 function freshest(table: ProviderTable): TableEntry | undefined {
-  let latest: TableEntry | undefined;
-  for (const entry of table.all()) {
-    if (entry.shown === null || isUnlisted(entry)) continue;
-    if (latest === undefined || entry.lastHeartbeatTicks > latest.lastHeartbeatTicks)
-      latest = entry;
-  }
-  return latest;
+  const listed = [...table.all()].filter((entry) => entry.shown !== null && !isUnlisted(entry));
+  const at = Math.max(...listed.map(({ lastHeartbeatTicks }) => lastHeartbeatTicks));
+  return listed.find(({ lastHeartbeatTicks }) => lastHeartbeatTicks === at);
 }
 
 /** The sender address of this process's own heartbeats. */
