@@ -20,6 +20,9 @@ export interface System {
   readonly lists?: { readonly body: Json | readonly Json[]; readonly model: Json };
 }
 
+/** As the lists of one place name it, without a manner where it streams as OpenAI does. */
+export type Listed = Omit<System, 'manner' | 'place'> & Partial<Pick<System, 'manner'>>;
+
 /** What differs from chat completions as OpenAI streams them. */
 export interface Manner {
   /** In the deltas; `once` by default. */

@@ -1,4 +1,4 @@
-import type { System } from '../system.ts';
+import type { Listed, System } from '../system.ts';
 import { CHIPS } from './chips.ts';
 import { ENGINES } from './engines.ts';
 import { HOSTS } from './hosts.ts';
@@ -8,13 +8,10 @@ import { OPEN_MODELS } from './open-models.ts';
 import { PROXIES } from './proxies.ts';
 import { SWAPPERS } from './swappers.ts';
 
+const at = (place: System['place'], systems: readonly Listed[]): System[] =>
+  systems.map((system) => ({ manner: {}, ...system, place }));
+
 export const SYSTEMS: readonly System[] = [
-  ...ENGINES,
-  ...LLAMA,
-  ...SWAPPERS,
-  ...MAKERS,
-  ...OPEN_MODELS,
-  ...HOSTS,
-  ...CHIPS,
-  ...PROXIES,
+  ...at('local', [...ENGINES, ...LLAMA, ...SWAPPERS]),
+  ...at('hosted_a', [...MAKERS, ...OPEN_MODELS, ...HOSTS, ...CHIPS, ...PROXIES]),
 ];

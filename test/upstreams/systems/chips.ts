@@ -1,12 +1,11 @@
 import { openAi } from '../refused.ts';
 import { DONE, part, usagePart } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 /** Hosts by makers of chips. */
-export const CHIPS: readonly System[] = [
+export const CHIPS: readonly Listed[] = [
   {
     name: 'Groq',
-    place: 'hosted_a',
     manner: {
       around: { x_groq: { id: 'req_1' }, service_tier: 'on_demand' },
       reasoning: 'reasoning',
@@ -29,12 +28,10 @@ export const CHIPS: readonly System[] = [
   {
     // github.com/farion1231/cc-switch/issues/1787.
     name: 'SambaNova',
-    place: 'hosted_a',
     manner: { lineEnd: '\r' },
   },
   {
     name: 'NVIDIA NIM',
-    place: 'hosted_a',
     manner: { role: 'each', beside: { reasoning_content: null } },
     oddities: [null, undefined].map((choices) => ({
       // github.com/earendil-works/pi/pull/1671 (DeepInfra); github.com/cline/cline/pull/8527

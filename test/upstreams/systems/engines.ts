@@ -10,14 +10,13 @@ import {
   textBlock,
   usagePart,
 } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 /** Engines that people run themselves. */
-export const ENGINES: readonly System[] = [
+export const ENGINES: readonly Listed[] = [
   {
     // github.com/vllm-project/vllm/issues/50624: `reasoning` since 2026.
     name: 'vLLM 0.12',
-    place: 'local',
     manner: {
       around: { prompt_token_ids: null, service_tier: null },
       reasoning: 'reasoning',
@@ -94,14 +93,12 @@ export const ENGINES: readonly System[] = [
   {
     // github.com/vllm-project/vllm/issues/378 and /36944: the reason beside the last words, `[DONE]` twice.
     name: 'vLLM 0.6',
-    place: 'local',
     manner: { finishAt: 'last words', end: 'twice', opening: {} },
     failures: [{ event: { object: 'error', message: 'gone', code: 500 }, means: 'bad_response' }],
   },
   {
     // github.com/sgl-project/sglang/issues/3912 and /9657.
     name: 'SGLang 0.4.3',
-    place: 'local',
     manner: { unfinished: '', beside: { tool_calls: null, function_call: null } },
     gaveUp: ['abort'],
     // github.com/sgl-project/sglang/issues/28175
@@ -126,14 +123,12 @@ export const ENGINES: readonly System[] = [
   {
     // github.com/InternLM/lmdeploy, lmdeploy/serve/openai/protocol.py.
     name: 'LMDeploy',
-    place: 'local',
     manner: { role: 'each', calls: { id: 'each', name: 'each' } },
     gaveUp: ['parse_error'],
   },
   {
     // github.com/huggingface/text-generation-inference/issues/2949, /2136 and /2794.
     name: 'TGI 3.1',
-    place: 'local',
     manner: {
       role: 'each',
       calls: { arguments: 'object', isOne: true, index: 'zero' },
@@ -151,7 +146,6 @@ export const ENGINES: readonly System[] = [
   {
     // github.com/ml-explore/mlx-lm, mlx_lm/server.py: HTTP/1.0, comments while it reads the prompt.
     name: 'MLX-LM',
-    place: 'local',
     manner: { reasoning: 'reasoning', life: ': keepalive 512/4096\n\n', isClosing: true },
   },
 ];

@@ -1,5 +1,5 @@
 import { answer, DONE, part, usagePart } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 /** As OpenRouter says it. */
 const failed = (code: number, message: string) => ({ error: { code, message } });
@@ -11,11 +11,10 @@ const beside = (content: string, soFar: string) => ({
 });
 
 /** Hosts of models by others. */
-export const HOSTS: readonly System[] = [
+export const HOSTS: readonly Listed[] = [
   {
     // openrouter.ai/docs, Streaming.
     name: 'OpenRouter',
-    place: 'hosted_a',
     manner: {
       around: { provider: 'Host', native_finish_reason: null },
       role: 'each',
@@ -72,7 +71,6 @@ export const HOSTS: readonly System[] = [
   {
     // Portkey-AI/gateway, finishReasonMap.ts.
     name: 'Together',
-    place: 'hosted_a',
     manner: {
       around: { prompt: [] },
       role: 'each',
@@ -88,7 +86,6 @@ export const HOSTS: readonly System[] = [
   {
     // github.com/cloudflare/ai/issues/192; github.com/decolua/9router/issues/1645.
     name: 'Cloudflare Workers AI',
-    place: 'hosted_a',
     manner: { finish: { tool_calls: 'stop' }, finishAt: 'twice', end: 'twice' },
     oddities: [
       {
@@ -128,12 +125,10 @@ export const HOSTS: readonly System[] = [
   {
     // github.com/badlogic/pi-mono, packages/ai, openai-completions.ts.
     name: 'Chutes',
-    place: 'hosted_a',
     manner: { reasoning: 'both' },
   },
   {
     name: 'GitHub Copilot',
-    place: 'hosted_a',
     manner: { beside: { content: null } },
     oddities: [
       {
@@ -155,7 +150,6 @@ export const HOSTS: readonly System[] = [
   {
     // github.com/earendil-works/pi/issues/2017; github.com/vercel/ai/issues/18614.
     name: 'Baseten',
-    place: 'hosted_a',
     manner: { usage: 'in the choice' },
     oddities: [
       {
@@ -173,7 +167,6 @@ export const HOSTS: readonly System[] = [
   {
     // Portkey-AI/gateway, providers/perplexity-ai: the text so far beside each delta.
     name: 'Perplexity',
-    place: 'hosted_a',
     manner: {
       around: { citations: ['https://example.com'], search_results: [] },
       usage: 'each',

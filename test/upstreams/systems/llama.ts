@@ -1,12 +1,11 @@
 import { answer, DONE, part } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 /** llama.cpp, and what is built on it. */
-export const LLAMA: readonly System[] = [
+export const LLAMA: readonly Listed[] = [
   {
     // github.com/ggml-org/llama.cpp/issues/20198; github.com/darshi1337/apogee/issues/139.
     name: 'llama.cpp of early 2026',
-    place: 'local',
     manner: {
       around: { timings: { prompt_n: 1, predicted_ms: 1.5 }, system_fingerprint: 'b1' },
       opening: { content: null },
@@ -26,7 +25,6 @@ export const LLAMA: readonly System[] = [
   {
     // github.com/ggml-org/llama.cpp/issues/16109 and /14566: errors in a field of their own.
     name: 'llama.cpp of 2025',
-    place: 'local',
     manner: { opening: { content: null } },
     failures: [
       { event: 'error: {"code":500,"message":"gone"}\n\n', means: 'bad_response' },
@@ -39,7 +37,6 @@ export const LLAMA: readonly System[] = [
   {
     // github.com/ollama/ollama/issues/15457; openai/openai.go of the same.
     name: 'Ollama 0.20',
-    place: 'local',
     manner: { role: 'each', reasoning: 'reasoning', calls: { index: 'zero', arguments: 'whole' } },
     oddities: [
       {
@@ -60,13 +57,11 @@ export const LLAMA: readonly System[] = [
   {
     // github.com/ollama/ollama/issues/4357.
     name: 'Ollama 0.1',
-    place: 'local',
     manner: { role: 'each', unfinished: '', usage: 'none' },
   },
   {
     // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/649.
     name: 'LM Studio',
-    place: 'local',
     manner: { role: 'each', calls: { id: 'empty later', name: 'empty later' } },
     failures: [
       // github.com/QwenLM/qwen-code/issues/3802
@@ -83,7 +78,6 @@ export const LLAMA: readonly System[] = [
   {
     // github.com/LostRuins/koboldcpp/issues/2480 and /2481; github.com/PowerShell/AIShell/issues/350.
     name: 'KoboldCpp',
-    place: 'local',
     manner: {
       role: 'each',
       unfinished: 'null',
@@ -96,13 +90,11 @@ export const LLAMA: readonly System[] = [
   {
     // The same issues: with tools in the request it does not stream.
     name: 'KoboldCpp with tools',
-    place: 'local',
     manner: { isWhole: true, usage: 'none', isClosing: true },
   },
   {
     // Runs llama.cpp (docs.docker.com/ai/model-runner).
     name: 'Docker Model Runner',
-    place: 'local',
     manner: { opening: { content: null } },
     // github.com/docker/hello-genai/issues/25: callers say `ai/m`.
     lists: {

@@ -10,13 +10,12 @@ import {
   usagePart,
   responseEvents,
 } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 /** Hosts that serve their own models. */
-export const MAKERS: readonly System[] = [
+export const MAKERS: readonly Listed[] = [
   {
     name: 'OpenAI',
-    place: 'hosted_a',
     manner: { opening: { content: '', refusal: null } },
     oddities: [
       {
@@ -47,7 +46,6 @@ export const MAKERS: readonly System[] = [
   {
     // github.com/Azure/azure-sdk-for-go/issues/21086; github.com/langchain-ai/langchain/issues/18977.
     name: 'Azure OpenAI',
-    place: 'hosted_a',
     manner: {
       before: [
         { id: '', model: '', object: '', created: 0, choices: [], prompt_filter_results: [] },
@@ -74,7 +72,6 @@ export const MAKERS: readonly System[] = [
   {
     // platform.claude.com/docs, OpenAI SDK compatibility.
     name: 'Anthropic',
-    place: 'hosted_a',
     manner: { usage: 'with the end' },
     lists: {
       body: {
@@ -104,7 +101,6 @@ export const MAKERS: readonly System[] = [
   {
     // github.com/THU-MAIC/OpenMAIC/issues/1556; github.com/googleapis/python-genai/issues/2868.
     name: 'Gemini',
-    place: 'hosted_a',
     manner: {
       role: 'each',
       calls: { index: 'none', arguments: 'whole' },
@@ -144,7 +140,6 @@ export const MAKERS: readonly System[] = [
   {
     // github.com/AstrBotDevs/AstrBot/issues/6661: pieces without an index.
     name: 'Vertex',
-    place: 'hosted_a',
     manner: {
       role: 'each',
       calls: { index: 'none' },
@@ -154,7 +149,6 @@ export const MAKERS: readonly System[] = [
   },
   {
     name: 'xAI',
-    place: 'hosted_a',
     manner: { role: 'each', calls: { arguments: 'whole' } },
     oddities: [
       {

@@ -1,12 +1,11 @@
 import { answer, DONE, part, usage, usagePart } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 /** Hosts by makers of open models. */
-export const OPEN_MODELS: readonly System[] = [
+export const OPEN_MODELS: readonly Listed[] = [
   {
     // github.com/symfony/ai/issues/2424; github.com/vercel/ai/issues/19181; Portkey-AI/gateway, finishReasonMap.ts.
     name: 'Mistral',
-    place: 'hosted_a',
     manner: {
       reasoning: 'parts',
       calls: { arguments: 'whole' },
@@ -40,7 +39,6 @@ export const OPEN_MODELS: readonly System[] = [
   {
     // Portkey-AI/gateway, finishReasonMap.ts.
     name: 'Cohere',
-    place: 'hosted_a',
     manner: {
       finish: {
         stop: 'COMPLETE',
@@ -55,7 +53,6 @@ export const OPEN_MODELS: readonly System[] = [
   {
     // api-docs.deepseek.com, Rate Limit: comments while it is held.
     name: 'DeepSeek',
-    place: 'hosted_a',
     manner: { life: ': keep-alive\n\n', opening: { content: null, reasoning_content: '' } },
     gaveUp: ['insufficient_system_resource'],
     oddities: [
@@ -69,7 +66,6 @@ export const OPEN_MODELS: readonly System[] = [
   {
     // github.com/earendil-works/pi/issues/2017.
     name: 'Moonshot',
-    place: 'hosted_a',
     manner: { usage: 'in the choice' },
     oddities: [
       {
@@ -90,13 +86,11 @@ export const OPEN_MODELS: readonly System[] = [
   {
     // github.com/lobehub/lobehub/issues/11219; github.com/vercel/ai/issues/19091.
     name: 'Qwen at DashScope',
-    place: 'hosted_a',
     manner: { calls: { id: 'empty later', name: 'each' }, beside: { content: null } },
   },
   {
     // github.com/vercel/ai/issues/15464; Portkey-AI/gateway, finishReasonMap.ts.
     name: 'Z.ai',
-    place: 'hosted_a',
     manner: {
       role: 'empty in each',
       finish: { length: 'model_context_window_exceeded', content_filter: 'sensitive' },
@@ -120,7 +114,6 @@ export const OPEN_MODELS: readonly System[] = [
   },
   {
     name: 'MiniMax',
-    place: 'hosted_a',
     manner: {
       around: { base_resp: { status_code: 0, status_msg: '' }, input_sensitive: false },
       role: 'each',

@@ -1,25 +1,22 @@
 import { typed } from '../../support/protocols.ts';
 import { CALL_BLOCK, DONE, MESSAGE_START, messageEnd, part, piece } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 /** What stands between hosts and their callers. */
-export const PROXIES: readonly System[] = [
+export const PROXIES: readonly Listed[] = [
   {
     // github.com/agentgateway/agentgateway/issues/873.
     name: 'a company proxy',
-    place: 'hosted_a',
     manner: { coding: 'gzip' },
   },
   {
     // github.com/ChatGPTNextWeb/NextChat/issues/3215.
     name: 'the edge of OpenAI',
-    place: 'hosted_a',
     manner: { coding: 'br' },
   },
   {
     // github.com/BerriAI/liteLLM-proxy/issues/19; github.com/danny-avila/LibreChat/issues/5563; github.com/Bike4Mind/bike4mind/issues/1089.
     name: 'a Bedrock proxy',
-    place: 'hosted_a',
     manner: {
       unfinished: 'absent',
       usage: 'none',
@@ -30,7 +27,6 @@ export const PROXIES: readonly System[] = [
   {
     // github.com/BerriAI/litellm/issues/12481 and /12862.
     name: 'a LiteLLM proxy',
-    place: 'hosted_a',
     manner: { unfinished: 'absent', finish: { stop: 'end_turn', tool_calls: 'stop' } },
     oddities: [
       {
@@ -63,14 +59,11 @@ export const PROXIES: readonly System[] = [
   {
     // github.com/openai/openai-python/issues/498; github.com/lidge-jun/opencodex/issues/1188.
     name: 'a Spring proxy',
-    place: 'hosted_a',
     manner: { blank: '', named: 'id: 1\nretry: 3000\n', life: 'data:\n\n' },
   },
   {
     // github.com/CommandCodeAI/command-code/issues/785.
     name: 'CommandCode',
-    place: 'hosted_a',
-    manner: {},
     // github.com/NousResearch/hermes-agent/pull/65643, of a host without a name.
     failures: [
       {
@@ -96,7 +89,6 @@ export const PROXIES: readonly System[] = [
   {
     // github.com/songquanpeng/one-api/issues/128.
     name: 'one-api',
-    place: 'hosted_a',
     manner: { role: 'each' },
     lists: {
       body: {
@@ -109,7 +101,6 @@ export const PROXIES: readonly System[] = [
   {
     // github.com/open-webui/open-webui/issues/16377.
     name: 'Open WebUI',
-    place: 'hosted_a',
     manner: { role: 'each' },
     oddities: [
       {
@@ -128,7 +119,6 @@ export const PROXIES: readonly System[] = [
   {
     // github.com/vercel/ai/issues/18382.
     name: 'a gateway that counts calls from one',
-    place: 'hosted_a',
     manner: { calls: { index: 'from one' } },
     oddities: [
       {
@@ -164,13 +154,11 @@ export const PROXIES: readonly System[] = [
   {
     // github.com/LibreChat-AI/agents/issues/260.
     name: 'a proxy that leaves ids of calls out',
-    place: 'hosted_a',
     manner: { calls: { id: 'none' } },
   },
   {
     // The same.
     name: 'a proxy that leaves ids of calls empty',
-    place: 'hosted_a',
     manner: { calls: { id: 'empty', arguments: 'whole' } },
   },
 ];

@@ -1,5 +1,5 @@
 import { DONE, part } from '../speech.ts';
-import type { System } from '../system.ts';
+import type { Listed } from '../system.ts';
 
 const notice = (text: string) => ({ choices: [{ delta: { reasoning_content: text } }] });
 
@@ -21,12 +21,10 @@ const LOADING = [
 ].map(notice);
 
 /** What holds several models, and loads them when they are asked for. */
-export const SWAPPERS: readonly System[] = [
+export const SWAPPERS: readonly Listed[] = [
   {
     // github.com/mostlygeek/llama-swap, internal/{process,router,swaputil}.
     name: 'llama-swap of 2026',
-    place: 'local',
-    manner: {},
     oddities: [
       {
         // internal/router/loading.go, with `sendLoadingState`.
@@ -55,8 +53,6 @@ export const SWAPPERS: readonly System[] = [
   {
     // github.com/lemonade-sdk/lemonade, src/cpp/include/lemon/error_types.h and src/cpp/server.
     name: 'Lemonade',
-    place: 'local',
-    manner: {},
     failures: [
       {
         // streaming_proxy.cpp
@@ -70,8 +66,6 @@ export const SWAPPERS: readonly System[] = [
   {
     // github.com/runpod-workers/worker-vllm, src/handler.py.
     name: 'vLLM at RunPod',
-    place: 'local',
-    manner: {},
     oddities: [
       {
         says: 'with a 200 that its engine is gone',
