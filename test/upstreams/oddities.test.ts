@@ -7,21 +7,28 @@ import { SYSTEMS } from './systems/all.ts';
 
 const HALF = part({ content: 'Pre' });
 
+/** With the end that a stream of chat completions has. */
+function ended(oddity: Oddity): Oddity {
+  const { stream, native, isOpen } = oddity;
+  if (stream === undefined || native !== undefined || isOpen === true) return oddity;
+  return { ...oddity, stream: [...stream, DONE] };
+}
+
 /** Those of its list, and what follows from how it fails. */
 function odditiesOf({ oddities = [], gaveUp = [], failures = [] }: System): Oddity[] {
   return [
     ...oddities,
     ...gaveUp.map((reason) => ({
       says: `half an answer with the reason ${reason}`,
-      stream: [HALF, part({}, reason), DONE],
+      stream: [HALF, part({}, reason)],
       whole: answer({ content: 'Pre' }, reason),
       fate: { broken: 'Pre' },
     })),
     ...failures.flatMap(({ event, means }) => [
-      { says: `first that it is ${means}`, stream: [event, DONE], fate: { next: means } },
+      { says: `first that it is ${means}`, stream: [event], fate: { next: means } },
       {
         says: `in the middle that it is ${means}`,
-        stream: [HALF, event, DONE],
+        stream: [HALF, event],
         fate: { broken: 'Pre', means },
       },
     ]),
@@ -37,15 +44,17 @@ function spoken({ place, settings }: ReturnType<typeof placed>, { native }: Oddi
 const TRANSLATED = ['messages', 'responses'] as const;
 
 const CASES = SYSTEMS.flatMap((system) =>
-  odditiesOf(system).flatMap((oddity) =>
-    WAYS.filter((way) => way !== 'whole' || oddity.whole !== undefined).map((way) => ({
-      name: system.name,
-      ...spoken(placed(system.place, way), oddity),
-      manner: system.manner,
-      ...oddity,
-      way,
-    })),
-  ),
+  odditiesOf(system)
+    .map(ended)
+    .flatMap((oddity) =>
+      WAYS.filter((way) => way !== 'whole' || oddity.whole !== undefined).map((way) => ({
+        name: system.name,
+        ...spoken(placed(system.place, way), oddity),
+        manner: system.manner,
+        ...oddity,
+        way,
+      })),
+    ),
 );
 type Case = (typeof CASES)[number];
 

@@ -94,8 +94,10 @@ export interface Oddity {
   readonly says: string;
   /** In this protocol, which the system speaks itself, and not in chat completions. */
   readonly native?: 'messages' | 'responses';
-  /** Values of `data`, or lines as they come; `[DONE]` follows only where it is given. */
+  /** Values of `data`, or lines as they come; `[DONE]` follows in chat completions. */
   readonly stream?: readonly (Json | string)[];
+  /** Its stream has no `[DONE]`. */
+  readonly isOpen?: true;
   /** In place of a stream too, where there is none. */
   readonly whole?: Json | readonly Json[] | string;
   readonly contentType?: string;

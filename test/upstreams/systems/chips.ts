@@ -1,5 +1,5 @@
 import { openAi } from '../refused.ts';
-import { DONE, part, usagePart } from '../speech.ts';
+import { part, usagePart } from '../speech.ts';
 import type { Listed } from '../system.ts';
 
 /** Hosts by makers of chips. */
@@ -36,7 +36,7 @@ export const CHIPS: readonly Listed[] = [
     oddities: [null, undefined].map((choices) => ({
       // github.com/earendil-works/pi/pull/1671 (DeepInfra); github.com/cline/cline/pull/8527
       says: `its usage, and ${choices} as choices`,
-      stream: [part({ content: 'Yes' }), part({}, 'stop'), { ...usagePart(10, 5), choices }, DONE],
+      stream: [part({ content: 'Yes' }), part({}, 'stop'), { ...usagePart(10, 5), choices }],
       fate: { text: 'Yes' },
       tokens: { input: 10, output: 5, cached: 0, estimated: false },
     })),

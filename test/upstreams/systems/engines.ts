@@ -1,7 +1,6 @@
 import {
   answer,
   CALL_BLOCK,
-  DONE,
   MESSAGE_START,
   messageEnd,
   part,
@@ -29,7 +28,7 @@ export const ENGINES: readonly Listed[] = [
       {
         // github.com/vllm-project/vllm/issues/53255; github.com/Kilo-Org/kilocode/pull/7773
         says: 'that it calls a tool, and calls none',
-        stream: [part({ content: 'Yes' }), part({}, 'tool_calls'), DONE],
+        stream: [part({ content: 'Yes' }), part({}, 'tool_calls')],
         whole: answer({ content: 'Yes', tool_calls: [] }, 'tool_calls'),
         fate: { text: 'Yes' },
       },
@@ -40,14 +39,13 @@ export const ENGINES: readonly Listed[] = [
           part({ tool_calls: [piece(0, 'a', '{\n"t":', { id: 'call_1' })] }),
           part({ tool_calls: [piece(0, null, '"a\n\tb\\n"}')] }),
           part({}, 'tool_calls'),
-          DONE,
         ],
         fate: { calls: [{ name: 'a', arguments: { t: 'a\n\tb\n' } }], finish: 'tool_calls' },
       },
       {
         // github.com/vllm-project/vllm/issues/40986
         says: 'only that all is done',
-        stream: [DONE],
+        stream: [],
         fate: { next: 'bad_response' },
       },
       {
@@ -113,7 +111,6 @@ export const ENGINES: readonly Listed[] = [
           part({}, 'stop', { usage: null }),
           usagePart(10, 5),
           { ...usagePart(10, 5), usage: null },
-          DONE,
         ],
         fate: { text: 'Yes' },
         tokens: { input: 10, output: 5, cached: 0, estimated: false },

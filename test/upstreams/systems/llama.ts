@@ -1,4 +1,4 @@
-import { answer, DONE, part } from '../speech.ts';
+import { answer, part } from '../speech.ts';
 import type { Listed } from '../system.ts';
 
 /** llama.cpp, and what is built on it. */
@@ -43,12 +43,13 @@ export const LLAMA: readonly Listed[] = [
         // github.com/ollama/ollama, middleware/openai.go: a chunk made of an error.
         says: 'an empty chunk in place of the rest',
         stream: [part({ content: 'Pre' }), part({ content: '' })],
+        isOpen: true,
         fate: { broken: 'Pre' },
       },
       {
         // github.com/cloudflare/ai/issues/561.
         says: 'nothing at all, and that it calls a tool',
-        stream: [part({}, 'tool_calls'), DONE],
+        stream: [part({}, 'tool_calls')],
         whole: answer({ content: '' }, 'tool_calls'),
         fate: { next: 'bad_response' },
       },

@@ -2,7 +2,6 @@ import { openAi } from '../refused.ts';
 import { typed } from '../../support/protocols.ts';
 import {
   answer,
-  DONE,
   MESSAGE_START,
   messageEnd,
   part,
@@ -63,7 +62,7 @@ export const MAKERS: readonly Listed[] = [
     oddities: [
       {
         says: 'nothing, as it was filtered',
-        stream: [part({ role: 'assistant' }), part({}, 'content_filter'), DONE],
+        stream: [part({ role: 'assistant' }), part({}, 'content_filter')],
         whole: answer({ content: null }, 'content_filter'),
         fate: { finish: 'content_filter' },
       },
@@ -113,14 +112,14 @@ export const MAKERS: readonly Listed[] = [
     oddities: [
       {
         says: 'no choice, and no reason',
-        stream: [{ ...part({}), choices: [] }, DONE],
+        stream: [{ ...part({}), choices: [] }],
         whole: { ...answer({}), choices: [] },
         fate: { next: 'bad_response' },
       },
       {
         // github.com/agentjido/req_llm/issues/935
         says: 'a call that it could not write',
-        stream: [part({ role: 'assistant' }, 'MALFORMED_FUNCTION_CALL'), DONE],
+        stream: [part({ role: 'assistant' }, 'MALFORMED_FUNCTION_CALL')],
         whole: answer({ content: '' }, 'MALFORMED_FUNCTION_CALL'),
         fate: { next: 'bad_response' },
       },
@@ -131,7 +130,6 @@ export const MAKERS: readonly Listed[] = [
           part({ tool_calls: [piece(0, 'a', '{"n":1}', { id: 'call_1' })] }),
           part({ tool_calls: [piece(0, null, '{"n":2}')] }),
           part({}, 'tool_calls'),
-          DONE,
         ],
         fate: { broken: '' },
       },
@@ -157,7 +155,6 @@ export const MAKERS: readonly Listed[] = [
         stream: [
           part({ content: 'Yes' }, 'stop'),
           usagePart(10, 5, { prompt_tokens_details: { cached_tokens: 100 } }),
-          DONE,
         ],
         fate: { text: 'Yes' },
         tokens: { input: 110, cached: 100, output: 5, estimated: false },

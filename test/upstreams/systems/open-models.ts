@@ -1,4 +1,4 @@
-import { answer, DONE, part, usage, usagePart } from '../speech.ts';
+import { answer, part, usage, usagePart } from '../speech.ts';
 import type { Listed } from '../system.ts';
 
 /** Hosts by makers of open models. */
@@ -21,7 +21,6 @@ export const OPEN_MODELS: readonly Listed[] = [
           part({ content: [{ type: 'reference', reference_ids: [1] }] }),
           part({ content: '] says the manual.' }),
           part({}, 'stop'),
-          DONE,
         ],
         fate: { text: 'Do not press it [] says the manual.' },
       },
@@ -30,7 +29,6 @@ export const OPEN_MODELS: readonly Listed[] = [
         stream: [
           part({ content: [{ type: 'text', text: 'Do not ' }] }),
           part({ content: 'press it.' }, 'stop'),
-          DONE,
         ],
         fate: { text: 'Do not press it.' },
       },
@@ -75,7 +73,6 @@ export const OPEN_MODELS: readonly Listed[] = [
           part({ content: 'Yes' }),
           part({}, 'stop'),
           usagePart(10, 5, { cached_tokens: 4 }),
-          DONE,
         ],
         whole: answer({ content: 'Yes' }, 'stop', usage(10, 5, { cached_tokens: 4 })),
         fate: { text: 'Yes' },
@@ -101,12 +98,7 @@ export const OPEN_MODELS: readonly Listed[] = [
       {
         // github.com/BerriAI/litellm/issues/38199: a failure dressed as an answer.
         says: 'nothing, for no tokens',
-        stream: [
-          part({ role: 'assistant', content: '' }),
-          part({}, 'stop'),
-          usagePart(10, 0),
-          DONE,
-        ],
+        stream: [part({ role: 'assistant', content: '' }), part({}, 'stop'), usagePart(10, 0)],
         whole: answer({ content: '' }, 'stop', usage(10, 0)),
         fate: { next: 'bad_response' },
       },

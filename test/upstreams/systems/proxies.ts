@@ -1,5 +1,5 @@
 import { typed } from '../../support/protocols.ts';
-import { CALL_BLOCK, DONE, MESSAGE_START, messageEnd, part, piece } from '../speech.ts';
+import { CALL_BLOCK, MESSAGE_START, messageEnd, part, piece } from '../speech.ts';
 import type { Listed } from '../system.ts';
 
 /** What stands between hosts and their callers. */
@@ -37,7 +37,6 @@ export const PROXIES: readonly Listed[] = [
           part({ tool_calls: [piece(0, null, '1}', { id: 'call_1' })] }),
           part({ tool_calls: [piece(0, 'a', '"{\\"n\\":1}"', { id: 'call_1' })] }),
           part({}, 'tool_calls'),
-          DONE,
         ],
         fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
       },
@@ -82,6 +81,7 @@ export const PROXIES: readonly Listed[] = [
           part({ tool_calls: [piece(0, 'write', '', { id: 'call_1' })] }),
           part({ tool_calls: [piece(0, null, '{"text":"Pre')] }),
         ],
+        isOpen: true,
         fate: { broken: '' },
       },
     ],
@@ -110,7 +110,6 @@ export const PROXIES: readonly Listed[] = [
           part({ reasoning_content: 'm.' }, 'stop'),
           part({ content: 'Yes' }),
           part({}, 'stop'),
-          DONE,
         ],
         fate: { reasoning: 'Hm.', text: 'Yes' },
       },
@@ -128,7 +127,6 @@ export const PROXIES: readonly Listed[] = [
           part({ tool_calls: [{ index: 1, id: 'call_1', function: { arguments: '{"n":1}' } }] }),
           part({ tool_calls: [{ index: 1, function: { name: 'a' } }] }),
           part({}, 'tool_calls'),
-          DONE,
         ],
         fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
       },
@@ -139,7 +137,6 @@ export const PROXIES: readonly Listed[] = [
           part({ tool_calls: [piece(0, 'a', '{"n":1}', { id: 'call_1' })] }),
           part({ tool_calls: [piece(0, null, '{"n":1}')] }),
           part({}, 'tool_calls'),
-          DONE,
         ],
         fate: { calls: [{ name: 'a', arguments: { n: 1 } }], finish: 'tool_calls' },
       },

@@ -1,4 +1,4 @@
-import { DONE, part } from '../speech.ts';
+import { part } from '../speech.ts';
 import type { Listed } from '../system.ts';
 
 const notice = (text: string) => ({ choices: [{ delta: { reasoning_content: text } }] });
@@ -29,12 +29,7 @@ export const SWAPPERS: readonly Listed[] = [
       {
         // internal/router/loading.go, with `sendLoadingState`.
         says: 'an answer behind its notices',
-        stream: [
-          ...LOADING,
-          part({ reasoning_content: 'Hm.' }),
-          part({ content: 'Pre' }, 'stop'),
-          DONE,
-        ],
+        stream: [...LOADING, part({ reasoning_content: 'Hm.' }), part({ content: 'Pre' }, 'stop')],
         fate: { text: 'Pre', reasoning: 'Hm.' },
       },
       {
@@ -46,6 +41,7 @@ export const SWAPPERS: readonly Listed[] = [
             error: { message: 'unspecific error: [m] upstream exited unexpectedly' },
           }),
         ],
+        isOpen: true,
         fate: { next: 'model_not_found' },
       },
     ],
