@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { HELLO, rejectionOf } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import {
+  answerChunks,
   answers,
   chunk,
   completion,
@@ -21,7 +22,6 @@ import {
   type Script,
   sse,
   startUpstream,
-  STOP,
 } from '../support/upstream.ts';
 import { startBefore } from '../support/scene.ts';
 import { usageChunk, usageOf } from '../support/usage.ts';
@@ -53,25 +53,16 @@ test.each(['/v1', '/api/v1'])('a plain completion comes through %s', async (pref
   expect(upstream.calls.map((call) => call.json['model'])).toEqual(['my-model']);
 });
 
-test('a streamed completion comes chunk by chunk', async () => {
-  const { client } = await startHosted(answers('hello there you'));
-  const texts: string[] = [];
-  for await (const part of await client.chat.completions.create(STREAM)) {
-    texts.push(part.choices[0]?.delta.content ?? '');
-  }
-  expect(texts).toEqual(['', 'hello ', 'there ', 'you', '']);
-});
-
-test('a client that asks for usage in its stream gets it in the last chunk', async () => {
-  const withUsage = sse(ROLE, chunk({ content: 'hi' }), STOP, usageChunk(3, 2), DONE);
+test('a streamed completion comes chunk by chunk, with its usage in the last one if the client asks', async () => {
+  const withUsage = sse(...answerChunks('hello there').slice(0, -1), usageChunk(3, 2), DONE);
   const { upstream, client } = await startHosted(withUsage);
-  const usages: unknown[] = [];
+  const parts: unknown[] = [];
   const stream = await client.chat.completions.create({
     ...STREAM,
     stream_options: { include_usage: true },
   });
-  for await (const part of stream) usages.push(part.usage);
-  expect(usages.at(-1)).toEqual(usageOf(3, 2));
+  for await (const { choices, usage } of stream) parts.push(choices[0]?.delta.content ?? usage);
+  expect(parts).toEqual(['', 'hello ', 'there', undefined, usageOf(3, 2)]);
   expect(upstream.calls[0]?.json['stream_options']).toEqual({ include_usage: true });
 });
 

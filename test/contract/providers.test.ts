@@ -30,8 +30,8 @@ async function joined(wire: WireWorld) {
   return agent;
 }
 
-const listOf = async (wire: WireWorld, query = ''): Promise<ProviderList> => {
-  const answer = await send(`${wire.url}${LIST}${query}`);
+const listOf = async (wire: WireWorld): Promise<ProviderList> => {
+  const answer = await send(`${wire.url}${LIST}`);
   expect(answer).toMatchObject({ status: 200 });
   const json = JSON.parse(answer.text) as unknown;
   const list = providerListSchema.parse(json);
@@ -46,6 +46,9 @@ test('a machine goes from a new token to the list by the documents of the protoc
   const made = await enrollment(wire);
   expect(made.status).toBe(201);
   const { token, ...rest } = JSON.parse(made.text) as { token: string };
+  expect(token).toMatch(/^[0-9a-f]{64}$/);
+  expect(wire.store.state().enrollments).toHaveLength(1);
+  expect(JSON.stringify(wire.store.state())).not.toContain(token);
   expect(rest).toEqual({
     expires_at: '2026-01-01T01:00:00.000Z',
     join: `inglenook join http://gateway:47900 ${token}`,
@@ -92,13 +95,6 @@ test('a repeated message gets 403 sequence_reused, with the last one accepted', 
   const answer = await wire.post(agent.heartbeat(recordOf()));
   expectError(answer, 403, 'sequence_reused');
   expect(answer.headers['x-gateway-sequence']).toBe('2');
-});
-
-test('a bad message gets 400 invalid_request, naming the field', async () => {
-  const wire = await startWire();
-  const agent = await joined(wire);
-  const answer = await wire.post(agent.heartbeat({ ...recordOf(), uptime_s: 'long' }));
-  expect(expectError(answer, 400, 'invalid_request', 'uptime_s')).toContain('uptime_s');
 });
 
 test('a message that cannot be written gets 503 registry_unwritten, with when to come back', async () => {
@@ -174,22 +170,6 @@ test('the query is not part of the signed path', async () => {
   const agent = await joined(wire);
   const message = agent.heartbeat(recordOf());
   expect((await wire.post({ ...message, path: `${HEARTBEAT}?x=1` })).status).toBe(200);
-});
-
-test('the list of providers is filtered and paged, with counts over the whole filter', async () => {
-  const wire = await startWire();
-  const [first, second] = [await joined(wire), await joined(wire)];
-  await wire.verify(second.id);
-  expect(await listOf(wire, '?limit=1&offset=1')).toMatchObject({
-    count: 2,
-    verified: 1,
-    pending: 1,
-    data: [{ id: second.id }],
-  });
-  expect(await listOf(wire, '?verification=pending&status=serving')).toMatchObject({
-    count: 1,
-    data: [{ id: first.id }],
-  });
 });
 
 test.each(['status=on', 'verification=yes', 'limit=0', 'offset=-1', 'limit=1&limit=2'])(

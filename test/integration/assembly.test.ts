@@ -33,23 +33,6 @@ const parsed = (answer: Answer) => JSON.parse(answer.text) as Assembled & Record
 
 const BEGUN = { role: 'assistant', content: 'Once upon' };
 
-test('a stream is assembled into the answer that the caller asked for', async () => {
-  const { answer, gateway } = await ask(answers('one two three'));
-  expectServed(answer, 'hosted_a');
-  expect(answer.headers['content-type']).toBe('application/json');
-  expect(answer.headers['content-length']).toBe(String(answer.body.length));
-  expect(parsed(answer)).toEqual({
-    id: 'c1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'm',
-    choices: [
-      { index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' },
-    ],
-  });
-  expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
-});
-
 const CALL = { id: 'x', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
 const CALL_2 = { id: 'y', type: 'function', function: { name: 'g', arguments: '{}' } };
 const piece = (index: number, args: string) => ({ index, function: { arguments: args } });

@@ -114,11 +114,13 @@ describe.each(PROTOCOLS)('$name, streamed', (protocol) => {
   });
 
   test('a streamed answer becomes one JSON answer for a caller that asked for no stream, or falls back', async () => {
-    const { a, b, start } = await startPair(protocol, sse(...all));
+    const { a, b, gateway, start } = await startPair(protocol, sse(...all));
     const answer = await start({ stream: false }).answer;
     expectServed(answer, 'hosted_a');
     expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.headers['content-length']).toBe(String(answer.body.length));
     expect(JSON.parse(answer.text)).toMatchObject(protocol.assembled as object);
+    expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
     expect(a.calls[0]?.json['stream']).toBe(true);
     a.script = cut(...begun);
     const fallen = await start({ stream: false }).answer;

@@ -66,17 +66,6 @@ test.each<[what: string, message: () => SignedMessage, kind: string]>([
   ['sequence', () => withHeader('x-gateway-sequence', () => '2'), 'forged'],
   ['time', () => withHeader('signature-input', (v) => v.replace('179', '178')), 'forged'],
   ['digest', () => withHeader('content-digest', (v) => v.replace('o', 'p')), 'digest_mismatch'],
-  [
-    'order of the parameters',
-    () =>
-      withHeader('signature-input', (value) =>
-        value.replace(
-          ';alg="ed25519";tag="inglenook-agent"',
-          ';tag="inglenook-agent";alg="ed25519"',
-        ),
-      ),
-    'forged',
-  ],
   ['signature', () => withHeader('signature', (v) => v.replace(':x', ':y')), 'forged'],
 ])('a message whose %s was changed after signing is refused', (_what, message, kind) => {
   expect(check(message())).toMatchObject({ kind });

@@ -76,6 +76,7 @@ test('an answer that is made a chunk and assembled again is the same answer', ()
     id: text,
     object: fc.constant('chat.completion'),
     created: fc.nat(),
+    model: text,
     usage: fc.record({ total_tokens: fc.nat() }),
     choices: fc.tuple(
       fc.record({

@@ -15,11 +15,6 @@ const counted = (input: number, output: number, cached = 0) => ({
 test.for([
   ['of OpenAI', { prompt_tokens: 7, completion_tokens: 2 }, counted(7, 2)],
   [
-    'with cached ones',
-    { prompt_tokens: 7, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 3 } },
-    counted(7, 2, 3),
-  ],
-  [
     'of Anthropic, which leaves out of the input what its cache took part in',
     {
       input_tokens: 1,
