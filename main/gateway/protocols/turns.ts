@@ -161,7 +161,7 @@ const PLAIN_ID = /^[A-Za-z0-9]{9}$/;
 const plainId = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 9);
 
 /** Ids of calls as all hosts take them, one for each call: a result answers the last call before it that has its id. */
-export const withPlainCallIds: BodyChange = (body) => {
+const withPlainCallIds: BodyChange = (body) => {
   /** How many calls have had each id. */
   const used = new Map<string, number>();
   function plain(holder: Json, name: string): Json {
@@ -194,7 +194,7 @@ function withWhole(call: Json): Json {
 }
 
 /** Calls whose arguments are no object have none; their results tell the model what became of them. */
-export const withWholeArguments = edited(['"arguments"', '"tool_use"'], (turn) =>
+const withWholeArguments = edited(['"arguments"', '"tool_use"'], (turn) =>
   withWhole(editedWithin(editedWithin(turn, 'tool_calls', withWhole), 'content', withWhole)),
 );
 
@@ -233,7 +233,7 @@ function wordsOf(part: unknown): readonly unknown[] {
  * Each call with its result right behind it, and each result behind its call, or else as the user's words: where a tool was
  * interrupted or a history was cut, one of them is missing, and a host refuses every later turn.
  */
-export const withPairedCalls: BodyChange = (body) => {
+const withPairedCalls: BodyChange = (body) => {
   /** Results that are missing so far, by the ids of their calls. */
   const open = new Map<unknown, Json>();
   const missing = () => [...open].flatMap(([id, result]) => (open.delete(id) ? [result] : []));
@@ -258,6 +258,13 @@ export const withPairedCalls: BodyChange = (body) => {
     for (const [id, result] of callsIn(turn)) open.set(id, result);
     return isLast && open.size > 0 ? [told, inTurns(missing())].flat() : told;
   })(body);
+};
+
+/** Calls and results as the strictest hosts take them, whatever one of them refuses first. */
+export const withSoundCalls: BodyChange = (body) => {
+  const changes = [withPlainCallIds, withPairedCalls, withWholeArguments];
+  const sound = changes.reduce((changed, change) => change(changed) ?? changed, body);
+  return sound === body ? null : sound;
 };
 
 /** Each turn of the model has a thought, if only a dot. */

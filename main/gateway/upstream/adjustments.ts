@@ -61,21 +61,15 @@ const REWRITES = {
     turns.withFilledReasoning,
     /reasoning_content.{0,80}(missing|required|must be (passed|provided|included|present))|missing.{0,80}reasoning_content/i,
   ],
-  plain_call_ids: [
-    turns.withPlainCallIds,
+  sound_calls: [
+    turns.withSoundCalls,
     // Mistral: nine letters and digits; OpenAI: up to forty, in Responses 64 (anomalyco/opencode#1680, vercel/ai#5171).
     /tool.?call.?id.{0,1000}length of 9|(tool_calls?\b.{0,20}\bid|\bcall_id)\b.{0,20}too long/is,
     // Anthropic, for ids such as Kimi's `functions.read:0` (BerriAI/litellm#34523), and for engines that count the calls
     // of each answer from 0 (brainlid/langchain#619, vllm-project/vllm#50295).
     /tool_use(_id|\.id)\b.{0,40}pattern|\btool_use\b.{0,9}\bids?\b.{0,9}must be unique/i,
-  ],
-  whole_arguments: [
-    turns.withWholeArguments,
     // llama.cpp (noonghunna/club-3090#1195); Ollama (openai/openai.go); Anthropic; vLLM (local-inference-lab/vllm#684).
     /\b(arguments|tool_use\.input)\b.{0,40}\b(json|dictionary)\b|invalid tool call arguments|line 1 column \d{1,9} \(char/is,
-  ],
-  paired_calls: [
-    turns.withPairedCalls,
     // Anthropic (letta-ai/letta#3308, posit-dev/positron#15719); OpenAI, in Responses too, and DeepSeek.
     /tool_use\W{1,3}ids? .{0,20}without|unexpected \W?tool_use_id|tool_use must have a single result/i,
     /must be followed by tool messages|must be a response to a prece|no tool (output|call) found for/i,
@@ -118,7 +112,7 @@ type Rewrite = keyof typeof REWRITES;
 
 const NAMES = Object.keys(REWRITES) as readonly Rewrite[];
 /** Some engines take the request to be right, and themselves to be at fault. */
-const SAID_AS_500 = /^(whole_arguments|without_thoughts|alternating_turns|strict_turns)$/;
+const SAID_AS_500 = /^(sound_calls|without_thoughts|alternating_turns|strict_turns)$/;
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and

@@ -42,6 +42,7 @@ const told = (tool_use_id: string, ...more: readonly Json[]) => ({
   role: 'user',
   content: [{ type: 'tool_result', tool_use_id, content: NONE }, ...more],
 });
+const used = (id: string, given: unknown) => said({ type: 'tool_use', id, input: given });
 const noResult = (id: string) => ({ ...result(id), content: NONE });
 const called = (call_id: string) => ({ type: 'function_call', call_id });
 const output = (call_id: string, says = 'b') => ({
@@ -49,6 +50,9 @@ const output = (call_id: string, says = 'b') => ({
   call_id,
   output: says,
 });
+
+/** Ids that all hosts take. */
+const [A, B, C, D] = ['aaaaaaaaa', 'bbbbbbbbb', 'ccccccccc', 'ddddddddd'] as const;
 
 /** What is changed. */
 const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
@@ -135,45 +139,45 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     ),
   ],
   [
-    'plain_call_ids',
-    messages(calls('call_1'), result('call_1'), calls('abcdefgh9')),
-    messages(calls('74196fe72'), result('74196fe72'), calls('abcdefgh9')),
+    'sound_calls',
+    messages(calls('call_1'), result('call_1'), calls(A), result(A)),
+    messages(calls('74196fe72'), result('74196fe72'), calls(A), result(A)),
   ],
   [
-    'plain_call_ids',
+    'sound_calls',
     messages(use('abcdefgh9'), useResult('abcdefgh9'), use('abcdefgh9'), useResult('abcdefgh9')),
     messages(use('abcdefgh9'), useResult('abcdefgh9'), use('09a5cc7bd'), useResult('09a5cc7bd')),
   ],
   [
-    'plain_call_ids',
-    input({ type: 'function_call', call_id: 'call_1' }, { call_id: 'call_1' }),
-    input({ type: 'function_call', call_id: '74196fe72' }, { call_id: '74196fe72' }),
+    'sound_calls',
+    input(called('call_1'), output('call_1')),
+    input(called('74196fe72'), output('74196fe72')),
   ],
   [
-    'whole_arguments',
-    messages(calls('c', { function: { name: 'a', arguments: '{"b": "c' } }), calls('d')),
-    messages(calls('c', { function: { name: 'a', arguments: '{}' } }), calls('d')),
+    'sound_calls',
+    messages(calls(A, { function: { name: 'a', arguments: '{"b": "c' } }), result(A)),
+    messages(calls(A, { function: { name: 'a', arguments: '{}' } }), result(A)),
   ],
   [
-    'whole_arguments',
-    messages(said({ type: 'tool_use', input: '{"a":1}' }, { type: 'tool_use', input: null })),
-    messages(said({ type: 'tool_use', input: { a: 1 } }, { type: 'tool_use', input: {} })),
+    'sound_calls',
+    messages(used(A, '{"a":1}'), useResult(A), used(B, null), useResult(B)),
+    messages(used(A, { a: 1 }), useResult(A), used(B, {}), useResult(B)),
   ],
-  ['whole_arguments', input({ arguments: 'x' }), input({ arguments: '{}' })],
+  ['sound_calls', input({ arguments: 'x' }), input({ arguments: '{}' })],
   [
-    'paired_calls',
-    messages(result('b'), calls('c'), calls('d'), result('c'), result('d')),
-    messages(user('b'), calls('c'), noResult('c'), calls('d'), noResult('d'), user('b'), user('b')),
-  ],
-  [
-    'paired_calls',
-    messages(use('a'), useResult('b'), use('c'), useResult('c'), use('d'), user('a')),
-    messages(use('a'), told('a', text), use('c'), useResult('c'), use('d'), told('d'), user('a')),
+    'sound_calls',
+    messages(result(B), calls(C), calls(D), result(C), result(D)),
+    messages(user('b'), calls(C), noResult(C), calls(D), noResult(D), user('b'), user('b')),
   ],
   [
-    'paired_calls',
-    input(called('a'), thought, called('b'), output('b'), user('a'), output('c')),
-    input(called('a'), thought, called('b'), output('b'), output('a', NONE), user('a'), user('b')),
+    'sound_calls',
+    messages(use(A), useResult(B), use(C), useResult(C), use(D), user('a')),
+    messages(use(A), told(A, text), use(C), useResult(C), use(D), told(D), user('a')),
+  ],
+  [
+    'sound_calls',
+    input(called(A), thought, called(B), output(B), user('a'), output(C)),
+    input(called(A), thought, called(B), output(B), output(A, NONE), user('a'), user('b')),
   ],
   [
     'alternating_turns',
@@ -320,7 +324,7 @@ test('an engine that blames itself is believed about turns, and not about fields
   const says = 'System message must be at the beginning.';
   expect(askedBy(says, MESSAGES, { status: 500 })).toEqual(['strict_turns']);
   const broken = 'Failed to parse tool call arguments as JSON';
-  expect(askedBy(broken, CHAT, { status: 500 })).toEqual(['whole_arguments']);
+  expect(askedBy(broken, CHAT, { status: 500 })).toEqual(['sound_calls']);
   expect(askedBy("Unknown parameter: 'store'.", MESSAGES, { status: 500 })).toEqual([]);
 });
 

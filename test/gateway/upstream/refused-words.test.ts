@@ -122,9 +122,21 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'The `reasoning_content` in the thinking mode must be passed back to the API.',
     ],
     call_signatures: ['Function call is missing a thought_signature in functionCall parts.'],
-    plain_call_ids: [
+    sound_calls: [
       'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.',
       "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a maximum length of 40.",
+      // github.com/noonghunna/club-3090/issues/1195; github.com/local-inference-lab/vllm/issues/684; Ollama.
+      'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error',
+      'Unterminated string starting at: line 1 column 7 (char 6)',
+      'invalid tool call arguments',
+      'messages.70.tool_calls.0.function.arguments: arguments must be a valid JSON object string',
+      // github.com/itmisx/deepx-code/issues/94; github.com/sdcb/chats/pull/132; Mistral; Gemini; MiniMax; Moonshot.
+      "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+      withParam('messages.[57].role', "'tool_calls' must be followed by tool messages."),
+      'Not the same number of function calls and responses',
+      'Please ensure that the number of function response parts is equal to that of the call parts.',
+      "invalid params, tool result's tool id(call_1) not found (2013)",
+      'Invalid request: tool_call_id call_1 is not found',
     ],
     alternating_turns: [
       "Unexpected role 'user' after role 'tool'",
@@ -194,22 +206,6 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "Image URLs are only allowed for messages with role 'user', but this has role 'assistant'.",
       withParam('messages[2].role', "Invalid value: 'function'. Supported values are: 'user'."),
     ],
-    whole_arguments: [
-      // github.com/noonghunna/club-3090/issues/1195; github.com/local-inference-lab/vllm/issues/684; Ollama.
-      'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error',
-      'Unterminated string starting at: line 1 column 7 (char 6)',
-      'invalid tool call arguments',
-      'messages.70.tool_calls.0.function.arguments: arguments must be a valid JSON object string',
-    ],
-    paired_calls: [
-      // github.com/itmisx/deepx-code/issues/94; github.com/sdcb/chats/pull/132; Mistral; Gemini; MiniMax; Moonshot.
-      "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
-      withParam('messages.[57].role', "'tool_calls' must be followed by tool messages."),
-      'Not the same number of function calls and responses',
-      'Please ensure that the number of function response parts is equal to that of the call parts.',
-      "invalid params, tool result's tool id(call_1) not found (2013)",
-      'Invalid request: tool_call_id call_1 is not found',
-    ],
   },
   [MESSAGES]: {
     'without top_p': [
@@ -235,11 +231,9 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'adaptive thinking is not supported on this model',
       "thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'",
     ],
-    plain_call_ids: [
+    sound_calls: [
       "messages.3.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
       'messages.5.content.0: `tool_use` ids must be unique',
-    ],
-    paired_calls: [
       // github.com/letta-ai/letta/issues/3308; github.com/posit-dev/positron/issues/15719; Bedrock.
       'messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: a.',
       'unexpected `tool_use_id` found in `tool_result` blocks: b.',
@@ -301,14 +295,14 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
         'unsupported_value',
       ),
     ],
-    plain_call_ids: [
+    sound_calls: [
       withParam(
         'input[2].call_id',
         "Invalid 'input[2].call_id': string too long.",
         'string_above_max_length',
       ),
+      'No tool output found for function call cc.',
     ],
-    paired_calls: ['No tool output found for function call cc.'],
     without_thoughts: [
       withParam(
         '',
