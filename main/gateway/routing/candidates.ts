@@ -131,7 +131,7 @@ function closestOf(options: readonly (LocalOption | Unsuitable)[]): Unsuitable {
 }
 
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
-export function keepsModel({ request }: ChatCall, { routing }: Config): boolean {
+function keepsModel({ request }: ChatCall, { routing }: Config): boolean {
   return request.endpoint.keepsModel || routing.modelFallback === 'same';
 }
 

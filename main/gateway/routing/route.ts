@@ -2,7 +2,6 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import { servesModel } from '../upstream/upstreams.ts';
 import {
   type CallAnswer,
   type CallDeps,
@@ -10,7 +9,7 @@ import {
   callUpstream,
   type Turn,
 } from './call-upstream.ts';
-import { type CandidateDeps, keepsModel, type RoutedRequest } from './candidates.ts';
+import type { CandidateDeps, RoutedRequest } from './candidates.ts';
 import { fallbackReason, reasonOf, type UpstreamOutcome } from './outcomes.ts';
 import { Walk } from './walk.ts';
 
@@ -42,7 +41,7 @@ export type RouteResult =
 export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {
   await localIdentified(request, deps);
   deps.budget.requested();
-  const walk = new Walk(request, deps, (outcomes) => warmUpAfter(outcomes, request, deps));
+  const walk = new Walk(request, deps, (outcomes) => warmUpAfter(outcomes, walk, request, deps));
   while (!request.signal.aborted) {
     // With nobody left, the excluded upstream that is back soonest is called all the same.
     const turn = walk.next() ?? walk.force();
@@ -83,18 +82,15 @@ function localIdentified(
  */
 function warmUpAfter(
   outcomes: readonly UpstreamOutcome[],
-  request: RoutedRequest,
-  { warmup, budgets }: RouterDeps,
+  walk: Walk,
+  { config, remotes }: RoutedRequest,
+  { warmup }: RouterDeps,
 ): void {
-  const { call, config, remotes } = request;
   const upstream = remotes.find(({ id }) => id === 'ondemand');
   if (upstream === undefined || !config.ondemand.warmup) return;
   const reasons = outcomes.map(reasonOf);
   const isSetUp = !reasons.includes('not_configured') && !reasons.includes('paused');
-  const mayCost = !call.zeroSpend && !budgets.isSpent('ondemand', config);
-  if (!isSetUp || !mayCost) return;
-  if (keepsModel(call, config) && !servesModel(upstream, call.request.model)) return;
-  warmup.startFromRouting(upstream);
+  if (isSetUp && walk.suits('ondemand')) warmup.startFromRouting(upstream);
 }
 
 type Hedge = Config['routing']['hedge'];

@@ -89,12 +89,15 @@ export class Walk {
     return turn;
   }
 
+  /** Whether an upstream could answer the request and may, whatever its circuit says. */
+  suits(id: UpstreamId): boolean {
+    return this.#candidates.of(id).kind !== 'skipped';
+  }
+
   /** Whether one of these upstreams may still be called in its turn. */
   hasAhead(which: (id: UpstreamId) => boolean): boolean {
     const isAmong = (place: UpstreamId | SingleCall) =>
-      typeof place === 'string'
-        ? which(place) && this.#candidates.of(place).kind !== 'skipped'
-        : which(place.upstream);
+      typeof place === 'string' ? which(place) && this.suits(place) : which(place.upstream);
     return !isSettled(this.#failures) && this.#ahead.some(isAmong);
   }
 
