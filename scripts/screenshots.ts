@@ -256,7 +256,7 @@ async function photographHome(): Promise<void> {
     await ask(gateway);
     await ask(gateway);
     await page.getByText('next in line').first().waitFor();
-    await take(page, 'overview-serving', 625);
+    await take(page, 'overview-serving', 598);
 
     const { join: line } = (await owner('POST', 'providers/enrollments')) as { join: string };
     const tower = await start('tower', '127.0.40.2', TOWERS_CARD);

@@ -331,11 +331,11 @@ const REASONS: Readonly<Record<string, string>> = {
 export const CAUSES: Readonly<Record<NoProviderCause, string>> = {
   verifying: 'is being tested',
   loading: 'is loading a model',
-  paused: 'is held back on its machines',
-  engine: 'has no running engine',
-  'no-gpu': 'has a machine without a GPU',
+  paused: 'is held back',
+  engine: 'has no engine that answers',
+  'no-gpu': 'has an engine, but no GPU',
   failed: 'has no machine that passed its test',
-  silent: 'has no machine that reports',
+  silent: 'has no machine that reports to this gateway',
 };
 
 /** What the next request will meet, in a sentence without its full stop. */

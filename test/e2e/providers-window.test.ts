@@ -42,7 +42,7 @@ test('a machine is looked up, tested again and removed', async () => {
 
   await page.getByRole('button', { name: 'Remove…' }).click();
   await page.getByRole('button', { name: 'Remove tower' }).click();
-  await page.getByText('No machine reports to this gateway yet').waitFor();
+  await page.getByText('No machine with a GPU reports to this gateway yet').waitFor();
   expect((await fetch(`${url}/api/v1/providers/${fresh.id}`)).status).toBe(404);
 });
 

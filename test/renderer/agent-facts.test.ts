@@ -80,7 +80,7 @@ test.each([
 
 const offered = (...[choice, mode]: Parameters<typeof owner>) => {
   const view = agentView({ owner: owner(choice, mode) });
-  return [...modeActions(view).map(({ choice: order }) => order), modeNote(view) !== null];
+  return [...modeActions(view, false).map(({ choice: order }) => order), modeNote(view) !== null];
 };
 
 test('only modes that would change something are offered, with a hint for those that are not plain', () => {
@@ -91,6 +91,9 @@ test('only modes that would change something are offered, with a hint for those 
   expect(offered('drained', 'paused')).toEqual(['on', false]);
   expect(offered('paused', 'paused')).toEqual(['on', false]);
   expect(offered('on', 'leaving')).toEqual([false]);
+  const idle = agentView({ owner: owner('on', 'on'), engine: null });
+  expect([modeActions(idle, false), modeNote(idle)]).toMatchObject([[{ choice: 'paused' }], null]);
+  expect(modeActions(idle, true)).toEqual([]);
 });
 
 test('a machine that still gets requests while it is tested again is not said to wait', () => {

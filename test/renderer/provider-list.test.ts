@@ -123,5 +123,5 @@ test('the summary counts each machine once', () => {
   const summary = t.providers.summary(countsOf(entries(MIXED)));
   expect(summary).toBe('4 machines: 2 can serve, 1 needs attention, 1 signed off or held back.');
   expect(t.providers.summary(countsOf(entries([named('a')])))).toBe('1 machine: 1 can serve.');
-  expect(t.providers.summary(countsOf([]))).toBe('None yet.');
+  expect(t.providers.summary(countsOf([]))).toBe('None with a GPU yet.');
 });

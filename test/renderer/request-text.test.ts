@@ -59,6 +59,9 @@ test('the fallback header is read entry by entry, machines of local included', (
 test('a fallback names each upstream that was left, by the user’s label, and the reason', () => {
   const row = request('a', { fallbackReason: 'local=timeout; hosted_a=http_503' });
   expect(whyOf(row, labels)).toBe('Local timed out; Groq answered HTTP 503');
+  const own = new Map([...labels, ['local', 'Your GPUs']]);
+  const both = request('c', { fallbackReason: 'hosted_a=timeout; local=no_provider' });
+  expect(whyOf(both, own)).toBe('Groq timed out; your GPUs were down');
   const skipped = request('b', { fallbackReason: 'local=circuit_open; hosted_a=circuit_open' });
   const why = whyOf(skipped, labels);
   expect(why).toBe('Local was paused (failing or slow); Groq was paused (failing or slow)');

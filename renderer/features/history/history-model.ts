@@ -1,5 +1,10 @@
+import type { OutcomeCounts } from '#shared/live.ts';
 import type { HistoryRange, HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { formatCompact, formatDuration, formatMoney } from '../../text/format.ts';
+
+/** Changes whenever the history does: what it counts is written when a request ends. */
+export const endedIn = ({ ended }: OutcomeCounts): number =>
+  ended['first-choice'] + ended['fell-back'] + ended.failed;
 
 export interface Measure {
   readonly id: string;

@@ -7,7 +7,7 @@ import {
   type HistoryReport,
   type UsageFigures,
 } from '#shared/usage.ts';
-import { hashOf, TRY_IT } from '../../route.ts';
+import { hashOf } from '../../route.ts';
 import { formatCount, formatDuration, formatMoney } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { Fact, type FactText, Unreadable } from '../../ui/facts.tsx';
@@ -17,6 +17,7 @@ import { useWindow } from '../../window-context.ts';
 import {
   barsUpTo,
   bestRange,
+  endedIn,
   firstTokenMs,
   hasPrices,
   type Measure,
@@ -27,6 +28,7 @@ import {
   stepText,
   valuesOf,
 } from './history-model.ts';
+import { ToFirstPrompt } from '../setup/first-run.tsx';
 import { Moves } from '../overview/moves.tsx';
 import { Plot } from './plot.tsx';
 import { StackedChart } from './stacked-chart.tsx';
@@ -41,8 +43,8 @@ function useReport(asked: HistoryRange | null) {
   const [best, setBest] = useState<HistoryRange | null>(null);
   const range = asked ?? best ?? 'day';
   const read = useCallback(() => readHistory(range), [readHistory, range]);
-  const { totalRequests } = data.status.stats;
-  const { value, failure, again } = useReading(read, totalRequests, null, READING_OPTIONS);
+  const ended = endedIn(data.outcomes);
+  const { value, failure, again } = useReading(read, ended, null, READING_OPTIONS);
   if (asked === null && best === null && value !== null) setBest(bestRange(value));
   // The previous report stays while the next is read, so that nothing closes or jumps.
   const isLate = value !== null && value.range !== range;
@@ -108,7 +110,7 @@ function Report({ report, nameOf }: ReportProps) {
           <h2>No requests in the last {range}</h2>
           <p className="quiet">
             Requests, tokens and cost appear here minute by minute once an app sends one.{' '}
-            <a href={TRY_IT}>Try a prompt</a>
+            <ToFirstPrompt />
           </p>
         </div>
       ) : (

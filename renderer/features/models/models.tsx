@@ -26,7 +26,7 @@ export function Models() {
         <div>
           <h1 id="models-title">Models</h1>
           {asked !== null && (
-            <p className="quiet">{`Every model name that apps asked for in the last ${asked.days} days, and where it went. A name that is not in the list of models goes to the chat model that your engine has loaded, or where you send it here.`}</p>
+            <p className="quiet">{`The model names that apps asked for in the last ${asked.days} days, and which model answered. A name that no source has is answered by the model that your engine has loaded, unless you choose another under “Send to”.`}</p>
           )}
         </div>
       </div>
@@ -70,7 +70,10 @@ function Asked(props: {
       <LargeCopies />
       <ErrorText text={error ?? message} />
       {names.length === 0 && problem === null && (
-        <p className="panel-text">No app has named a model yet.</p>
+        <p className="panel-text">
+          No app has named a model yet. Point one at the base URL above, and each name that it asks
+          for appears here.
+        </p>
       )}
       {names.length > 0 && (
         <AskedTable {...{ asked, pairs, isHeld }} onMap={(name, model) => void map(name, model)} />

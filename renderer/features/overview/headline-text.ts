@@ -12,7 +12,6 @@ import { clause, inSentence } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import { hashOf } from '../../route.ts';
-import type { Absence } from '../../text/en/overview.tsx';
 import type { Tone } from '../../text/en/states.ts';
 import { counted, formatDuration, formatList } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
@@ -146,7 +145,7 @@ function serving(server: UpstreamView, upstreams: readonly UpstreamView[]): Sent
   const before = upstreams
     .slice(0, upstreams.indexOf(server))
     .filter(({ condition }) => condition.kind !== 'missing' && !isHeldBack(condition));
-  const rest = words.servingRest(before.map(absenceOf));
+  const rest = before.length === 0 ? '' : `. ${before.map(absenceOf).join('. ')}.`;
   const tone = server.waits === null ? 'green' : 'amber';
   return say(tone, { lead: 'Serving from ', subject: inSentence(label), rest }, ...details);
 }
@@ -157,12 +156,11 @@ const isHeldBack = (condition: Condition): boolean =>
 const isSlow = (condition: Condition): boolean =>
   'cause' in condition && condition.cause === 'slow';
 
-/** An upstream that requests pass by, and what it does if it is not down: it cannot serve, or is slow. */
-function absenceOf({ report, condition }: UpstreamView): Absence {
-  const { label } = report;
+/** What becomes of an upstream that requests pass by. */
+function absenceOf({ report: { label }, condition }: UpstreamView): string {
   const why = condition.kind === 'skipped' ? reasonText(condition.reason) : 'too slow';
   const isSkipped = condition.kind === 'skipped' || isSlow(condition);
-  return { label, state: passingIn(condition) ?? (isSkipped ? `is skipped (${why})` : null) };
+  return clause(label, passingIn(condition) ?? (isSkipped ? `is skipped (${why})` : 'is down'));
 }
 
 function detailLines(server: UpstreamView, upstreams: readonly UpstreamView[]): readonly string[] {
@@ -200,7 +198,7 @@ export type Remedy =
 
 const w = t.overview.problems;
 
-const problem = (what: string, todo: string, remedy: Remedy | null): Problem => ({
+const problem = (what: string, todo: string, remedy: Problem['remedy']): Problem => ({
   what,
   todo,
   remedy,
@@ -323,9 +321,9 @@ function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
 }
 
 function noProviderProblem(label: string, cause: Exclude<NoProviderCause, Arrival>) {
-  const { what, todo } = w.noProvider[cause];
   const isHere = cause === 'paused' || cause === 'engine';
-  return problem(what(label), todo, isHere ? { cause, elsewhere: MACHINES } : MACHINES);
+  const what = clause(label, `${CAUSES[cause]}.`);
+  return problem(what, w.noProvider[cause], isHere ? { cause, elsewhere: MACHINES } : MACHINES);
 }
 
 function downProblem(report: UpstreamReport, reason: string): Problem {

@@ -29,6 +29,8 @@ export function Headline({ headline, list, children }: HeadlineProps) {
   // answers, the owner has to see all of them.
   const shown = problems.length <= LINES || isStuck ? problems.length : LINES - 1;
   const more = problems.length - shown;
+  // How long it may take is said of nothing else.
+  const isStarting = tone === 'blue';
   // The wait stands in place of the usual time to an answer.
   const isWaiting = list.upstreams.some(({ waits }) => waits !== null);
   return (
@@ -42,8 +44,8 @@ export function Headline({ headline, list, children }: HeadlineProps) {
             </span>
             {rest}
           </h1>
-          {(problems.length === 0 || isStuck) &&
-            details.slice(isWaiting ? 1 : 0).map((line) => <p key={line}>{line}</p>)}
+          {(problems.length === 0 || isStuck || isStarting) &&
+            details.slice(isWaiting && !isStarting ? 1 : 0).map((line) => <p key={line}>{line}</p>)}
         </div>
         {isStuck && <Back list={list} />}
         {isWaiting && <Waiting list={list} />}
@@ -134,12 +136,21 @@ function MachineRemedy({ cause, elsewhere }: AtMachine) {
   );
 }
 
+const ENGINE_REMEDIES = {
+  unreachable: 'Start it.',
+  unresponsive: 'Restart it.',
+  unauthorized: 'Start it without one.',
+  error: 'Check its log.',
+};
+
 /** What to do about the engine of this machine; null: it has none. */
 function engineText(engine: AgentEngine | null): string {
-  if (engine === null || engine.health.status === 'ok') return 'Start the engine.';
+  const status = engine?.health.status ?? 'ok';
+  if (engine === null || status === 'ok') return 'Start the engine.';
+  if (status === 'loading') return '';
   const { kind, baseUrl, health } = engine;
-  const todo = health.status === 'unresponsive' ? 'Restart it.' : 'Start it.';
-  return `${engineName(kind)} at ${plainAddress(baseUrl)} ${engineHealthText(health)}. ${todo}`;
+  const what = `${engineName(kind)} at ${plainAddress(baseUrl)} ${engineHealthText(health)}.`;
+  return `${what} ${ENGINE_REMEDIES[status]}`;
 }
 
 function SavingButton({ saves, word, variable }: Saving) {

@@ -4,7 +4,7 @@ import { hashOf } from '../../route.ts';
 import { counted, formatCompact, formatMoment, formatMoney } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
-import { feedLabels, filterWords } from '../requests/request-text.ts';
+import { feedLabels, FILTER_WORDS } from '../requests/request-text.ts';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
 import { FirstRun, hasAnsweredApp } from '../setup/first-run.tsx';
@@ -20,7 +20,7 @@ import type { HistoryReport, UsageFigures } from '#shared/usage.ts';
 import { Fact } from '../../ui/facts.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { BarGraph } from '../history/plot.tsx';
-import { barsOf, netSavedNano } from '../history/history-model.ts';
+import { barsOf, endedIn, netSavedNano } from '../history/history-model.ts';
 
 interface OverviewProps {
   readonly list: UpstreamList;
@@ -97,7 +97,6 @@ const REFUSED = { one: 'request was refused', other: 'requests were refused' };
 function Counters() {
   const { data } = useWindow();
   const { outcomes, status } = data;
-  const words = filterWords(outcomes);
   const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
     <dl className="counters">
@@ -106,7 +105,9 @@ function Counters() {
       {OUTCOMES.map((outcome) => (
         <Fact
           key={outcome}
-          label={<a href={hashOf({ page: 'requests', filter: outcome })}>{words[outcome]}</a>}
+          label={
+            <a href={hashOf({ page: 'requests', filter: outcome })}>{FILTER_WORDS[outcome]}</a>
+          }
           value={formatCompact(outcomes.ended[outcome])}
         />
       ))}
@@ -120,15 +121,11 @@ type Tile = readonly [
   text: (value: number) => string,
 ];
 
-const LONGEST_MS = 30_000;
-
 /** Today's sums; renders nothing if no history is kept. */
 function Today() {
   const { readHistory, data } = useWindow();
   const read = useCallback(() => readHistory('day'), [readHistory]);
-  const { value: report } = useReading(read, data.status.stats.totalRequests, null, {
-    longestMs: LONGEST_MS,
-  });
+  const { value: report } = useReading(read, endedIn(data.outcomes), null);
   if (report === null || report.problem !== null || report.thisMonth.calls === 0) return null;
   return (
     <section className="panel roomy" aria-labelledby="today-title">

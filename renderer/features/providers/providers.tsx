@@ -161,7 +161,7 @@ const NONE = { data: [], notes: {} };
 function NoProviders() {
   return (
     <section className="panel empty" aria-labelledby="no-providers">
-      <h2 id="no-providers">No machine reports to this gateway yet</h2>
+      <h2 id="no-providers">No machine with a GPU reports to this gateway yet</h2>
       <p>
         Add a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM
         Studio. Requests for your GPUs go to the machines listed here.

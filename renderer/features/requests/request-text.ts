@@ -1,22 +1,21 @@
 import { TOKENS, TOOL_CALLS } from '../../text/en/nouns.ts';
 import { assertNever } from '#shared/assert.ts';
 import type { MachineNames } from '#shared/ids.ts';
-import {
-  timedOutputOf,
-  type AttemptRow,
-  type OutcomeCounts,
-  type RequestRow,
-} from '#shared/live.ts';
+import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts';
 import type { RequestFilter } from '#shared/request-filter.ts';
 import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
-import { OUTRUN, parseFallbackReason, predicateOf } from '#shared/reasons.ts';
-import { clause } from '#shared/services.ts';
+import { OUTRUN, parseFallbackReason, predicateOf as causeOf } from '#shared/reasons.ts';
+import { clause, inSentence } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { LiveData } from '../../api/window-state.ts';
 import type { Tone } from '../../text/en/states.ts';
 import { formatDuration, formatList, formatCount, counted } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
+
+/** Apps are told of machines; their owner, who may have one, reads the word of the headline. */
+const predicateOf = (reason: string): string =>
+  reason === 'no_provider' ? 'was down' : causeOf(reason);
 
 export type Labels = ReadonlyMap<string, string>;
 
@@ -31,17 +30,13 @@ export function labelsOf(
 export const feedLabels = ({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels =>
   labelsOf(status.upstreams, machinesIn(requests));
 
-/** What each filter shows. Requests for a model of a hosted service are answered directly as well, but by no GPU of the owner. */
-export function filterWords({ ended, upstreams }: OutcomeCounts): Record<RequestFilter, string> {
-  const isAllLocal =
-    upstreams.local.answered > 0 && ended['first-choice'] <= upstreams.local.answered;
-  return {
-    all: 'All',
-    'first-choice': isAllLocal ? 'By your GPUs' : 'Directly',
-    'fell-back': 'By a fallback',
-    failed: 'Not answered',
-  };
-}
+/** What each filter shows. */
+export const FILTER_WORDS: Readonly<Record<RequestFilter, string>> = {
+  all: 'All',
+  'first-choice': 'Directly',
+  'fell-back': 'By a fallback',
+  failed: 'Not answered',
+};
 
 /** Adds the names of a request's machines, which may not be in the list. */
 export function labelsWith(row: RequestRow | null, labels: Labels): Labels {
@@ -103,7 +98,8 @@ export function causeText(attempt: AttemptRow, row: RequestRow, labels: Labels):
     case 'turn': {
       const before = attempts[at - 1];
       const isAgain = before?.upstream === attempt.upstream && before.provider === attempt.provider;
-      return isAgain ? 'retry' : 'next in line';
+      if (isAgain) return 'retry';
+      return attempt.circuitBefore === 'open' ? 'no other source was left' : 'next in line';
     }
     case 'hedge': {
       const slow = hedgedCall(attempt, row);
@@ -183,7 +179,8 @@ export function storyOf(row: RequestRow, labels: Labels): string {
   return sentenceOf([...clauses, ...endOf(row, labels, clauses.length > 0)]);
 }
 
-const sentenceOf = (clauses: readonly string[]): string => [...new Set(clauses)].join('; ');
+const sentenceOf = (clauses: readonly string[]): string =>
+  [...new Set(clauses)].map((each, at) => (at === 0 ? each : inSentence(each))).join('; ');
 
 /** The outcome, if the attempts do not show it. */
 function endOf(row: RequestRow, labels: Labels, isBegun: boolean): readonly string[] {
@@ -346,7 +343,7 @@ export function fallbackText(header: string, labels: Labels): string | null {
   const passed = parseFallbackReason(header).map(({ upstream, provider, reason }) =>
     clause(placeName(upstream, provider, labels), predicateOf(reason)),
   );
-  return passed.length === 0 ? null : passed.join('; ');
+  return passed.length === 0 ? null : sentenceOf(passed);
 }
 
 /** Tokens of the answer and their rate; estimated as one per event until they are counted. */

@@ -13,14 +13,15 @@ import {
   REQUEST_FILTERS,
   type RequestFilter,
 } from '#shared/request-filter.ts';
-import { hashOf, TRY_IT } from '../../route.ts';
+import { hashOf } from '../../route.ts';
 import { COLLATOR, counted, formatCount } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { Filters, Select } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
-import { filterWords, type Labels, labelsOf, machineName } from './request-text.ts';
+import { FILTER_WORDS, type Labels, labelsOf, machineName } from './request-text.ts';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
+import { ToFirstPrompt } from '../setup/first-run.tsx';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
 import { RequestList } from './request-list.tsx';
 import { Legend } from './waterfall.tsx';
@@ -47,7 +48,6 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   const labels = labelsOf(data.status.upstreams, { ...machinesIn(feed), ...kept.machines });
   const name = hashOf({ page: 'requests', filter, by });
   const { ended } = data.outcomes;
-  const words = filterWords(data.outcomes);
   return (
     <>
       <div className="row page-head">
@@ -58,7 +58,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
               label="Which requests"
               choices={REQUEST_FILTERS}
               chosen={filter}
-              words={words}
+              words={FILTER_WORDS}
               counts={allCounts(countsOf(feed, by), kept)}
               hash={(choice) => hashOf({ page: 'requests', filter: choice, by })}
             />
@@ -74,7 +74,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           </>
         )}
       </div>
-      <section className="panel" aria-label={`Requests, ${words[filter].toLowerCase()}`}>
+      <section className="panel" aria-label={`Requests, ${FILTER_WORDS[filter].toLowerCase()}`}>
         {rows.length > 0 && (
           <header className="panel-head">
             <Legend />
@@ -84,8 +84,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           <div className="empty">
             <h2>No requests yet</h2>
             <p>
-              Point an app at the base URL above, or <a href={TRY_IT}>try a prompt</a> on the
-              Overview.
+              Each request of an app that uses the base URL above appears here. <ToFirstPrompt />
             </p>
           </div>
         )}

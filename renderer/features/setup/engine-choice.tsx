@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { completeBaseUrl } from '../../text/address.ts';
-import { Button, ControlButton } from '../../ui/buttons.tsx';
+import { Button, CodeLine, ControlButton } from '../../ui/buttons.tsx';
 import { ErrorText, Form, TextField } from '../../ui/fields.tsx';
 import { useReading } from '../../ui/use-reading.ts';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
@@ -58,7 +58,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: (() => void) | un
           ))}
         </ul>
       )}
-      <p className="quiet">{engineNote(value)}</p>
+      <EngineNote seen={value} />
       <Form
         className="setup-address"
         aria-label="Engine address"
@@ -110,6 +110,16 @@ function EngineRow(props: {
   );
 }
 
+function EngineNote({ seen }: { readonly seen: AgentState | null }) {
+  const isNone = seen?.kind === 'on' && seen.view.engines.length === 0;
+  return (
+    <>
+      <p className="quiet">{engineNote(seen)}</p>
+      {isNone && <CodeLine text="ollama pull qwen3:8b" what="command" />}
+    </>
+  );
+}
+
 export function engineNote(seen: AgentState | null): string {
   if (seen === null) return 'Looking for engines…';
   if (seen.kind === 'off')
@@ -119,7 +129,7 @@ export function engineNote(seen: AgentState | null): string {
     const gpus = record.gpu.devices;
     const found = gpus.length === 1 ? `${gpus[0]?.name} found` : `${gpus.length} GPUs found`;
     const here = gpus.length === 0 ? 'No engine found yet.' : `${found}, but no engine yet.`;
-    return `${here} Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds.`;
+    return `${here} Start Ollama, LM Studio, llama.cpp or vLLM, and it appears here within seconds. If you have none, install Ollama from ollama.com and run:`;
   }
   return useEngineDirectly === null
     ? ''

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { RequestRow } from '#shared/live.ts';
 import type { LiveData } from '../../api/window-state.ts';
-import { TRY_IT } from '../../route.ts';
+import { hashOf, TRY_IT } from '../../route.ts';
 import { useWindow } from '../../window-context.ts';
 import { isFromBrowser } from '../requests/request-text.ts';
 import { ConnectApp } from './connect-app.tsx';
@@ -46,6 +46,16 @@ export function hasAnsweredApp({ outcomes, requests }: Pick<LiveData, 'outcomes'
   const done = requests.filter(({ state }) => state === 'done');
   const isFromApp = (row: RequestRow) => !isFromBrowser(row);
   return ended['first-choice'] + ended['fell-back'] > done.length || done.some(isFromApp);
+}
+
+/** Where a page leads that has no requests yet. */
+export function ToFirstPrompt() {
+  const isBare = useWindow().data.judgement.verdict.kind === 'bare';
+  return (
+    <a href={isBare ? hashOf({ page: 'overview' }) : TRY_IT}>
+      {isBare ? 'Connect a model' : 'Try a prompt'}
+    </a>
+  );
 }
 
 /** The link to a first prompt after the set-up; focused after a click, so that Enter continues. */

@@ -257,9 +257,14 @@ export function agentFacts(view: AgentView, serverNow: number): readonly FactTex
     ...(engine === null ? [] : [{ label: 'Model', value: modelText(view.record) }]),
     { label: 'GPU', value: gpuText(view) },
     ...electricityFacts(view.energy),
-    { label: 'Reports to', value: gatewayText(registry) },
-    { label: 'Last heartbeat', value: heartbeatText(registry, serverNow) },
-    { label: 'Listens on', value: listenText(view) },
+    // Its own gateway neither lists nor asks it without a GPU.
+    ...(registry.kind === 'own' && view.record.gpu.count === 0
+      ? []
+      : [
+          { label: 'Reports to', value: gatewayText(registry) },
+          { label: 'Last heartbeat', value: heartbeatText(registry, serverNow) },
+          { label: 'Listens on', value: listenText(view) },
+        ]),
   ];
 }
 

@@ -42,6 +42,8 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
     </ControlButton>
   );
   const { loaded, others } = modelGroups(view.models);
+  const { owner, engine, record } = view;
+  const what = record.gpu.count === 0 ? 'memory' : 'GPU';
   if (view.models.length === 0) return null;
   const rowsOf = (models: readonly AgentModel[]) =>
     models.map((model) => (
@@ -59,14 +61,16 @@ export function ModelsHere({ view, serverNow, onTaken }: ModelsHereProps) {
     <section className="models-here" aria-labelledby={titleId}>
       <header>
         <h3 id={titleId}>Models in memory</h3>
-        <div className="row machine-actions free-actions">
-          {freeButton(view.owner.freed === null ? 'Free the GPU' : 'Free it again', null)}
-          {freeButton('Free it for 2 h', TWO_HOURS_MIN)}
-          <p className="quiet">
-            Unloads all models for a game or another program. Other sources answer meanwhile; Resume
-            loads the same models again.
-          </p>
-        </div>
+        {(owner.freed !== null || engine?.health.status === 'ok') && (
+          <div className="row machine-actions free-actions">
+            {freeButton(owner.freed === null ? `Free the ${what}` : 'Free it again', null)}
+            {freeButton('Free it for 2 h', TWO_HOURS_MIN)}
+            <p className="quiet">
+              Unloads all models for a game or another program. Other sources answer meanwhile;
+              Resume loads the same models again.
+            </p>
+          </div>
+        )}
       </header>
       {loaded.length === 0 ? <p className="quiet">None is loaded.</p> : <ul>{rowsOf(loaded)}</ul>}
       {others.length > 0 && (

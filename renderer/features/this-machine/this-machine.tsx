@@ -68,7 +68,7 @@ function Machine({ view, joining, again }: MachineProps) {
       words={agentWords(view, { isDirect, isOwner: control, nowMs: serverNow })}
       title={title}
       actions={
-        <ModeActions {...{ view, onTaken }}>
+        <ModeActions {...{ view, isDirect, onTaken }}>
           <JoinGateway isAsked={joining} onTaken={onTaken} />
         </ModeActions>
       }
@@ -119,17 +119,19 @@ function Frame({ words, title, actions, children }: FrameProps) {
 
 interface ModeActionsProps {
   readonly view: AgentView;
+  readonly isDirect: boolean;
   readonly onTaken: () => void;
   readonly children: ReactNode;
 }
 
 /** `onTaken` is called when a mode was accepted; its button disappears. */
-function ModeActions({ view, onTaken, children }: ModeActionsProps) {
+function ModeActions({ view, isDirect, onTaken, children }: ModeActionsProps) {
   const { agent } = useWindow();
   const [isBusy, setBusy] = useState(false);
   const [said, setSaid] = useState('');
   const { error, attempt } = useAttempt();
-  const note = modeNote(view);
+  const actions = modeActions(view, isDirect);
+  const note = actions.includes(PAUSE) ? modeNote(view) : null;
 
   const choose = async ({ choice, done }: ModeAction): Promise<void> => {
     if (isBusy) return;
@@ -142,7 +144,7 @@ function ModeActions({ view, onTaken, children }: ModeActionsProps) {
 
   return (
     <div className="row machine-actions mode-actions">
-      {modeActions(view).map((action) => (
+      {actions.map((action) => (
         <ControlButton
           key={action.choice}
           aria-disabled={isBusy || undefined}
@@ -171,18 +173,19 @@ const RESUME: ModeAction = { choice: 'on', ...modes.on };
 const DRAIN: ModeAction = { choice: 'drained', ...modes.drained };
 const PAUSE: ModeAction = { choice: 'paused', ...modes.paused };
 
-/** The modes that would change something; none while the agent is leaving. */
-export function modeActions({
-  owner: { choice, mode, freed },
-  memory,
-}: AgentView): readonly ModeAction[] {
-  if (mode === 'leaving') return [];
+/** The modes that would change something; none while the agent is leaving. Requests that go to its engine directly pass it by. */
+export function modeActions(
+  { owner: { choice, mode, freed }, memory, engine }: AgentView,
+  isDirect: boolean,
+): readonly ModeAction[] {
+  if (mode === 'leaving' || (isDirect && mode === 'on')) return [];
   const isChanging = memory.state === 'loading' || memory.state === 'unloading';
   // It serves again by itself once its models have changed.
   if (choice === 'on' && freed === null && isChanging) return [PAUSE];
   switch (choice) {
     case 'on':
-      return mode === 'on' ? [DRAIN, PAUSE] : [RESUME, PAUSE];
+      if (mode !== 'on') return [RESUME, PAUSE];
+      return engine?.health.status === 'ok' ? [DRAIN, PAUSE] : [PAUSE];
     case 'drained':
       return mode === 'draining' ? [RESUME, PAUSE] : [RESUME];
     case 'paused':
@@ -190,8 +193,10 @@ export function modeActions({
   }
 }
 
-export function modeNote({ owner: { mode, choice } }: AgentView): string | null {
-  const canEndRequests = mode === 'on' || (mode === 'draining' && choice !== 'paused');
+export function modeNote({ owner: { mode, choice }, engine }: AgentView): string | null {
+  const canEndRequests =
+    (mode === 'on' && engine?.health.status === 'ok') ||
+    (mode === 'draining' && choice !== 'paused');
   return canEndRequests ? 'Holding it back ends running requests.' : null;
 }
 
@@ -242,14 +247,9 @@ function EngineOffer({ address }: { readonly address: string }) {
     <div className="row agent-offer" ref={place} tabIndex={-1}>
       {isSameEngine(localUrl, address) ? (
         <p>
-          Requests go to it now (see the{' '}
-          {((text) => <a href={hashOf({ page: 'overview' })}>{text}</a>)('Overview')}). Holding back
-          this machine does not stop that; freeing its memory does, and so does clearing the address
-          in{' '}
-          {((text) => <a href={hashOf({ page: 'settings', section: 'local' })}>{text}</a>)(
-            'Settings',
-          )}
-          .
+          Requests go to it now (see the <a href={hashOf({ page: 'overview' })}>Overview</a>).
+          Freeing its memory stops that, and so does clearing the address in{' '}
+          <a href={hashOf({ page: 'settings', section: 'local' })}>Settings</a>.
         </p>
       ) : (
         <>

@@ -1,7 +1,6 @@
 import type { Arrival } from '#shared/condition.ts';
 import type { DemoFault, LoadRange, ProvidersSummary } from '#shared/live.ts';
-import { counted, formatCount, formatList } from '../format.ts';
-import { clause } from '#shared/services.ts';
+import { counted, formatCount } from '../format.ts';
 import { MACHINES, MODELS } from './nouns.ts';
 
 type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
@@ -9,12 +8,6 @@ type Capacity = Pick<ProvidersSummary, 'serving' | 'count' | 'models' | 'load'>;
 /** `97%`, `0–97%`. */
 const rangeText = ({ lowest, highest }: LoadRange) =>
   lowest === highest ? `${highest}%` : `${lowest}–${highest}%`;
-
-/** An upstream that requests pass by; `state` is null if it is down. */
-export interface Absence {
-  readonly label: string;
-  readonly state: string | null;
-}
 
 export const overview = {
   all: 'All requests',
@@ -62,47 +55,14 @@ export const overview = {
       verifying: 'Requests are answered as soon as the test has passed.',
       loading: 'Requests are answered once it is loaded and tested.',
     } satisfies Record<Arrival, string>,
-    servingRest: (absent: readonly Absence[]) => {
-      const down = absent.filter(({ state }) => state === null).map(({ label }) => label);
-      return (
-        [
-          ...(down.length === 0
-            ? []
-            : [
-                down.length === 1
-                  ? clause(down[0] ?? '', 'is down')
-                  : `${formatList(down)} are down`,
-              ]),
-          ...absent.flatMap(({ label, state }) => (state === null ? [] : clause(label, state))),
-        ]
-          .map((each) => `. ${each}`)
-          .join('') + (absent.length === 0 ? '' : '.')
-      );
-    },
   },
   problems: {
     noProvider: {
-      silent: {
-        what: (label: string) =>
-          clause(label, 'has no machine available: none reports to this gateway.'),
-        todo: 'Check that the machines are on and can reach it.',
-      },
-      engine: {
-        what: (label: string) => clause(label, 'has no engine that answers.'),
-        todo: '',
-      },
-      'no-gpu': {
-        what: (label: string) => clause(label, 'has an engine, but no GPU.'),
-        todo: 'Use the engine directly, or see Machines for what was tried.',
-      },
-      failed: {
-        what: (label: string) => clause(label, 'has no machine that passed its test.'),
-        todo: 'See Machines for the failed checks.',
-      },
-      paused: {
-        what: (label: string) => clause(label, 'is held back.'),
-        todo: '',
-      },
+      silent: 'Check that the machines are on and can reach it.',
+      engine: '',
+      'no-gpu': 'Use the engine directly, or see Machines for what was tried.',
+      failed: 'See Machines for the failed checks.',
+      paused: '',
     },
     seeMachines: 'See the machines.',
   },

@@ -35,7 +35,7 @@ export const providers = {
       ...some(arriving, 'being tested'),
       ...some(resting, 'signed off or held back'),
     ];
-    return all === 0 ? 'None yet.' : `${counted(all, MACHINES)}: ${parts.join(', ')}.`;
+    return all === 0 ? 'None with a GPU yet.' : `${counted(all, MACHINES)}: ${parts.join(', ')}.`;
   },
   columns: {
     machine: { title: 'Machine', sort: 'Name' },

@@ -4,7 +4,7 @@ type NamedReason = Exclude<FallbackReason, `http_${number}`>;
 
 export const reasons = {
   not_configured: 'not set up',
-  no_provider: 'no machine available',
+  no_provider: 'down',
   circuit_open: 'paused (failing or slow)',
   zero_spend: 'costs money',
   budget: 'budget spent',

@@ -32,7 +32,7 @@ export const states = {
   },
   loading: { word: 'loading', means: 'Its engine is loading a model.' },
   failed: {
-    word: 'no machine available',
+    word: 'test failed',
     means: 'None of its machines passed its test, so requests skip it.',
   },
   off: { word: 'switched off', means: '“Never spend money” is on, and this one costs money.' },
