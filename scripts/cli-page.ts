@@ -24,10 +24,6 @@ ${commands}
 ${codes.join('\n')}
 
 If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143 (SIGTERM).
-
-## In a container
-
-\`docker exec inglenook inglenook status\` runs a command in [a container](../guides/docker.md).
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { shownValue } from '../main/config/load.ts';
-import { ENTRIES, type Entry, ENV_PREFIX } from '../main/config/schema.ts';
+import { ENTRIES, type Entry } from '../main/config/schema.ts';
 import { settingLabels } from '../renderer/text/en/setting-names.ts';
 import { CLI_PAGE, cliPage } from './cli-page.ts';
 
@@ -42,8 +42,6 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of setting
 
 # Configuration
 
-This page lists every setting:
-
 ${INDEX}
 
 Each can be set in three places, of which the first wins:
@@ -58,7 +56,7 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-Below are each setting's path, its name in the dashboard, its variable, its default and, if it is narrow, its range. Settings whose names end in
+Each line has a setting's path, its name in the dashboard, its variable, its default and, if it is narrow, its range. Settings whose names end in
 \`Ms\` are in milliseconds: \`60000\` is a minute.
 
 A change applies to the next request, unless "Restart." follows. One exception: if you change \`gateway.host\` in the dashboard, under **Share on a
@@ -84,9 +82,7 @@ stays in force. If it is a price or a limit of spending, or the whole file can't
 - A query, such as Azure's \`?api-version=…\`, is kept.
 - A user name and a password (\`https://user:password@host/v1\`) are sent if there is no API key. In them, write \`%\` as \`%25\`.
 
-[Which key your own engine gets](../guides/engines.md#another-port-or-another-engine).
-
-The **data directory** is \`${ENV_PREFIX}DATA_DIR\`; [files](ports-and-files.md#files) has its default.
+[Which key your own engine gets](../guides/engines.md#another-port-or-another-engine). [Where the data directory is](ports-and-files.md#files).
 `;
 
 /** One list for sections that are alike, with the settings of the first and those in which another differs. */
