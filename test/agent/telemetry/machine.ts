@@ -6,7 +6,8 @@ type DeviceRecord = AgentRecord['gpu']['devices'][number];
 /** What a machine's tools print, and what its record must say. */
 export interface Machine {
   readonly name: string;
-  readonly platform: NodeJS.Platform;
+  /** Linux by default. */
+  readonly platform?: NodeJS.Platform;
   /** Shell scripts on its search path. */
   readonly tools: Readonly<Record<string, string>>;
   /** Files of its kernel. */

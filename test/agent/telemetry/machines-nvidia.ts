@@ -16,7 +16,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   {
     // nvidia_gpu_exporter, capture of a GeForce RTX 4080 SUPER, 595.71.05, under load, with its bus id and power.
     name: 'a consumer card under load',
-    platform: 'linux',
     tools: {
       lspci: lspci([
         '01:00.0 VGA compatible controller: NVIDIA Corporation AD103 [GeForce RTX 4080 SUPER] (rev a1)',
@@ -50,7 +49,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   },
   {
     name: 'two cards of a data centre, one idle: a zero is a zero',
-    platform: 'linux',
     tools: {
       lspci: lspci(
         ['00:09.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)', '128G'],
@@ -88,7 +86,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   {
     // The first row of nvidia-mig.csv; its power as `dmon` has it.
     name: 'a card with MIG: what it may not tell is unknown',
-    platform: 'linux',
     tools: {
       lspci: lspci([
         '00:09.0 3D controller: NVIDIA Corporation GH100 [H100 SXM5 80GB] (rev a1)',
@@ -118,7 +115,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   {
     // Bus id, temperature and power: NVIDIA/k8s-device-plugin#1482; memory: leptonai/gpud#1170.
     name: "a GB10: its memory is the machine's",
-    platform: 'linux',
     tools: {
       lspci: lspci([
         '000f:01:00.0 VGA compatible controller: NVIDIA Corporation GB20B [GB10]',
@@ -195,7 +191,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   {
     // microsoft/WSL#9821: lspci has no NVIDIA card; the values are those of nvidia-consumer.csv.
     name: 'WSL',
-    platform: 'linux',
     tools: {
       lspci: lspci(['fe50:00:00.0 3D controller: Microsoft Corporation Basic Render Driver', '8K']),
       'nvidia-smi': smi(IDLE_CARD),
@@ -206,7 +201,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   {
     // netdata, tesla-p100.csv.
     name: 'a container without lspci',
-    platform: 'linux',
     tools: {
       'nvidia-smi': smi({
         uuid: 'GPU-ef1b2c9b-38d8-2090-2bd1-f567a3eb42a6',
@@ -223,7 +217,6 @@ export const NVIDIA_MACHINES: readonly Machine[] = [
   },
   {
     name: 'a machine whose systeminformation hangs, in lspci',
-    platform: 'linux',
     tools: {
       lspci: HANGS,
       'nvidia-smi': smi({ ...h100, uuid: uuid1 ?? '', 'memory.used': 0, 'temperature.gpu': 41 }),

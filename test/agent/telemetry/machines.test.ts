@@ -12,7 +12,7 @@ import type { Machine } from './machine.ts';
 import { MACHINES } from './machines.ts';
 
 /** Telemetry of such a machine: its tools are real processes, and so is systeminformation where it can run here. */
-function on({ platform, tools, files = {}, library }: Machine) {
+function on({ platform = 'linux', tools, files = {}, library }: Machine) {
   const clock = createManualClock();
   const stubs = stubTools({
     ...tools,
@@ -81,7 +81,6 @@ test('heartbeats go out while every tool and the helper hang', async () => {
   const hangs = ['lspci', 'nvidia-smi', 'amd-smi', 'tailscale'];
   const { clock, stubs, telemetry } = on({
     name: 'hung',
-    platform: 'linux',
     tools: Object.fromEntries(hangs.map((tool) => [tool, HANGS])),
     devices: [],
   });

@@ -20,7 +20,6 @@ export const MACHINES: readonly Machine[] = [
   {
     // clbr/radeontop#159 (lspci), LACT#533 (memory): a Radeon RX 7900 XTX; the rest after the kernel's documentation.
     name: 'a Radeon: lspci names two cards, amd-smi the one',
-    platform: 'linux',
     tools: {
       lspci: lspci([
         '03:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT/7900 XTX] (rev c8)',
@@ -56,7 +55,6 @@ export const MACHINES: readonly Machine[] = [
     // noamsto/nix-amd-ai#42 (memory of a Ryzen AI Max+ 395 with 128 GB), magnitudedev/magnitude#44 (address),
     // signerless/llm-checker#75 (processor); the rest after the kernel's documentation.
     name: 'a Strix Halo: its GPU uses most of the memory of the machine',
-    platform: 'linux',
     tools: {
       lspci: lspci([
         'c3:00.0 Display controller: Advanced Micro Devices, Inc. [AMD/ATI] Strix Halo [Radeon Graphics / Radeon 8050S Graphics / Radeon 8060S Graphics] (rev d1)',
@@ -91,7 +89,6 @@ export const MACHINES: readonly Machine[] = [
   {
     // ProjectPhysX/OpenCL-Benchmark#19 and xCuri0/ReBarUEFI#11 (lspci).
     name: 'Arc cards: the region that lspci has is not their memory',
-    platform: 'linux',
     tools: {
       lspci: lspci(
         [
@@ -159,7 +156,6 @@ export const MACHINES: readonly Machine[] = [
   {
     // akash-network/provider-configs#7: the display chip of a server.
     name: 'a server without a GPU',
-    platform: 'linux',
     tools: {
       lspci: lspci([
         '12:00.0 VGA compatible controller: ASPEED Technology, Inc. ASPEED Graphics Family',
@@ -171,7 +167,6 @@ export const MACHINES: readonly Machine[] = [
   {
     // Crosstalk-Solutions/project-nomad#850: without nvidia-smi, systeminformation gives a GTX 1050 Ti 32 MB.
     name: 'a card without a driver, which cannot serve',
-    platform: 'linux',
     tools: {
       lspci: lspci([
         '01:00.0 VGA compatible controller: NVIDIA Corporation GP107 [GeForce GTX 1050 Ti] (rev a1)',
