@@ -54,44 +54,7 @@ describe.each(WAYS)('OpenAI’s responses, $way through $place', (way) => {
     expect(second.output_text).toBe('Rain.');
     expect(bodies()[1]?.['messages']).toMatchObject(calledTwice(way));
   });
-
-  test(`structured output and an image pass through ${way.place} (${way.way})`, async () => {
-    const { url, bodies } = await startSpeaker(way, { ...SAID, text: '{"a":1}' });
-    const schema = { type: 'object', properties: { a: { type: 'number' } } };
-    const format = { type: 'json_schema' as const, name: 'a', schema };
-    const image = { type: 'input_image' as const, image_url: 'data:image/png;base64,AA==' };
-    const content = [{ ...image, detail: 'auto' as const }];
-    const asked = { ...ASK, input: [{ role: 'user' as const, content }], text: { format } };
-    const { output_text: text } = await clientOf(url).responses.create(asked);
-    expect(JSON.parse(text)).toEqual({ a: 1 });
-    expect(bodies()[0]).toMatchObject({
-      messages: [{ content: [{ type: 'image_url', image_url: { url: image.image_url } }] }],
-      response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
-    });
-  });
-
-  test(`an answer that reached its limit is incomplete through ${way.place} (${way.way})`, async () => {
-    const { url } = await startSpeaker(way, { ...SAID, finish: 'length' });
-    const { status, incomplete_details: why } = await clientOf(url).responses.create(ASK);
-    expect([status, why?.reason]).toEqual(['incomplete', 'max_output_tokens']);
-  });
 });
-
-test.each(WAYS.filter(({ way }) => way === 'translated'))(
-  'a tool call without arguments can be parsed through $place ($way), plain and streamed',
-  async (way) => {
-    const calls = [{ id: 'call_1', name: 'weather', arguments: '' }];
-    const said = { ...SAID, text: '', calls, finish: 'tool_calls' as const };
-    const client = clientOf((await startSpeaker(way, said)).url);
-    const asked = { ...ASK, tools: [WEATHER] };
-    const whole = await client.responses.create(asked);
-    const streamed = await client.responses.stream(asked).finalResponse();
-    expect([whole.output, streamed.output]).toMatchObject([
-      [{ type: 'function_call', arguments: '{}' }],
-      [{ type: 'function_call', arguments: '{}' }],
-    ]);
-  },
-);
 
 test('a translated response that breaks off makes the client throw', async () => {
   const { url } = await startChatOnly(cut(ROLE, chunk({ content: 'half' })));
