@@ -4,7 +4,7 @@ import { hashOf } from '../../route.ts';
 import { counted, formatCompact, formatMoment, formatMoney } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
 import { useWindow } from '../../window-context.ts';
-import { feedLabels, FILTER_WORDS } from '../requests/request-text.ts';
+import { feedLabels, filterWords } from '../requests/request-text.ts';
 import { RequestList } from '../requests/request-list.tsx';
 import { Legend } from '../requests/waterfall.tsx';
 import { FirstRun, hasAnsweredApp } from '../setup/first-run.tsx';
@@ -97,6 +97,7 @@ const REFUSED = { one: 'request was refused', other: 'requests were refused' };
 function Counters() {
   const { data } = useWindow();
   const { outcomes, status } = data;
+  const words = filterWords(outcomes);
   const inFlight = data.requests.filter(({ state }) => state === 'running').length;
   return (
     <dl className="counters">
@@ -105,9 +106,7 @@ function Counters() {
       {OUTCOMES.map((outcome) => (
         <Fact
           key={outcome}
-          label={
-            <a href={hashOf({ page: 'requests', filter: outcome })}>{FILTER_WORDS[outcome]}</a>
-          }
+          label={<a href={hashOf({ page: 'requests', filter: outcome })}>{words[outcome]}</a>}
           value={formatCompact(outcomes.ended[outcome])}
         />
       ))}

@@ -2,7 +2,6 @@ import { TOKENS, TOOL_CALLS } from '../../text/en/nouns.ts';
 import { assertNever } from '#shared/assert.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { timedOutputOf, type AttemptRow, type RequestRow } from '#shared/live.ts';
-import type { RequestFilter } from '#shared/request-filter.ts';
 import { distinctNames, machinesIn, unknownMachine } from '#shared/machine-names.ts';
 import { OUTRUN, parseFallbackReason, predicateOf as causeOf } from '#shared/reasons.ts';
 import { clause, inSentence } from '#shared/services.ts';
@@ -30,13 +29,13 @@ export function labelsOf(
 export const feedLabels = ({ status, requests }: Pick<LiveData, 'status' | 'requests'>): Labels =>
   labelsOf(status.upstreams, machinesIn(requests));
 
-/** What each filter shows. */
-export const FILTER_WORDS: Readonly<Record<RequestFilter, string>> = {
+/** What each filter shows. A service whose model an app asks for answers directly as well, but is no GPU of the owner. */
+export const filterWords = ({ ended, upstreams }: LiveData['outcomes']) => ({
   all: 'All',
-  'first-choice': 'Directly',
+  'first-choice': ended['first-choice'] > upstreams.local.answered ? 'Directly' : 'By your GPUs',
   'fell-back': 'By a fallback',
   failed: 'Not answered',
-};
+});
 
 /** Adds the names of a request's machines, which may not be in the list. */
 export function labelsWith(row: RequestRow | null, labels: Labels): Labels {

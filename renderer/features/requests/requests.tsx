@@ -19,7 +19,7 @@ import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { Filters, Select } from '../../ui/fields.tsx';
 import { useWindow } from '../../window-context.ts';
-import { FILTER_WORDS, type Labels, labelsOf, machineName } from './request-text.ts';
+import { filterWords, type Labels, labelsOf, machineName } from './request-text.ts';
 import { allCounts, allFacets, together, useKeptRequests } from './kept-requests.ts';
 import { ToFirstPrompt } from '../setup/first-run.tsx';
 import { type OpenDetails, OpenRequest } from './open-request.tsx';
@@ -48,6 +48,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
   const labels = labelsOf(data.status.upstreams, { ...machinesIn(feed), ...kept.machines });
   const name = hashOf({ page: 'requests', filter, by });
   const { ended } = data.outcomes;
+  const words = filterWords(data.outcomes);
   return (
     <>
       <div className="row page-head">
@@ -58,7 +59,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
               label="Which requests"
               choices={REQUEST_FILTERS}
               chosen={filter}
-              words={FILTER_WORDS}
+              words={words}
               counts={allCounts(countsOf(feed, by), kept)}
               hash={(choice) => hashOf({ page: 'requests', filter: choice, by })}
             />
@@ -74,7 +75,7 @@ export function Requests({ filter, by = NO_NARROWING, details, onSelect }: Reque
           </>
         )}
       </div>
-      <section className="panel" aria-label={`Requests, ${FILTER_WORDS[filter].toLowerCase()}`}>
+      <section className="panel" aria-label={`Requests, ${words[filter].toLowerCase()}`}>
         {rows.length > 0 && (
           <header className="panel-head">
             <Legend />
