@@ -149,6 +149,17 @@ test('the number of tokens is estimated if an upstream does not count', async ()
   expect(gateway.host.snapshot().requests).toMatchObject([{ state: 'done' }]);
 });
 
+test('the number of tokens is estimated rather than asked of others if the own engine does not count', async () => {
+  const others = { a: json(200, { input_tokens: 7 }), ondemand: answers('hi') };
+  const { gateway, a, ondemand } = await startBefore({ local: chatOnly(404), ...others });
+  for (let n = 0; n < 2; n += 1) {
+    const answer = await ask(gateway.url);
+    expectServed(answer, 'none', 'local=unsupported');
+    expect(JSON.parse(answer.text)).toEqual({ input_tokens: 104 });
+  }
+  expect([a.calls.length, ondemand.gets.length]).toEqual([0, 0]);
+});
+
 test('the number of tokens of a PDF is that of its pages, and not of its base64', async () => {
   const { gateway } = await startBefore({ a: chatOnly(404) });
   const data = Buffer.alloc(1024 * 1024).toString('base64');

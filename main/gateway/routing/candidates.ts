@@ -58,11 +58,16 @@ export type Candidate =
 
 export type Candidates = ReturnType<typeof candidatesFor>;
 
+const OWN = ['local'] as const;
+
 /** The upstreams in routing order; each is looked at when it is needed, as most requests call the first alone. */
 export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
   const { call, remotes } = request;
   const picked = pickedModel(call.request.model, remotes, deps.pickLocal);
-  const order = orderFor(request, picked, deps.pickLocal);
+  const asked = orderFor(request, picked, deps.pickLocal);
+  // No prompt leaves the owner's machines only to be counted: where they do not count, its length is estimated.
+  const isOwnCount = call.request.endpoint.estimate !== undefined && asked[0] === 'local';
+  const order = isOwnCount && deps.pickLocal().kind !== 'none' ? OWN : asked;
   const known: Partial<Record<UpstreamId, Candidate>> = {};
   const find = (id: UpstreamId) => {
     if (id === 'local') return localCandidate(request, deps);

@@ -91,7 +91,8 @@ export class Walk {
 
   /** Whether an upstream could answer the request and may, whatever its circuit says. */
   suits(id: UpstreamId): boolean {
-    return this.#candidates.of(id).kind !== 'skipped';
+    const { order, of } = this.#candidates;
+    return order.includes(id) && of(id).kind !== 'skipped';
   }
 
   /** Whether one of these upstreams may still be called in its turn. */
