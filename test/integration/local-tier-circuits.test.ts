@@ -8,8 +8,15 @@ import {
   startTier,
   type Tier,
 } from '../support/tier.ts';
-import { answers, error, hang, startUpstream } from '../support/upstream.ts';
-import { askSlow, startBefore, startTierScene } from '../support/scene.ts';
+import { answers, error, hang, reset, startUpstream } from '../support/upstream.ts';
+import {
+  ask,
+  askSlow,
+  attemptsOf,
+  startBefore,
+  startStill,
+  startTierScene,
+} from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { at } from '../support/words.ts';
 
@@ -115,6 +122,27 @@ test('a forced call that finds nothing listening is followed by one to the next 
   await a.close();
   b.script = answers('well again');
   expectServed(await chat(url), 'hosted_b', 'hosted_a=unreachable');
+});
+
+test('forced calls that find nothing listening end after as many as there are upstreams', async () => {
+  const machines = await Promise.all(Array.from({ length: 7 }, () => startMachine(error(503))));
+  const tier = await startTier(machines, SENSITIVE);
+  for (let n = 0; n < 3; n += 1) await chat(tier.url);
+  for (const machine of machines) await machine.close();
+  await chat(tier.url);
+  expect(attemptsOf(tier).map(([, , reason]) => reason)).toEqual(Array(5).fill('unreachable'));
+});
+
+test('a forced call that found nothing listening after a wait is the last', async () => {
+  const scripts = { a: error(503), b: error(503) };
+  const { a, clock, url, gateway } = await startStill(scripts, SENSITIVE);
+  await chat(url);
+  a.script = hang;
+  const { pending, call } = await ask({ url, clock }, a);
+  clock.advance(1001);
+  await reset(call);
+  await pending.answer;
+  expect(attemptsOf(gateway)).toEqual([['hosted_a', 'turn', 'unreachable']]);
 });
 
 test('a caller that leaves a probe frees the probes of the machine and of the local pool', async () => {

@@ -1,6 +1,6 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import type { CancelSignal } from '../../platform/clock.ts';
+import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isAliasedModel } from '../protocols/aliases.ts';
 import { type ChatCall, inChat, remoteCall } from '../upstream/call.ts';
@@ -44,6 +44,7 @@ export interface RoutedRequest {
 type RequestFacts = Pick<RoutedRequest, 'call' | 'config' | 'remotes'>;
 
 export interface CandidateDeps extends BalancingDeps {
+  readonly clock: Clock;
   readonly memory: Memory;
   readonly pickLocal: () => LocalChoice;
   /** Budgets of money: an upstream whose budget is used up is not called. */

@@ -1,4 +1,4 @@
-import type { UpstreamId } from '#shared/ids.ts';
+import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import { type AdmissionMode, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { CircuitPermit } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -28,6 +28,9 @@ import {
 type CallFilter = (call: UpstreamCall) => boolean;
 
 const ANY: CallFilter = () => true;
+
+/** After so long with forced calls no further one is made. */
+const FORCING_MS = 1000;
 
 type Place = UpstreamId | Candidate;
 
@@ -80,7 +83,8 @@ export class Walk {
 
   /**
    * When nobody is left: a call to the excluded upstream, or machine of the local pool, whose exclusion ends
-   * soonest. A lost answer is worth one more wait and not several: the next one is called only if nothing listened there.
+   * soonest. A lost answer is worth one more wait and not several: the next ones, as many as there are upstreams, are called
+   * only if nothing listened there. To find no machine at an address takes a wait, too.
    */
   force(mayCall: CallFilter = ANY): Turn | null {
     // One is not admitted while another request's probe is running there.
@@ -236,11 +240,13 @@ export class Walk {
   /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
   #forcible(): readonly Candidate[] {
     const turns = this.#steps.flatMap(({ turn }) => turn ?? []);
-    const hasWaited = this.#steps.some(({ turn, outcome }) => {
+    const forced = this.#steps.filter(({ turn }) => turn?.mode === 'forced');
+    const hasWaited = forced.some(({ turn, outcome }) => {
       const isLost = typeof outcome === 'object' && reasonOf(outcome) === 'unreachable';
-      return turn?.mode === 'forced' && !isLost;
+      return !isLost || this.#deps.clock.ticks() - (turn?.at ?? 0) > FORCING_MS;
     });
-    if (hasRefusal(this.#failures) || hasWaited) return [];
+    const isOver = hasWaited || forced.length === UPSTREAM_IDS.length;
+    if (hasRefusal(this.#failures) || isOver) return [];
     const called = turns.flatMap(({ call }) => call.provider ?? []);
     const local = withoutMachines(this.#candidates.of('local'), called);
     const exclusions = local.kind === 'pool' && called.length > 0 ? [local.pool.exclusion()] : [];
