@@ -5,6 +5,7 @@ import {
   enclosed,
   JsonScan,
   memberAt,
+  smallValueOf,
   type Span,
   without,
   withMembers,
@@ -210,14 +211,15 @@ function callsIn(turn: Json): readonly (readonly [unknown, Json])[] {
   if (isCallItem(turn))
     return [[call_id, { type: `${String(type)}_output`, call_id, output: NO_RESULT }]];
   const uses = listOf(content).filter((part) => memberOf(part, 'type') === 'tool_use');
-  return [...listOf(calls), ...uses].map((call) => {
-    const id = memberOf(call, 'id');
-    const isUse = uses.includes(call);
-    const own = isUse
-      ? { type: 'tool_result', tool_use_id: id }
-      : { role: 'tool', tool_call_id: id };
-    return [id, { ...own, content: NO_RESULT }];
-  });
+  const called = listOf(calls).map((call) => ({
+    role: 'tool',
+    tool_call_id: memberOf(call, 'id'),
+  }));
+  const used = uses.map((use) => ({ type: 'tool_result', tool_use_id: memberOf(use, 'id') }));
+  return [
+    ...called.map((own) => [own.tool_call_id, { ...own, content: NO_RESULT }] as const),
+    ...used.map((own) => [own.tool_use_id, { ...own, content: NO_RESULT }] as const),
+  ];
 }
 
 const inTurns = (results: readonly Json[]): readonly Json[] =>
@@ -246,10 +248,10 @@ const withPairedCalls: BodyChange = (body) => {
     if (type === 'reasoning' || isCallItem(turn)) return turn;
     const parts = listOf(content);
     if (!parts.some(isResult)) return open.size === 0 ? turn : [...inTurns(missing()), turn];
-    const own = parts.filter(
-      (part) => isResult(part) && open.delete(memberOf(part, 'tool_use_id')),
+    const isOwn = (part: unknown) => isResult(part) && open.delete(memberOf(part, 'tool_use_id'));
+    const { own = [], others = [] } = Object.groupBy(parts, (part) =>
+      isOwn(part) ? 'own' : 'others',
     );
-    const others = parts.filter((part) => !own.includes(part));
     if (open.size === 0 && !others.some(isResult)) return turn;
     return { ...turn, content: [...own, ...missing(), ...others.flatMap(wordsOf)] };
   }
@@ -260,8 +262,13 @@ const withPairedCalls: BodyChange = (body) => {
   })(body);
 };
 
+/** Items of a conversation that an upstream keeps: the request does not have all of its calls. */
+const KEPT_ELSEWHERE = ['previous_response_id', 'conversation'];
+
 /** Calls and results as the strictest hosts take them, whatever one of them refuses first. */
 export const withSoundCalls: BodyChange = (body) => {
+  const isPart = KEPT_ELSEWHERE.some((name) => (smallValueOf(body, name) ?? null) !== null);
+  if (isPart || body.bytes.includes('"item_reference"')) return null;
   const changes = [withPlainCallIds, withPairedCalls, withWholeArguments];
   const sound = changes.reduce((changed, change) => change(changed) ?? changed, body);
   return sound === body ? null : sound;

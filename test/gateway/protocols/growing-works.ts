@@ -6,7 +6,7 @@ import {
   type EventRepair,
 } from '../../../main/gateway/protocols/typed-events.ts';
 import { UsageMeter } from '../../../main/gateway/protocols/usage.ts';
-import { adjustmentsAfter } from '../../../main/gateway/upstream/adjustments.ts';
+import { adjustedBody, adjustmentsAfter } from '../../../main/gateway/upstream/adjustments.ts';
 import { withoutFields } from '../../../main/gateway/upstream/refused-fields.ts';
 import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';
 import { createSseReader } from '../../../renderer/api/sse.ts';
@@ -60,6 +60,17 @@ export const WORKS: Works = {
       const error = readErrorBody(Buffer.from(JSON.stringify({ error: { message } })));
       const asked = { status: 400, isForWords: true, headers: [], mayBeWhole: true };
       return () => void adjustmentsAfter({ ...asked, error, body, made: new Set() });
+    },
+  },
+  'calls of one turn that all have a result in the next': {
+    size: 100,
+    begin(size) {
+      const ids = Array.from({ length: size }, (_, at) => `call${at}`);
+      const calls = ids.map((id) => ({ type: 'tool_use', id, input: {} }));
+      const results = ids.map((id) => ({ type: 'tool_result', tool_use_id: id }));
+      const turns = [{ content: calls }, { content: [...results, { type: 'tool_result' }] }];
+      const body = bodyOf(Buffer.from(JSON.stringify({ messages: turns })));
+      return () => void adjustedBody(body, new Set(['sound_calls']));
     },
   },
   'members of an object that each have a refused field': {

@@ -155,6 +155,16 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
+    { previous_response_id: 'resp_1', ...input(output('call_1')) },
+    { previous_response_id: 'resp_1', ...input(output('call_1')) },
+  ],
+  [
+    'sound_calls',
+    input({ type: 'item_reference', id: 'fc_1' }, output('call_1')),
+    input({ type: 'item_reference', id: 'fc_1' }, output('call_1')),
+  ],
+  [
+    'sound_calls',
     messages(calls(A, { function: { name: 'a', arguments: '{"b": "c' } }), result(A)),
     messages(calls(A, { function: { name: 'a', arguments: '{}' } }), result(A)),
   ],
