@@ -161,6 +161,9 @@ const PLACES: ReadonlyMap<string, Place> = new Map([
   ...['schema', 'input', 'arguments', 'output'].map((name) => [name, 'own data'] as const),
 ]);
 
+/** No refusal names a longer one; the name of a member would be copied for each field inside of it. */
+const MAX_FIELD_CHARS = 200;
+
 type OptionalField = readonly [field: string, holder: Record<string, unknown>, name: string];
 
 /** What a request could do without, or a value within a member of it. */
@@ -171,7 +174,9 @@ function optionalIn(outer: unknown, within: string | null = null): readonly Opti
     for (const [name, inner] of Object.entries(value)) {
       const field = member === null ? name : `${member}.${name}`;
       const mayGo = place === 'request' || (place === 'said' && BESIDE_CONTENT.test(name));
-      if (mayGo && isObject(value) && !KEPT.test(field)) found.push([field, value, name]);
+      const isShort = field.length <= MAX_FIELD_CHARS;
+      if (mayGo && isShort && isObject(value) && !KEPT.test(field))
+        found.push([field, value, name]);
       const isPlain = member === null || place === 'own names';
       look(inner, member ?? name, isPlain ? 'request' : (PLACES.get(name) ?? place));
     }

@@ -317,6 +317,12 @@ test('a refusal that names no field asks for none, not even for one that has no 
   expect(askedBy('This is not supported.', CHAT, { sent, headers })).toEqual([]);
 });
 
+test('the fields inside of a member are read at once, however long its name is', () => {
+  const inside = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`b${at}`, 1]));
+  const sent = { ['a'.repeat(500_000)]: inside, b: 1 };
+  expect(askedBy("Unknown parameter: 'b'.", CHAT, { sent })).toEqual(['without b']);
+});
+
 test('a host that refuses a stream is asked for a whole answer only if one will do', () => {
   const says = withParam('stream', 'You must be verified to stream.', 'unsupported_value');
   expect(askedBy(says, CHAT, { mayBeWhole: false })).toEqual([]);
