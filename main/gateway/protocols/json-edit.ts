@@ -233,7 +233,8 @@ export function withMembers(
   let copied = 0;
   // The caller may use a name that every object inherits.
   for (const { key, start, end } of members.filter((each) => Object.hasOwn(values, each.key))) {
-    parts.push(bytes.subarray(copied, start), Buffer.from(values[key] ?? ''));
+    const value = values[key] ?? '';
+    parts.push(bytes.subarray(copied, start), Buffer.isBuffer(value) ? value : Buffer.from(value));
     copied = end;
   }
   const added = Object.entries(values)
