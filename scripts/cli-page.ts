@@ -32,7 +32,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-This page lists the commands of \`inglenook\`. \`inglenook <command> --help\` explains one. Without a command, \`inglenook\` starts the gateway.
+\`inglenook <command> --help\` explains a command. Without a command, \`inglenook\` starts the gateway.
 \`inglenook --version\` prints its version.
 `;
 

@@ -98,8 +98,8 @@ function listOf([first = '', ...others]: readonly string[]): string {
   const note =
     others.length === 0
       ? ''
-      : `\n\n${new Intl.ListFormat('en-GB').format(others.map((id) => `\`${id}\``))} have the same settings, with their own prefix.`;
-  return [...items, ...further].join('\n') + note;
+      : `${new Intl.ListFormat('en-GB').format(others.map((id) => `\`${id}\``))} have the same settings, with their own prefix.\n\n`;
+  return note + [...items, ...further].join('\n');
 }
 
 const entriesOf = (section: string) => ENTRIES.filter((entry) => entry.section === section);
