@@ -18,6 +18,8 @@ import { at } from '../support/words.ts';
 import { startStill, startBefore } from '../support/scene.ts';
 
 const PAUSE_MS = 30_000;
+/** Of an engine of the owner's own. */
+const OWN_PAUSE_MS = 5000;
 const seen = ({ host }: TestGateway, id: UpstreamId): Sighting => host.snapshot().sightings[id];
 const ANSWERED = { kind: 'answered', by: 'check' } as const;
 const SERVED = { kind: 'answered', by: 'request' } as const;
@@ -127,7 +129,7 @@ test('a list of models takes nothing back from a test that failed', async () => 
   await gateway.post('upstreams/local/test');
   expect(seen(gateway, 'local')).toEqual(failed('check', 'http_500'));
   const before = up.gets.length;
-  clock.advance(PAUSE_MS);
+  clock.advance(OWN_PAUSE_MS);
   await up.get(before + 1);
   await gateway.status();
   expect(seen(gateway, 'local')).toEqual(failed('check', 'http_500'));
@@ -158,8 +160,8 @@ test('an engine that dies while it is idle is seen to be down when its models ar
   await chat(gateway.url);
   expect(seen(gateway, 'local')).toEqual(SERVED);
   up.answerGet = ({ res }) => void res.socket?.destroy();
-  // In its turn it has served within the last 30 s, and is not checked; its models are read 30 s after the last time.
-  clock.advance(PAUSE_MS);
+  // It has served 4 s before its turn, and is not checked; the next turn asks for its models.
+  clock.advance(2 * OWN_PAUSE_MS);
   await expect.poll(() => seen(gateway, 'local')).toEqual(failed('check', 'unreachable'));
 });
 
