@@ -44,7 +44,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of setting
 
 ${INDEX}
 
-Each can be set in three places, of which the first wins:
+Each setting can be set in three places; the first wins:
 
 1. its environment variable;
 2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;

@@ -139,7 +139,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'doctor',
     'Print what the test of this machine found, and the problems of its agent.',
-    'Exit code 1 while it has not passed the test, unless the engine at local.baseUrl serves.',
+    'Exit code 1 while it has not passed the test, unless the engine at local.baseUrl serves, or while its agent is switched off.',
     doctor,
   );
   add(

@@ -125,7 +125,7 @@ const AT_START = { restart: true };
 /** docs/reference/routing-rules.md#models. */
 const MODEL_FALLBACK = oneOf({
   any: 'Yes: another source may answer with the model that it has.',
-  same: 'No: only sources that have the model are called. If none has it, the app gets a 404.',
+  same: 'No: only sources that have the model are called. If that is why none can answer, the app gets a 404.',
 });
 
 /** Every setting, once: types, errors, `--help`, docs/reference/configuration.md and the window come from here. */
