@@ -13,7 +13,7 @@ import { createTelemetry } from '../agent/telemetry/telemetry.ts';
 import type { StartTool } from '../agent/telemetry/tool-process.ts';
 import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
-import type { LoadedConfig } from '../config/load.ts';
+import { type LoadedConfig, SPENDING_HELD } from '../config/load.ts';
 import { type SecretBox, controlToken } from '../platform/secrets.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
@@ -205,8 +205,8 @@ function holdSpending(config: LiveConfig): string | null {
   );
   if (routing.forceZero || !hasBudget) return null;
   const patched = config.patch({ routing: { forceZero: true } });
-  const held = '“Never spend money” is on until you switch it off.';
-  return `Budgets count from 0, as what was spent before cannot be read. ${patched.kind === 'patched' ? held : patched.message}`;
+  const held = patched.kind === 'patched' ? `${SPENDING_HELD}.` : patched.message;
+  return `Budgets count from 0, as what was spent before cannot be read. ${held}`;
 }
 
 const CORRECT = 'Correct it, and put it back while Inglenook does not run.';

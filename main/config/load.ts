@@ -66,6 +66,9 @@ export function loadConfig(
   return { kind: 'loaded', config, sources, namedKeys, warnings, setAside: [] };
 }
 
+/** What is said where a lost setting or record may have limited what is spent. */
+export const SPENDING_HELD = '“Never spend money” is on until you switch it off';
+
 /** The same from the files of a data directory; `lost`: paths of the secrets that `box` does not open. */
 export function loadSavedConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -76,9 +79,7 @@ export function loadSavedConfig(
   const loaded = loadConfig(env, tree, readKeyFile(directory), sealed);
   if (loaded.kind === 'refused') return loaded;
   const isFixed = loaded.sources.get('routing.forceZero') === 'env';
-  const held = isFixed
-    ? `${ENV_PREFIX}FORCE_ZERO decides whether money is spent`
-    : '“Never spend money” is on until you switch it off';
+  const held = isFixed ? `${ENV_PREFIX}FORCE_ZERO decides whether money is spent` : SPENDING_HELD;
   const setAside = setBadAside(files, held, Date.now());
   const warnings = [...setAside, ...lost.map(lostText), ...loaded.warnings];
   return { ...loaded, warnings, setAside, lost };

@@ -76,8 +76,8 @@ export function chainOf(body: JsonBody, headers: IncomingHttpHeaders): PromptCha
     return hash;
   };
   const messages = members.find(({ key }) => MESSAGES.has(key));
-  const name = sessionOf(body, headers);
   if (messages === undefined || smallValueOf(body, 'cache_prompt') === false) return null;
+  const name = sessionOf(body, headers);
   const hash = headOf(createRollingHash(), (key) => HEAD.has(key));
   const keys: number[] = [];
   const lengths: number[] = [];
