@@ -1,5 +1,5 @@
 import { HOSTED_IDS } from '#shared/ids.ts';
-import type { SettingChoice } from '#shared/settings.ts';
+import type { SettingChoice } from '#shared/settings-view.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';

@@ -1,4 +1,4 @@
-import type { SettingsView, SettingView } from '#shared/settings.ts';
+import type { SettingsView, SettingView } from '#shared/settings-view.ts';
 import { text as textFrom } from 'node:stream/consumers';
 import { shownValue } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';

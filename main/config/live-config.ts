@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HostedId } from '#shared/ids.ts';
 import { isObject } from '../platform/json.ts';
-import type { SettingSource, SettingsView, SettingView } from '#shared/settings.ts';
+import type { SettingSource, SettingsView, SettingView } from '#shared/settings-view.ts';
 import { messageOf } from '../platform/errors.ts';
 import type { SecretBox } from '../platform/secrets.ts';
 import { type LoadedConfig, openToTheNetwork, ownAddresses } from './load.ts';

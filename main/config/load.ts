@@ -1,5 +1,5 @@
 import { hostname, networkInterfaces } from 'node:os';
-import type { SettingSource } from '#shared/settings.ts';
+import type { SettingSource } from '#shared/settings-view.ts';
 import { isLoopbackHost, isWildcardHost } from '../platform/http/addresses.ts';
 import { bareHost, canonicalIp, portOf } from '../platform/network-guard.ts';
 import { type KeyFile, NO_KEYS, readKeyFile, type StoredKey } from './key-file.ts';

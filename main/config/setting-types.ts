@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { completeAddress } from '#shared/base-url.ts';
-import type { SettingChoice, SettingKind } from '#shared/settings.ts';
+import type { SettingChoice, SettingKind } from '#shared/settings-view.ts';
 import { decoded, registryOrigin } from '../platform/addresses.ts';
 import { parseJson } from '../platform/json.ts';
 

@@ -1,7 +1,7 @@
 import type { HostedId, UpstreamId } from '#shared/ids.ts';
 import type { AddedKey, KeyList } from '#shared/keys.ts';
 import type { DemoFault, UpstreamTest } from '#shared/live.ts';
-import type { SettingsView } from '#shared/settings.ts';
+import type { SettingsView } from '#shared/settings-view.ts';
 import type { Sharing, SharingChange } from '#shared/sharing.ts';
 import { type Answer, type Caller, type Client, jsonBody, partOf, type Refusal } from './client.ts';
 import type { SettingsState } from './window-state.ts';

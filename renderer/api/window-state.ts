@@ -1,6 +1,6 @@
 import { assertNever } from '#shared/assert.ts';
 import type { LiveDelta, LiveEvent, LiveSnapshot, RequestRow } from '#shared/live.ts';
-import type { SettingsView } from '#shared/settings.ts';
+import type { SettingsView } from '#shared/settings-view.ts';
 
 type Connection =
   | { readonly kind: 'connecting' }

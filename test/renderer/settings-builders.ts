@@ -1,4 +1,4 @@
-import type { SettingSource, SettingsView } from '#shared/settings.ts';
+import type { SettingSource, SettingsView } from '#shared/settings-view.ts';
 import { settingsView } from '../../main/config/live-config.ts';
 import { type Field, sectionsOf } from '../../renderer/features/settings/settings-table.ts';
 import { loadedOf } from '../support/config.ts';

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { AgentView } from '#shared/agent.ts';
 import type { AddedKey } from '#shared/keys.ts';
 import { providerSchema } from '#shared/provider.ts';
-import type { SettingView } from '#shared/settings.ts';
+import type { SettingView } from '#shared/settings-view.ts';
 import { statusReportSchema } from '#shared/status.ts';
 import { readControlToken } from '../../main/platform/secrets.ts';
 import { startGateway, type TestGateway } from './gateway.ts';

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { memoizeLast } from '../memoize.ts';
-import { Connection, MAX_HEAD_BYTES, type Origin, type Proxies } from './connection.ts';
+import { Connection, MAX_HEAD_BYTES, type Origin, type Proxies } from './outgoing-connection.ts';
 import { isLoopbackHost } from './addresses.ts';
 import { isBroken, transportFailure } from './tls-and-socket-failures.ts';
 import type {

@@ -9,7 +9,7 @@ import { READ_ONLY_NOTE } from '../../ui/buttons.tsx';
 import { useAttempt } from '../../ui/use-optimistic-value.ts';
 import { useReading } from '../../ui/use-reading.ts';
 import { useServerNow, useWindow } from '../../window-context.ts';
-import type { SettingView } from '#shared/settings.ts';
+import type { SettingView } from '#shared/settings-view.ts';
 import { LargeCopies, SmallWindows } from './windows.tsx';
 import { type Labels, placeName } from '../requests/request-text.ts';
 

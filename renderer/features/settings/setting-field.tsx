@@ -1,6 +1,6 @@
 import { MACHINES, FAILURES } from '../../text/en/nouns.ts';
 import { assertNever } from '#shared/assert.ts';
-import type { SettingsView } from '#shared/settings.ts';
+import type { SettingsView } from '#shared/settings-view.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { formatSpan, counted } from '../../text/format.ts';
 import * as t from '../../text/t.ts';

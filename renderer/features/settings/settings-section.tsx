@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { assertNever } from '#shared/assert.ts';
 import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
-import type { SettingsView } from '#shared/settings.ts';
+import type { SettingsView } from '#shared/settings-view.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import { refusalText } from '../../text/refusal-text.ts';

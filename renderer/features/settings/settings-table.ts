@@ -1,5 +1,5 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { SettingChoice, SettingsView, SettingView } from '#shared/settings.ts';
+import type { SettingChoice, SettingsView, SettingView } from '#shared/settings-view.ts';
 import * as t from '../../text/t.ts';
 
 interface Choice extends SettingChoice {

@@ -1,5 +1,5 @@
 import { HOSTED_IDS, type HostedId, type UpstreamId } from '#shared/ids.ts';
-import type { SettingsView } from '#shared/settings.ts';
+import type { SettingsView } from '#shared/settings-view.ts';
 import { Button } from '../../ui/buttons.tsx';
 import { ErrorText } from '../../ui/fields.tsx';
 import { ConfirmButton } from '../../ui/modal.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import type { AddedKey } from '#shared/keys.ts';
-import type { SettingView } from '#shared/settings.ts';
+import type { SettingView } from '#shared/settings-view.ts';
 import type { Sharing } from '#shared/sharing.ts';
 import { Button, CodeLine } from '../../ui/buttons.tsx';
 import { ErrorText, Form, Select } from '../../ui/fields.tsx';
