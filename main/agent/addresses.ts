@@ -31,15 +31,11 @@ export function namesOf(
 /** The name of this machine in containers (docs.docker.com/desktop/features/networking). */
 const DOCKER_HOST = 'host.docker.internal';
 
-/** Whether two origins are the same port of this machine, whichever of its `names` they use, or the same one elsewhere. */
-export function isSamePlace(one: string, other: string, names: readonly string[]): boolean {
-  const own = new Set([...names, DOCKER_HOST].map((name) => name.toLowerCase()));
-  const placeOf = (origin: string) => {
-    const { hostname, port, protocol } = new URL(origin);
-    const bare = bareHost(hostname);
-    const host = canonicalIp(bare) ?? bare;
-    const isHere = isLoopbackHost(host) || own.has(host);
-    return `${protocol}//${isHere ? 'here' : hostname}:${port}`;
-  };
-  return placeOf(one) === placeOf(other);
+/** Whether an origin is a port of this machine, whichever of its `names` it uses. */
+export function isOnThisMachine(origin: string, names: readonly string[]): boolean {
+  const bare = bareHost(new URL(origin).hostname);
+  const host = canonicalIp(bare) ?? bare;
+  return (
+    isLoopbackHost(host) || [...names, DOCKER_HOST].some((name) => name.toLowerCase() === host)
+  );
 }

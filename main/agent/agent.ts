@@ -2,7 +2,7 @@ import type { AgentView, OwnerChoice } from '#shared/agent.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { JoinLine } from '#shared/join-line.ts';
 import type { Config } from '../config/schema.ts';
-import { agentUrl, interfaceAddresses, isSamePlace, namesOf } from './addresses.ts';
+import { agentUrl, interfaceAddresses, isOnThisMachine, namesOf } from './addresses.ts';
 import { createAvailability } from './availability/availability.ts';
 import { OWNER_RULE_SETTINGS, ownerRulesIn } from './availability/rules.ts';
 import { ENGINE_PORTS } from '../engines/detect.ts';
@@ -221,12 +221,9 @@ export function createAgent(context: AgentContext) {
       return served === undefined ? null : { kind: served.view.kind, address: served.address };
     },
     readEngines: () => engines.readNow(),
-    /** Whether an engine at that origin is to get no requests, because its memory is freed or its models change. */
+    /** Whether an engine at that origin is to get no requests: it is on this machine, which takes none. */
     holdsBack: (origin: string) =>
-      memory.state().kind !== 'kept' &&
-      engines
-        .reachable()
-        .some(({ address }) => isSamePlace(address.origin, origin, parts.hostNames())),
+      parts.mode().mode !== 'on' && isOnThisMachine(origin, parts.hostNames()),
     join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),
     /** Applies changed settings: rules, address, engine and registry. */

@@ -258,7 +258,7 @@ function localOf(
     pickLocal() {
       const target = engine.current()?.target() ?? null;
       if (target === null) return pick();
-      // A request would load again what its owner has unloaded.
+      // Its owner wants the GPU for something else; a request would load again what was unloaded.
       if (agent?.holdsBack(target.baseAddress.origin) === true)
         return { kind: 'none', reason: 'paused' };
       return { kind: 'target', target };

@@ -31,6 +31,20 @@ test('an engine that is called by its address gets no request while its memory i
   expect([...engine.loaded]).toEqual(['small']);
 });
 
+test('an engine that is called by its address gets no request while its machine is held back', async () => {
+  const upstreams = { local: answers('from my GPU'), a: answers('from the hosted one') };
+  const { gateway } = await startBefore(upstreams, { AGENT: 'true', AGENT_PORTS: '0' });
+  const { url, post } = gateway;
+  expect((await chat(url)).upstream).toBe('local');
+  for (const mode of ['paused', 'drained']) {
+    await post('agent/mode', { mode });
+    const { upstream, reason } = await chat(url);
+    expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
+  }
+  await post('agent/mode', { mode: 'on' });
+  expect((await chat(url)).upstream).toBe('local');
+});
+
 test('an order waits for a request that goes to the engine past the agent', async () => {
   const { url, engine, order, view } = await startDirect();
   const running = startChat(url);

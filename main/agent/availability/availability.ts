@@ -188,7 +188,8 @@ export function createAvailability(
   function judge(): void {
     const ticks = clock.ticks();
     const ended = inference.lastEndedTicks() ?? -Infinity;
-    const isServing = inference.inFlight() > 0 || ticks - ended < READING_AGE_MAX_MS;
+    const inFlight = inference.inFlight() + context.directInFlight();
+    const isServing = inFlight > 0 || ticks - ended < READING_AGE_MAX_MS;
     const seen = { ...signals(), isServing, ticks };
     set(afterObservation(afterTime(state, clock.now()), settings(), seen));
   }

@@ -18,6 +18,7 @@ import {
   OWNER_RULES,
   type OwnerRules,
 } from '../../../main/agent/availability/rules.ts';
+import { createManualClock } from '../../support/clock.ts';
 import { startAgent, until } from '../../support/agent.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 
@@ -151,6 +152,24 @@ test('a machine whose saved choice cannot be read is held back, over restarts', 
     expect([owner.mode, problems.map(({ tool }) => tool)]).toEqual(['paused', tools]);
     await stop();
   }
+});
+
+test('requests that go to the engine past the agent are no other program’s use of the GPU', async () => {
+  let directInFlight = 1;
+  const clock = createManualClock();
+  const { agent, telemetry, set } = await startAgent({
+    clock,
+    directInFlight: () => directInFlight,
+  });
+  telemetry.card({ utilGpu: 90 });
+  const modeAfter = (ms: number) => {
+    clock.advance(ms);
+    set({ yieldToOthers: true });
+    return agent.view().owner.mode;
+  };
+  expect([modeAfter(0), modeAfter(30_000)]).toEqual(['on', 'on']);
+  directInFlight = 0;
+  expect([modeAfter(0), modeAfter(30_000)]).toEqual(['on', 'paused']);
 });
 
 test('an owner rule that this machine cannot judge is named, set or not, and pauses nothing', async () => {
