@@ -177,7 +177,7 @@ export const SETTINGS = {
     keepAliveMs: setting(
       kinds.pause,
       30_000,
-      'How long your GPUs or the rented GPU may be silent before the answer begins with signs of life, which keep apps and proxies waiting. 0 switches them off.',
+      'How long your GPUs or the rented GPU may be silent before the answer begins with signs of life, which keep apps and proxies waiting.',
     ),
     affinity: setting(
       kinds.oneOf({
@@ -248,7 +248,7 @@ export const SETTINGS = {
     otherRegistryUrls: setting(
       kinds.gateways,
       [],
-      'Other gateways of the pool. If this machine’s gateway stops responding, the machine reports to the next one, and returns when the first recovers.',
+      'Other gateways of the pool, to which the machine reports while its own doesn’t respond.',
     ),
     enrollToken: optional(
       kinds.secret,
@@ -355,7 +355,7 @@ export const SETTINGS = {
     poolAddresses: setting(
       kinds.gateways,
       [],
-      'Addresses of all gateways of the pool, as machines reach them, separated by commas. Machines learn them when they join.',
+      'Addresses at which machines reach this gateway, or all of a pool, separated by commas. The join command names them.',
     ),
     logLevel: setting(
       oneOf({
