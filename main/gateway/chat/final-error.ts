@@ -10,9 +10,9 @@ import type { RoutedRequest } from '../routing/candidates.ts';
 import type { GatewayError } from '../http/errors.ts';
 import {
   type FailedCall,
-  fallbackReason,
   isUnconfigured,
   nameOf,
+  type Unanswered,
   type UpstreamOutcome,
   reasonOf,
   wasAttempted,
@@ -30,10 +30,9 @@ import { type ChatResponse, gatewayHeaders } from './response.ts';
 
 type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;
 
-/** The response of the upstream with this outcome, with the headers that go with its body. */
+/** An upstream's own response, with the headers that go with its body. */
 interface PassedOn {
   readonly kind: 'passed';
-  readonly outcome: FailedCall;
   /** What it says, for an answer that has begun. */
   readonly error: HttpError;
   readonly body: Buffer;
@@ -61,13 +60,12 @@ export interface FinalDeps {
 
 /** Answers where no upstream did. */
 export function sendFinalResponse(
-  outcomes: readonly UpstreamOutcome[],
+  routed: Unanswered,
   { base, context, response, deps: { machineName } }: CallerContext,
 ): void {
   const { call, observer } = context;
-  const final = finalResponse(call, outcomes, machineName);
-  const passed = final.kind === 'passed' ? final.outcome : null;
-  const reason = fallbackReason(outcomes, passed ?? 'gateway_error');
+  const { passed, reason } = routed;
+  const final = finalResponse(call, routed, machineName);
   const { upstream, provider } = passed ?? { upstream: null, provider: null };
   const headers = { ...base, ...gatewayHeaders(upstream, reason, provider) };
   const status = final.kind === 'answer' ? 200 : final.error.status;
@@ -90,17 +88,14 @@ const JSON_TYPE = 'application/json';
  */
 function finalResponse(
   call: CallForm,
-  all: readonly UpstreamOutcome[],
+  { outcomes: all, passed }: Unanswered,
   machineName: FinalDeps['machineName'],
 ): FinalResponse {
   const outcomes = all.filter((outcome) => !isUnconfigured(outcome));
   const standIn = standInFor(call, outcomes);
   const failed = outcomes.filter(wasAttempted);
-  const passed =
-    failed.find(({ failure }) => failure.fallBack === 'once') ??
-    failed.findLast(({ failure }) => failure.surfaced === 'as_is');
   if (passed?.failure.response)
-    return passedOn(passed, passed.failure.response, call.request.endpoint);
+    return passedOn(passed.failure, passed.failure.response, call.request.endpoint);
   if (standIn?.kind === 'answer') return standIn;
   if (standIn !== null && isTheReason(standIn, outcomes)) {
     const { message, param } = standIn;
@@ -122,7 +117,11 @@ function withName(
   return name === null ? outcome : { ...outcome, provider: excerpt(name) };
 }
 
-function passedOn(outcome: FailedCall, response: ErrorResponse, endpoint: ApiEndpoint): PassedOn {
+function passedOn(
+  { reason }: FailedCall['failure'],
+  response: ErrorResponse,
+  endpoint: ApiEndpoint,
+): PassedOn {
   const { status, headers, body } = response;
   const { message, code, param } = response.error;
   const error = {
@@ -131,11 +130,10 @@ function passedOn(outcome: FailedCall, response: ErrorResponse, endpoint: ApiEnd
     code: code ?? 'upstream_error',
     param,
   };
-  const shaped = shapedFor(endpoint, response, error, outcome.failure.reason);
+  const shaped = shapedFor(endpoint, response, error, reason);
   const type = shaped === null ? passedType(headers) : JSON_TYPE;
   return {
     kind: 'passed',
-    outcome,
     error,
     body: shaped === null ? body : Buffer.from(JSON.stringify(shaped)),
     headers: { ...toCaller(headers), 'content-type': type },

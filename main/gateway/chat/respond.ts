@@ -49,7 +49,7 @@ export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void
     case 'answered':
       return sendAnswer(routed, to);
     case 'unanswered':
-      sendFinalResponse(routed.outcomes, to);
+      sendFinalResponse(routed, to);
       return Promise.resolve();
     case 'cancelled':
       to.context.observer.ended('cancelled');

@@ -67,7 +67,7 @@ export function createChatResponse(
 
   function begin({ target: { upstream, provider }, before }: AttemptStart): void {
     hasBegun = true;
-    const reason = fallbackReason(before(), 'answer');
+    const reason = fallbackReason(before());
     const own = { ...base, ...gatewayHeaders(upstream, reason, provider) };
     const type = stream === null ? 'application/json' : EVENT_STREAM;
     // nginx asks in HTTP/1.0, which has none, unless it is told otherwise.

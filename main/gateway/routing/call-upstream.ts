@@ -58,8 +58,8 @@ export interface CallOptions {
   readonly cause?: AttemptCause;
   /** Whether a short wait that the upstream asks for is waited out; left out: unless it is `local`. */
   readonly waitsForRoom?: boolean;
-  /** Ends this call alone; left out: the caller's. */
-  readonly signal?: CancelSignal;
+  /** Ends this call, and no other of the request's. */
+  readonly signal: CancelSignal;
   /** Called at first content of an answer that is being assembled. */
   readonly onContent?: () => void;
 }
@@ -89,14 +89,14 @@ export async function callUpstream(
   turn: Turn,
   request: RoutedRequest,
   deps: CallDeps,
-  options: CallOptions = {},
+  options: CallOptions,
 ): Promise<CallOutcome> {
   const { clock, circuits, memory } = deps;
-  const { signal = request.signal, call = turn.call } = options;
+  const { signal, call = turn.call } = options;
   let { permits } = turn;
   const { id } = permits.own;
   const deadline = turn.at + turn.call.timeoutMs;
-  const plan = { ...options, turn, request, deps, signal, deadline, known: memory.of(id) };
+  const plan = { ...options, turn, request, deps, deadline, known: memory.of(id) };
   let next: Try = { kind: 'first', call, waitMs: turn.waitMs, mayRetry: true, polls: 0 };
   for (;;) {
     if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
@@ -124,7 +124,6 @@ interface CallPlan extends Omit<CallOptions, 'call'> {
   readonly turn: Turn;
   readonly request: RoutedRequest;
   readonly deps: CallDeps;
-  readonly signal: CancelSignal;
   /** What is known of the upstream or machine. */
   readonly known: Knowledge;
   /** The end of all tries together, in clock ticks. */

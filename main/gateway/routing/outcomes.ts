@@ -75,21 +75,34 @@ export function isSettled(failures: readonly FailedCall[]): boolean {
   return isRepeated || failures.some(({ failure }) => failure.fallBack === 'never');
 }
 
-/**
- * The `X-Gateway-Fallback-Reason` value: one entry per upstream, one per machine of the local pool, in order. `by` is what
- * the caller receives; an upstream whose own response is passed on is listed only if another was called after it.
- */
-export function fallbackReason(
-  outcomes: readonly UpstreamOutcome[],
-  by: 'answer' | 'gateway_error' | FailedCall,
-): string {
-  const passedAt = typeof by === 'string' ? -1 : outcomes.indexOf(by);
-  const isLast = passedAt !== -1 && !outcomes.slice(passedAt + 1).some(wasAttempted);
-  const before = isLast ? outcomes.slice(0, passedAt) : outcomes;
-  const isUnattempted = by === 'gateway_error' && !outcomes.some(wasAttempted);
-  const shown = isUnattempted ? before : before.filter((outcome) => !isUnconfigured(outcome));
-  return shown.map((outcome) => `${nameOf(outcome)}=${reasonOf(outcome)}`).join('; ') || 'none';
+/** The end of a request that no upstream has answered. */
+export interface Unanswered {
+  readonly kind: 'unanswered';
+  /** In routing order. */
+  readonly outcomes: readonly UpstreamOutcome[];
+  /** The call whose own response the caller gets, a refusal before others; null for an error of the gateway's. */
+  readonly passed: FailedCall | null;
+  readonly reason: string;
 }
+
+export function unanswered(outcomes: readonly UpstreamOutcome[]): Unanswered {
+  const failed = outcomes.filter(wasAttempted);
+  const refusal = failed.find(({ failure }) => failure.fallBack === 'once');
+  const passed = refusal ?? failed.findLast(({ failure }) => failure.surfaced === 'as_is') ?? null;
+  // What is passed on is listed only if another upstream was called after it.
+  const isLast = passed !== null && passed === failed.at(-1);
+  const told = isLast ? outcomes.slice(0, outcomes.indexOf(passed)) : outcomes;
+  const reason = failed.length === 0 ? listOf(outcomes) : fallbackReason(told);
+  return { kind: 'unanswered', outcomes, passed, reason };
+}
+
+/** The `X-Gateway-Fallback-Reason` value: one entry per upstream, one per machine of the local pool, in order. */
+export function fallbackReason(outcomes: readonly UpstreamOutcome[]): string {
+  return listOf(outcomes.filter((outcome) => !isUnconfigured(outcome)));
+}
+
+const listOf = (outcomes: readonly UpstreamOutcome[]): string =>
+  outcomes.map((outcome) => `${nameOf(outcome)}=${reasonOf(outcome)}`).join('; ') || 'none';
 
 /** As in `X-Gateway-Fallback-Reason`. */
 export function nameOf(outcome: UpstreamOutcome): string {

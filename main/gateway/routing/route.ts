@@ -10,7 +10,13 @@ import {
   type Turn,
 } from './call-upstream.ts';
 import type { CandidateDeps, RoutedRequest } from './candidates.ts';
-import { fallbackReason, reasonOf, type UpstreamOutcome } from './outcomes.ts';
+import {
+  fallbackReason,
+  reasonOf,
+  type Unanswered,
+  unanswered,
+  type UpstreamOutcome,
+} from './outcomes.ts';
 import { Walk } from './walk.ts';
 
 export interface RouterDeps extends CallDeps, CandidateDeps {
@@ -30,8 +36,7 @@ export type RouteResult =
       /** As in `X-Gateway-Fallback-Reason`. */
       readonly reason: string;
     }
-  /** `outcomes`: in routing order. */
-  | { readonly kind: 'unanswered'; readonly outcomes: readonly UpstreamOutcome[] }
+  | Unanswered
   | { readonly kind: 'cancelled' };
 
 /**
@@ -45,13 +50,13 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   while (!request.signal.aborted) {
     // With nobody left, the excluded upstream that is back soonest is called all the same.
     const turn = walk.next() ?? walk.force();
-    if (turn === null) return { kind: 'unanswered', outcomes: walk.outcomes(null) };
+    if (turn === null) return unanswered(walk.outcomes(null));
     const outcome = await callOrHedge(turn, walk, request, deps);
     if (outcome.kind === 'cancelled') break;
     if (outcome.kind === 'answered') {
       walk.answered(outcome.turn);
       noteAnswer(outcome, deps);
-      const reason = fallbackReason(outcome.turn.before(), 'answer');
+      const reason = fallbackReason(outcome.turn.before());
       return { kind: 'answered', answer: outcome, walk, reason };
     }
     walk.failed(outcome.turn, outcome.failure);
@@ -109,21 +114,6 @@ function mayHedgeTo(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
   return hedge === 'all' || from.upstream !== 'local' || to === 'local';
 }
 
-/** Whether a slow call may get a second one. An answer that comes as a whole has no first token that could be late. */
-function mayHedge(hedge: Hedge, slow: UpstreamCall, walk: Walk): boolean {
-  return slow.mode !== 'whole' && walk.hasAhead((to) => mayHedgeTo(hedge, slow, to));
-}
-
-/** Whether a short wait that it asks for is waited out: for `local` if no other machine is left, before money is spent. */
-function mayWait(hedge: Hedge, upstream: UpstreamId, walk: Walk): boolean {
-  return upstream !== 'local' || !walk.hasAhead((id) => hedge === 'all' || id === 'local');
-}
-
-interface Contender {
-  readonly turn: Turn;
-  readonly cancellation: Cancellation;
-}
-
 /**
  * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
  * beside it. The first content wins and the other call is aborted at once; never more than two run. Failures but the
@@ -135,50 +125,44 @@ function callOrHedge(
   request: RoutedRequest,
   deps: RouterDeps,
 ): Promise<CallOutcome> {
-  const { hedge } = request.config.routing;
-  if (mayHedge(hedge, first.call, walk)) return race(first, walk, request, deps);
-  const waitsForRoom = mayWait(hedge, first.call.upstream, walk);
-  return callUpstream(first, request, deps, { waitsForRoom });
-}
-
-function race(
-  first: Turn,
-  walk: Walk,
-  request: RoutedRequest,
-  deps: RouterDeps,
-): Promise<CallOutcome> {
   const { clock, budget } = deps;
   const { signal } = request;
   const { hedge } = request.config.routing;
   const { ttftThresholdMs } = request.config.circuit;
-  const { promise, resolve } = Promise.withResolvers<CallOutcome>();
+  const { promise, resolve, reject } = Promise.withResolvers<CallOutcome>();
   /** The running calls: at most two, and none once the result is out. */
-  let running: readonly Contender[] = [];
+  const running = new Map<Turn, Cancellation>();
   let cancelTimer = () => {};
 
   function start(turn: Turn): void {
-    const contender = { turn, cancellation: new Cancellation() };
-    running = [...running, contender];
+    const cancellation = new Cancellation();
+    running.set(turn, cancellation);
     armTimer();
-    if (signal.aborted) contender.cancellation.abort();
+    if (signal.aborted) cancellation.abort();
+    const isOther = (id: UpstreamId) => hedge === 'all' || id === 'local';
     const options = {
-      waitsForRoom: mayWait(hedge, turn.call.upstream, walk),
-      signal: contender.cancellation,
+      // For `local` if no other machine is left, before money is spent.
+      waitsForRoom: turn.call.upstream !== 'local' || !walk.hasAhead(isOther),
+      signal: cancellation,
       onContent() {
-        if (running.includes(contender)) keepOnly(contender);
+        if (running.has(turn)) keepOnly(turn);
       },
     };
-    void callUpstream(turn, request, deps, options).then((outcome) => ended(contender, outcome));
+    callUpstream(turn, request, deps, options)
+      .then((outcome) => ended(turn, outcome))
+      .catch(reject);
   }
 
   /** Runs only while there is one call: two are the limit. */
   function armTimer(): void {
     cancelTimer();
-    const [only, second] = running;
+    const [only, second] = running.keys();
     if (only === undefined || second !== undefined) return;
-    if (!mayHedge(hedge, only.turn.call, walk)) return;
-    const dueMs = only.turn.at + ttftThresholdMs - clock.ticks();
-    cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(only.turn.call));
+    const { call, at } = only;
+    // An answer that comes as a whole has no first token that could be late.
+    if (call.mode === 'whole' || !walk.hasAhead((to) => mayHedgeTo(hedge, call, to))) return;
+    const dueMs = at + ttftThresholdMs - clock.ticks();
+    cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(call));
   }
 
   function startHedge(slow: UpstreamCall): void {
@@ -189,43 +173,44 @@ function race(
     start(turn);
   }
 
-  function ended(contender: Contender, outcome: CallOutcome): void {
-    if (!running.includes(contender)) {
+  function ended(turn: Turn, outcome: CallOutcome): void {
+    if (!running.has(turn)) {
       // Its content came in the same turn as the winner's: the stream has no reader.
       if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer')
         outcome.seen.exchange.abort();
       return;
     }
-    if (outcome.kind === 'answered') keepOnly(contender);
+    if (outcome.kind === 'answered') keepOnly(turn);
     if (outcome.kind === 'failed') {
       // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
-      if (outcome.failure.fallBack === 'never' && running[0] === contender) keepOnly(contender);
-      running = running.filter((each) => each !== contender);
-      if (running.length > 0) {
-        walk.failed(contender.turn, outcome.failure);
+      const [earliest] = running.keys();
+      if (outcome.failure.fallBack === 'never' && turn === earliest) keepOnly(turn);
+      running.delete(turn);
+      if (running.size > 0) {
+        walk.failed(turn, outcome.failure);
         armTimer();
         return;
       }
     }
-    running = [];
+    running.clear();
     cancelTimer();
     signal.removeEventListener('abort', abortAll);
     resolve(outcome);
   }
 
   /** Starts no further call from here on, even if the answer of this one fails. */
-  function keepOnly(winner: Contender): void {
-    const others = running.filter((each) => each !== winner);
-    running = [winner];
+  function keepOnly(winner: Turn): void {
     cancelTimer();
-    for (const { turn, cancellation } of others) {
+    for (const [turn, cancellation] of running) {
+      if (turn === winner) continue;
+      running.delete(turn);
       walk.outrun(turn);
       cancellation.abort();
     }
   }
 
   function abortAll(): void {
-    for (const { cancellation } of running) cancellation.abort();
+    for (const cancellation of running.values()) cancellation.abort();
   }
 
   signal.addEventListener('abort', abortAll);

@@ -60,7 +60,8 @@ export async function resumeAnswer(
     const turn = walk.next(mayCall) ?? walk.force(mayCall);
     const request = turn === null ? null : requestFor(turn.call);
     if (turn === null || request === null) return 'not_resumed';
-    const rest = { call: request.call, cause: 'resume' } as const;
+    const { signal } = context;
+    const rest = { call: request.call, cause: 'resume', signal } as const;
     const outcome = await callUpstream(turn, context, deps, rest);
     if (outcome.kind === 'answered') {
       const splice = outcome.call === request.call ? request.splice : REPEATED;
