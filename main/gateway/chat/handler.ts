@@ -18,7 +18,6 @@ import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { aliased } from '../protocols/aliases.ts';
 import { formsOf, isBadRequest, readRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import { chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { isOwnModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { FinalDeps } from './final-error.ts';
 import { answerChat, type DropLogger } from './respond.ts';
@@ -179,22 +178,16 @@ async function readCall(
   const items = deps.items.of(identity.keyName);
   const forms = await formsOf(request, { items, nowMs: deps.clock.now() }, share);
   if (forms === 'no_room') return { error: OVERLOADED };
-  let chain: PromptChain | null = null;
-  const mayReuse = isReused(endpoint) && config.routing.affinity === 'auto';
   const call: ChatCall = {
     request,
+    asked: request,
     headers,
     authorization: identity.authorization,
     zeroSpend: isZeroSpend(config, headers['x-gateway-force-zero']),
     ...forms,
-    chain: () => (mayReuse ? (chain ??= chainOf(request, headers)) : null),
   };
   return { call, config, remotes, epoch, items };
 }
-
-/** Vectors are computed again each time, and a prompt whose tokens are counted is not read. */
-const isReused = ({ keepsModel: isForVectors, answer: format }: ApiEndpoint) =>
-  !isForVectors && format.stream !== null;
 
 /** The body, decoded: Codex sends zstd to what it takes for OpenAI (openai/codex#41662), pi gzip (badlogic/pi-mono#8517). */
 async function readPlain(

@@ -20,11 +20,10 @@ import {
   targetsOf,
   type UpstreamFacts,
 } from '../upstream/upstreams.ts';
-import { type BalancingDeps, LocalPool, type SingleCall, singleCall } from './local-pool.ts';
+import { type BalancingDeps, type Candidate, ofMachines, type Unsuitable } from './local-pool.ts';
 import type { LocalOption } from './machine-choice.ts';
 import type { RequestObserver } from './observer.ts';
-import { type Skip, skipped } from './outcomes.ts';
-import { exceedsWindow } from './windows.ts';
+import { skipped } from './outcomes.ts';
 
 /* Which upstreams a request may go to, in which order, and in which form each of them takes it. */
 
@@ -51,28 +50,26 @@ export interface CandidateDeps extends BalancingDeps {
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
 }
 
-/** An upstream that a request may go to, or why it may not. */
-export type Candidate =
-  | Skip
-  | SingleCall
-  | { readonly kind: 'pool'; readonly upstream: 'local'; readonly pool: LocalPool };
-
 export type Candidates = ReturnType<typeof candidatesFor>;
 
 const OWN = ['local'] as const;
 
 /** The upstreams in routing order; each is looked at when it is needed, as most requests call the first alone. */
 export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
-  const { call, remotes } = request;
-  const picked = pickedModel(call.request.model, remotes, deps.pickLocal);
-  const asked = orderFor(request, picked, deps.pickLocal);
+  const { call, config, remotes } = request;
+  const local = deps.pickLocal();
+  const picked = pickedModel(call.request.model, remotes, local);
+  const asked = orderFor(request, picked, local);
   // No prompt leaves the owner's machines only to be counted: where they do not count, its length is estimated.
   const isOwnCount = call.request.endpoint.estimate !== undefined && asked[0] === 'local';
-  const order = isOwnCount && deps.pickLocal().kind !== 'none' ? OWN : asked;
+  const order = isOwnCount && local.kind !== 'none' ? OWN : asked;
   const known: Partial<Record<UpstreamId, Candidate>> = {};
   const find = (id: UpstreamId) => {
-    if (id === 'local') return localCandidate(request, deps);
-    return remoteCandidate(id, picked?.upstream === id ? picked.model : null, request, deps);
+    if (id !== 'local')
+      return remoteCandidate(id, picked?.upstream === id ? picked.model : null, request, deps);
+    if (local.kind === 'none') return skipped(id, local);
+    const options = targetsOf(local).map((target) => localOption(request, target, deps.memory));
+    return ofMachines(options, local.kind === 'tier', config, deps);
   };
   return { order, of: (id: UpstreamId) => (known[id] ??= find(id)) };
 }
@@ -95,21 +92,6 @@ function remoteCandidate(
   return { kind: 'single', upstream: id, id, call: () => remoteCall(form, upstream, picked) };
 }
 
-function localCandidate(request: RequestFacts, deps: CandidateDeps): Candidate {
-  const { config } = request;
-  const choice = deps.pickLocal();
-  if (choice.kind === 'none') return skipped('local', choice);
-  const options = targetsOf(choice).map((target) => localOption(request, target, deps.memory));
-  const suitable = options.filter((option) => typeof option === 'object');
-  const [first] = suitable;
-  if (first === undefined) return skipped('local', { reason: closestOf(options) });
-  if (choice.kind === 'target') return singleCall(first, config);
-  return { kind: 'pool', upstream: 'local', pool: new LocalPool(suitable, config, deps) };
-}
-
-/** Why an engine or machine cannot serve a request, however well it is. */
-type Unsuitable = 'zero_spend' | 'context_length' | 'unsupported' | 'model_mismatch';
-
 function localOption(
   { call, config }: RequestFacts,
   target: LocalTarget,
@@ -123,17 +105,9 @@ function localOption(
   const known = memory.of(id);
   const form = formForLocal(call, known, target, config.local);
   if (form === null) return 'unsupported';
-  const { model, facts, isElsewhere } = modelAt(target, form.request);
-  if (isElsewhere && call.zeroSpend) return 'zero_spend';
-  const declared = facts?.context_length ?? null;
-  const isTooLong = model !== null && exceedsWindow(known, { model, declared }, form.request);
-  return isTooLong ? 'context_length' : { target, id, known, form, model, facts, isElsewhere };
-}
-
-/** Of machines of which none can serve: why not the one that comes closest. */
-function closestOf(options: readonly (LocalOption | Unsuitable)[]): Unsuitable {
-  const order = ['zero_spend', 'context_length', 'unsupported'] as const;
-  return order.find((each) => options.includes(each)) ?? 'model_mismatch';
+  const served = modelAt(target, form.request);
+  if (served.isElsewhere && call.zeroSpend) return 'zero_spend';
+  return { target, id, known, form, ...served };
 }
 
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */
@@ -185,13 +159,12 @@ function formForLocal(
 export function orderFor(
   { call, config, remotes }: RequestFacts,
   picked: PickedModel | null,
-  pickLocal: () => LocalChoice,
+  local: LocalChoice,
 ): readonly UpstreamId[] {
   const { model } = call.request;
   let has = (id: UpstreamId) => id === picked?.upstream;
   if (picked === null) {
     if (model === null || !isChosen(model, config, remotes)) return UPSTREAM_IDS;
-    const local = pickLocal();
     has = (id) =>
       id === 'local'
         ? targetsOf(local).some((target) => hasModel(target, model))

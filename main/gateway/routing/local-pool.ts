@@ -12,7 +12,8 @@ import {
   type UpstreamOutcome,
   wasAttempted,
 } from './outcomes.ts';
-import { readingAt } from './readings.ts';
+import { chainFor, readingAt } from './readings.ts';
+import { exceedsWindow } from './windows.ts';
 
 /** A call of an upstream, or of one machine of the local pool. */
 export interface SingleCall {
@@ -26,8 +27,36 @@ export interface SingleCall {
   readonly call: () => UpstreamCall;
 }
 
+/** An upstream that a request may go to, or why it may not. */
+export type Candidate = Skip | SingleCall | LocalPool;
+
+/** Why an engine or machine cannot serve a request, however well it is. */
+export type Unsuitable = 'zero_spend' | 'context_length' | 'unsupported' | 'model_mismatch';
+
+/** The engine, or a pool of machines, as far as the prompt fits them; or why none can serve the request. */
+export function ofMachines(
+  options: readonly (LocalOption | Unsuitable)[],
+  isPool: boolean,
+  config: Config,
+  deps: BalancingDeps,
+): Candidate {
+  const fitting = options.map((option) =>
+    typeof option === 'object' && exceedsWindow(option) ? 'context_length' : option,
+  );
+  const suitable = fitting.filter((option) => typeof option === 'object');
+  const [first] = suitable;
+  if (first === undefined) return skipped('local', { reason: closestOf(fitting) });
+  return isPool ? new LocalPool(suitable, config, deps) : singleCall(first, config);
+}
+
+/** Of machines of which none can serve: why not the one that comes closest. */
+function closestOf(options: readonly (LocalOption | Unsuitable)[]): Unsuitable {
+  const order = ['zero_spend', 'context_length', 'unsupported'] as const;
+  return order.find((each) => options.includes(each)) ?? 'model_mismatch';
+}
+
 /** `isAlone`: no other machine will be called. */
-export function singleCall(
+function singleCall(
   option: LocalOption,
   config: Config,
   isAlone = true,
@@ -35,7 +64,7 @@ export function singleCall(
 ): SingleCall {
   const { id, known, form, model } = option;
   const call = () => {
-    const read = reading ?? readingAt(known, form.chain(), model ?? '');
+    const read = reading ?? readingAt(known, chainFor(form, config), model ?? '');
     return localCall(option, config, read, isAlone);
   };
   return { kind: 'single', upstream: 'local', id, call };
@@ -48,6 +77,8 @@ export interface BalancingDeps extends ChoiceDeps {
 
 /** The machines of the local pool, at most three of them in turn. */
 export class LocalPool {
+  readonly kind = 'pool';
+  readonly upstream = 'local';
   readonly #options: readonly LocalOption[];
   readonly #config: Config;
   readonly #deps: BalancingDeps;
@@ -63,7 +94,7 @@ export class LocalPool {
     if (mode === 'forced')
       return this.#forcible().map((option) => singleCall(option, this.#config));
     const admitted = this.#options.filter((option) => this.#exclusionOf(option) === null);
-    const machines = preferred(admitted, this.#deps);
+    const machines = preferred(admitted, this.#config, this.#deps);
     const isAlone = machines.length === 1;
     return machines.map((each) => singleCall(each.option, this.#config, isAlone, each));
   }

@@ -1,10 +1,11 @@
+import type { Config } from '../../config/schema.ts';
 import { isForChat } from '../../engines/models.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge } from '../memory/memory.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import type { LocalForm, PromptReading } from '../upstream/call.ts';
 import { askedNames } from '../upstream/upstreams.ts';
-import { readingAt, unreadBytes } from './readings.ts';
+import { chainFor, readingAt, unreadBytes } from './readings.ts';
 
 /* Which of several machines is called for a prompt. */
 
@@ -31,11 +32,14 @@ const MAX_TRIES = 3;
  */
 export function preferred(
   admitted: readonly LocalOption[],
+  config: Config,
   { circuits, random, inFlightAt }: ChoiceDeps,
 ): readonly PoolMember[] {
+  const [any] = admitted;
+  const chain = any === undefined ? null : chainFor(any.form, config);
   const members = shuffled(admitted, random).map((option): PoolMember => {
     const { id, known, form, model } = option;
-    const { prefix, tokensPerSecond } = readingAt(known, form.chain(), model ?? '');
+    const { prefix, tokensPerSecond } = readingAt(known, chain, model ?? '');
     const newBytes = unreadBytes(form.request.bytes.length, prefix);
     return {
       option,

@@ -1,9 +1,10 @@
 import type { Tokens, TurnReading } from '#shared/usage.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { ReadTurn } from '../memory/topics.ts';
-import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
+import { type CachedPrefix, chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
-import type { PromptReading, UpstreamCall } from '../upstream/call.ts';
+import type { ChatCall, PromptReading, UpstreamCall } from '../upstream/call.ts';
 
 /*
  * What an upstream or machine has read, as far as the gateway knows from what it sent there, and how fast; and why an engine
@@ -71,6 +72,14 @@ function learnRate(known: Knowledge, model: string, tokens: number, ms: number):
   const before = known.get('rate', model) ?? { tokens: 0, ms: 0 };
   const kept = 0.5 ** (tokens / HALF_LIFE_TOKENS);
   known.set('rate', model, { tokens: kept * before.tokens + tokens, ms: kept * before.ms + ms });
+}
+
+/** The hashes of the prompt's turns; null if it has none, or it does not matter which machine has read them. */
+export function chainFor({ asked, headers }: ChatCall, { routing }: Config): PromptChain | null {
+  const { keepsModel: isForVectors, answer } = asked.endpoint;
+  // Vectors are computed again each time, and a prompt whose tokens are counted is not read.
+  const isRead = !isForVectors && answer.stream !== null;
+  return isRead && routing.affinity === 'auto' ? chainOf(asked, headers) : null;
 }
 
 /** What is known of an engine or machine for a prompt. */

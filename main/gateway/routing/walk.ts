@@ -5,13 +5,12 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Turn } from './call-upstream.ts';
 import {
-  type Candidate,
   type CandidateDeps,
   type Candidates,
   candidatesFor,
   type RoutedRequest,
 } from './candidates.ts';
-import type { LocalPool, SingleCall } from './local-pool.ts';
+import type { Candidate, LocalPool, SingleCall } from './local-pool.ts';
 import {
   type FailedCall,
   forcibleSoonestFirst,
@@ -26,8 +25,6 @@ import {
 
 /** Which calls are acceptable; those that are not keep their turn. */
 type CallFilter = (call: UpstreamCall) => boolean;
-
-const ANY: CallFilter = () => true;
 
 /** After so long with forced calls no further one is made. */
 const FORCING_MS = 1000;
@@ -77,7 +74,7 @@ export class Walk {
    * The next call in routing order that is acceptable; null when no upstream admits one. As a `hedge`, an upstream whose
    * circuit is not closed is passed over without losing its turn.
    */
-  next(mayCall: CallFilter = ANY, mode: 'in_turn' | 'hedge' = 'in_turn'): Turn | null {
+  next(mayCall: CallFilter = () => true, mode: 'in_turn' | 'hedge' = 'in_turn'): Turn | null {
     return isSettled(this.#failures) ? null : this.#first(this.#ahead, mode, mayCall);
   }
 
@@ -86,7 +83,7 @@ export class Walk {
    * soonest. A lost answer is worth one more wait and not several: the next ones, as many as there are upstreams, are called
    * only if nothing listened there. To find no machine at an address takes a wait, too.
    */
-  force(mayCall: CallFilter = ANY): Turn | null {
+  force(mayCall: CallFilter = () => true): Turn | null {
     // One is not admitted while another request's probe is running there.
     const turn = this.#first(this.#forcible(), 'forced', mayCall);
     if (turn === null) this.close();
@@ -172,7 +169,7 @@ export class Walk {
   #enter(place: Place, mode: AdmissionMode, mayCall: CallFilter): Turn | null {
     const candidate = typeof place === 'string' ? this.#candidates.of(place) : place;
     if (candidate.kind === 'skipped') return this.#passOver(place, candidate, mode);
-    if (candidate.kind === 'pool') return this.#enterPool(candidate.pool, place, mode, mayCall);
+    if (candidate.kind === 'pool') return this.#enterPool(candidate, place, mode, mayCall);
     const call = candidate.call();
     if (!mayCall(call)) return null;
     const { id, upstream, pool = null } = candidate;
@@ -248,17 +245,15 @@ export class Walk {
     const isOver = hasWaited || forced.length === UPSTREAM_IDS.length;
     if (hasRefusal(this.#failures) || isOver) return [];
     const called = turns.flatMap(({ call }) => call.provider ?? []);
-    const local = withoutMachines(this.#candidates.of('local'), called);
-    const exclusions = local.kind === 'pool' && called.length > 0 ? [local.pool.exclusion()] : [];
+    const all = this.#candidates.of('local');
+    const local = all.kind === 'pool' ? all.without(called) : all;
+    const exclusions = local.kind === 'pool' && called.length > 0 ? [local.exclusion()] : [];
     const { retryAfterMaxMs } = this.#request.config.routing;
     return forcibleSoonestFirst([...this.outcomes(null), ...exclusions], retryAfterMaxMs).map(
       ({ upstream }) => (upstream === 'local' ? local : this.#candidates.of(upstream)),
     );
   }
 }
-
-const withoutMachines = (candidate: Candidate, called: readonly string[]): Candidate =>
-  candidate.kind === 'pool' ? { ...candidate, pool: candidate.pool.without(called) } : candidate;
 
 const outcomesOf = (steps: readonly Step[]): readonly UpstreamOutcome[] =>
   steps.map(({ outcome }) => outcome).filter((outcome) => typeof outcome === 'object');

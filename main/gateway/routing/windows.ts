@@ -3,6 +3,7 @@ import type { TextRate } from '../memory/topics.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import { endOfText, type JsonBody, type Span } from '../protocols/json-edit.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
+import type { LocalOption } from './machine-choice.ts';
 import { unreadBytes } from './readings.ts';
 
 /* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
@@ -38,13 +39,11 @@ export function windowAt(known: Knowledge, model: string, declared: number | nul
   return Math.min(caught.tokens, declared ?? caught.tokens);
 }
 
-/** Whether the prompt surely does not fit a model's window; notes that it does not. */
-export function exceedsWindow(
-  known: Knowledge,
-  { model, declared }: { readonly model: string; readonly declared: number | null },
-  request: ChatRequest,
-): boolean {
-  const window = windowAt(known, model, declared);
+/** Whether the prompt surely does not fit its model's window; notes that it does not. */
+export function exceedsWindow({ known, model, facts, form }: LocalOption): boolean {
+  if (model === null) return false;
+  const { request } = form;
+  const window = windowAt(known, model, facts?.context_length ?? null);
   // No token is shorter than a byte.
   if (window === null || request.bytes.length <= window) return false;
   const length = lengthOf(request);

@@ -9,7 +9,7 @@ import type { AnswerMode } from './body-readers.ts';
 import type { ChatRequest, RequestForms } from '../protocols/chat-request.ts';
 import { type JsonBody, memberAt, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 import { rescueFor } from '../protocols/rescue/rescue.ts';
-import type { CachedPrefix, PromptChain } from '../protocols/prompt-chain.ts';
+import type { CachedPrefix } from '../protocols/prompt-chain.ts';
 import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
@@ -25,13 +25,13 @@ import {
 
 export interface ChatCall extends RequestForms {
   readonly request: ChatRequest;
+  /** The same as its caller sent it, should `request` be its chat form. */
+  readonly asked: ChatRequest;
   readonly headers: IncomingHttpHeaders;
   /** The caller's `Authorization` for `local`; null if it sent none, or a key of the gateway. */
   readonly authorization: string | null;
   /** Whether only `local` may be called, by the setting or this request's header (docs/guides/budgets.md#spend-nothing). */
   readonly zeroSpend: boolean;
-  /** The hashes of the prompt's turns; null if it has none, or it does not matter which machine has read them. */
-  readonly chain: () => PromptChain | null;
 }
 
 /**

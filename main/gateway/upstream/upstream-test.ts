@@ -35,13 +35,13 @@ export async function testUpstream(
   const { clock } = deps;
   const call = callFor({
     request: REQUEST,
+    asked: REQUEST,
     headers: {},
     authorization: null,
     zeroSpend: false,
     chatForm: null,
     native: () => REQUEST,
     isHashFixed: false,
-    chain: () => null,
   });
   const startedAt = clock.ticks();
   const maxMs = call.upstream === 'ondemand' ? call.timeoutMs : MAX_TEST_MS;

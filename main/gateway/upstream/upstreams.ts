@@ -144,14 +144,14 @@ export interface PickedModel {
 export function pickedModel(
   name: string | null,
   remotes: readonly RemoteUpstream[],
-  pickLocal: () => LocalChoice,
+  local: LocalChoice,
 ): PickedModel | null {
   const lowered = name?.toLowerCase() ?? '';
   const upstream = remotes.find(({ prefix }) => lowered.startsWith(`${prefix}/`));
   if (name === null || upstream === undefined) return null;
   const model = name.slice(upstream.prefix.length + 1);
   // An engine may have a model of such a name itself.
-  if (model === '' || isOwnModel(name, remotes, pickLocal())) return null;
+  if (model === '' || isOwnModel(name, remotes, local)) return null;
   return { upstream: upstream.id, model };
 }
 

@@ -28,7 +28,7 @@ function world(models: readonly string[] | null, settings: Readonly<Record<strin
   const remotes = remoteUpstreams(config);
   const order = (model: string | null) => {
     const call = chatCall({ ...formRequest(Buffer.alloc(0), CHAT_COMPLETIONS, ''), model });
-    return orderFor({ call, config, remotes }, null, () => local);
+    return orderFor({ call, config, remotes }, null, local);
   };
   return { order, remotes };
 }

@@ -31,7 +31,12 @@ function called(
   }: { busy?: readonly string[]; with?: string | null; keepsModel?: boolean } = {},
 ) {
   const needs = () => ({ vision: false, tools: false });
-  const request = { model, bytes: Buffer.alloc(0), endpoint: { keepsModel }, needs };
+  const request = {
+    model,
+    bytes: Buffer.alloc(0),
+    endpoint: { keepsModel, answer: { stream: null } },
+    needs,
+  };
   const memory = createMemory(createManualClock());
   const deps = {
     circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
@@ -41,7 +46,7 @@ function called(
   };
   const options = targets.map((target) => {
     const id = circuitIdOf(target);
-    const form = { request, chain: () => null };
+    const form = { request, asked: request };
     return { target, id, known: memory.of(id), form, ...modelAt(target, request) };
   });
   const pool = new LocalPool(

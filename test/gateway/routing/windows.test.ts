@@ -4,6 +4,7 @@ import { isBadRequest, parseChatRequest } from '../../../main/gateway/protocols/
 import { chainOf, hashIsReady } from '../../../main/gateway/protocols/prompt-chain.ts';
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
+import type { LocalOption } from '../../../main/gateway/routing/machine-choice.ts';
 import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/readings.ts';
 import {
   exceedsWindow,
@@ -27,7 +28,7 @@ const saying = (content: unknown, more: object = {}) =>
 
 const words = (count: number) => 'bakery '.repeat(count);
 
-const windowOf = (declared: number | null = 2048) => ({ model: 'm', declared });
+const windowOf = (declared: number | null = 2048) => ({ context_length: declared });
 
 /** An engine that has reported the tokens of these prompts. */
 function engineAfter(...reports: readonly (readonly [text: string, tokens: number])[]) {
@@ -40,7 +41,7 @@ function engineAfter(...reports: readonly (readonly [text: string, tokens: numbe
   };
   for (const [text, tokens] of reports) report(text, tokens);
   const exceeds = (at: ReturnType<typeof windowOf>, request: ReturnType<typeof saying>) =>
-    exceedsWindow(known, at, request);
+    exceedsWindow({ known, model: 'm', facts: at, form: { request } } as LocalOption);
   return { clock, known, exceeds, report };
 }
 
