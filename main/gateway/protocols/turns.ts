@@ -168,7 +168,7 @@ const withPlainCallIds: BodyChange = (body) => {
   function plain(holder: Json, name: string): Json {
     const id = holder[name];
     if (typeof id !== 'string') return holder;
-    const isCall = name === 'id' || holder['type'] === 'function_call';
+    const isCall = name === 'id' || isItem(holder, '_call');
     const count = (used.get(id) ?? 0) + (isCall ? 1 : 0);
     used.set(id, count);
     if (count <= 1 && PLAIN_ID.test(id)) return holder;
@@ -201,25 +201,38 @@ const withWholeArguments = edited(['"arguments"', '"tool_use"'], (turn) =>
 
 const NO_RESULT = 'No result: the call was interrupted.';
 
-const isResult = (part: unknown) => memberOf(part, 'type') === 'tool_result';
-const isCallItem = ({ type, call_id: id }: Json) =>
-  String(type).endsWith('_call') && id !== undefined;
+const isResult = (part: unknown): part is Json => memberOf(part, 'type') === 'tool_result';
+/** A host's own search for tools has no id, and its result is the host's, too. */
+const isItem = ({ type, call_id: id }: Json, kind: '_call' | '_output') =>
+  String(type).endsWith(kind) && typeof id === 'string';
+/** Of the call that a result is of; an engine may give it none. */
+const callIdOf = ({ tool_call_id, tool_use_id, call_id }: Json): unknown =>
+  tool_call_id ?? tool_use_id ?? call_id ?? null;
 
-/** The calls of a turn by their ids, each with the result to put in the place of a missing one. */
-function callsIn(turn: Json): readonly (readonly [unknown, Json])[] {
-  const { tool_calls: calls, content, type, call_id } = turn;
-  if (isCallItem(turn))
-    return [[call_id, { type: `${String(type)}_output`, call_id, output: NO_RESULT }]];
-  const uses = listOf(content).filter((part) => memberOf(part, 'type') === 'tool_use');
-  const called = listOf(calls).map((call) => ({
-    role: 'tool',
-    tool_call_id: memberOf(call, 'id'),
-  }));
-  const used = uses.map((use) => ({ type: 'tool_result', tool_use_id: memberOf(use, 'id') }));
+/** What stands for the results of a turn's calls where they are missing. */
+function resultsFor(turn: Json): readonly Json[] {
+  if (isItem(turn, '_call')) return [outputFor(turn)];
+  const uses = listOf(turn['content']).filter((part) => memberOf(part, 'type') === 'tool_use');
+  const idsOf = (calls: readonly unknown[]) => calls.map((call) => memberOf(call, 'id'));
+  const content = NO_RESULT;
   return [
-    ...called.map((own) => [own.tool_call_id, { ...own, content: NO_RESULT }] as const),
-    ...used.map((own) => [own.tool_use_id, { ...own, content: NO_RESULT }] as const),
+    ...idsOf(listOf(turn['tool_calls'])).map((id) => ({ role: 'tool', tool_call_id: id, content })),
+    ...idsOf(uses).map((id) => ({ type: 'tool_result', tool_use_id: id, content })),
   ];
+}
+
+/** As Codex itself writes them (openai/codex, context_manager/normalize.rs). */
+function outputFor({ type, call_id }: Json): Json {
+  if (type === 'tool_search_call')
+    return {
+      type: 'tool_search_output',
+      call_id,
+      status: 'completed',
+      execution: 'client',
+      tools: [],
+    };
+  const called = type === 'local_shell_call' ? 'function_call' : String(type);
+  return { type: `${called}_output`, call_id, output: NO_RESULT };
 }
 
 const inTurns = (results: readonly Json[]): readonly Json[] =>
@@ -238,26 +251,27 @@ function wordsOf(part: unknown): readonly unknown[] {
 const withPairedCalls: BodyChange = (body) => {
   /** Results that are missing so far, by the ids of their calls. */
   const open = new Map<unknown, Json>();
+  const isAnswer = (result: Json) => open.delete(callIdOf(result));
   const missing = () => [...open].flatMap(([id, result]) => (open.delete(id) ? [result] : []));
   function inPairs(turn: Json): Json | readonly Json[] {
-    const { role, type, content, output } = turn;
-    if (role === 'tool' || String(type).endsWith('_call_output')) {
-      if (open.delete(turn['tool_call_id'] ?? turn['call_id'])) return turn;
+    const { role, content, output } = turn;
+    if (role === 'tool' || isItem(turn, '_output')) {
+      if (isAnswer(turn)) return turn;
       return [...inTurns(missing()), { role: 'user', content: content ?? output ?? NO_RESULT }];
     }
-    if (type === 'reasoning' || isCallItem(turn)) return turn;
+    // Calls, thoughts and what a host did itself stand between calls and their results.
+    if (role === undefined) return turn;
     const parts = listOf(content);
     if (!parts.some(isResult)) return open.size === 0 ? turn : [...inTurns(missing()), turn];
-    const isOwn = (part: unknown) => isResult(part) && open.delete(memberOf(part, 'tool_use_id'));
     const { own = [], others = [] } = Object.groupBy(parts, (part) =>
-      isOwn(part) ? 'own' : 'others',
+      isResult(part) && isAnswer(part) ? 'own' : 'others',
     );
     if (open.size === 0 && !others.some(isResult)) return turn;
     return { ...turn, content: [...own, ...missing(), ...others.flatMap(wordsOf)] };
   }
   return edited(['"'], (turn, _at, isLast) => {
     const told = inPairs(turn);
-    for (const [id, result] of callsIn(turn)) open.set(id, result);
+    for (const result of resultsFor(turn)) open.set(callIdOf(result), result);
     return isLast && open.size > 0 ? [told, inTurns(missing())].flat() : told;
   })(body);
 };

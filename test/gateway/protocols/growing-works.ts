@@ -68,7 +68,10 @@ export const WORKS: Works = {
       const ids = Array.from({ length: size }, (_, at) => `call${at}`);
       const calls = ids.map((id) => ({ type: 'tool_use', id, input: {} }));
       const results = ids.map((id) => ({ type: 'tool_result', tool_use_id: id }));
-      const turns = [{ content: calls }, { content: [...results, { type: 'tool_result' }] }];
+      const turns = [
+        { role: 'assistant', content: calls },
+        { role: 'user', content: [...results, { type: 'tool_result' }] },
+      ];
       const body = bodyOf(Buffer.from(JSON.stringify({ messages: turns })));
       return () => void adjustedBody(body, new Set(['sound_calls']));
     },

@@ -50,6 +50,17 @@ const output = (call_id: string, says = 'b') => ({
   call_id,
   output: says,
 });
+/** As Codex calls them and writes their results; a host's own search has no id. */
+const search = (call_id: string | null) => ({ type: 'tool_search_call', call_id, arguments: {} });
+const shell = (call_id: string) => ({ type: 'local_shell_call', call_id });
+const found = (call_id: string) => ({
+  type: 'tool_search_output',
+  call_id,
+  status: 'completed',
+  execution: 'client',
+  tools: [{ name: 'a' }],
+});
+const noId = { role: 'tool', tool_call_id: null, content: 'b' };
 
 /** Ids that all hosts take. */
 const [A, B, C, D] = ['aaaaaaaaa', 'bbbbbbbbb', 'ccccccccc', 'ddddddddd'] as const;
@@ -188,6 +199,19 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     'sound_calls',
     input(called(A), thought, called(B), output(B), user('a'), output(C)),
     input(called(A), thought, called(B), output(B), output(A, NONE), user('a'), user('b')),
+  ],
+  [
+    'sound_calls',
+    input(called(A), search(null), search(B), found(B), output(A), search(C), shell(D), user('a')),
+    input(
+      ...[called(A), search(null), search(B), found(B), output(A), search(C), shell(D)],
+      ...[{ ...found(C), tools: [] }, output(D, NONE), user('a')],
+    ),
+  ],
+  [
+    'sound_calls',
+    messages(calls(A), result(A), { ...calls(A), tool_calls: [{ id: null }] }, noId),
+    messages(calls(A), result(A), { ...calls(A), tool_calls: [{ id: null }] }, noId),
   ],
   [
     'alternating_turns',
