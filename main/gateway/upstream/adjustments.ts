@@ -104,13 +104,13 @@ const REWRITES = {
     // Qwen's templates, which llama.cpp and Ollama call an error of their own (ggml-org/llama.cpp#27367,
     // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115); DeepSeek
     // (earendil-works/pi#1048); engines that know users and assistants alone (anthropics/claude-code#63469).
-    /\brole\b|\b(system|developer) message|(['"`]developer|value: ['"`]system)['"`]|角色信息不正确/i,
+    /\b(system|developer) message|(['"`]developer|value: ['"`]system)['"`]|角色信息不正确/i,
+    // But for that of a turn that is named by its speaker: it is not what is refused.
+    /\brole\b(?!(?::|\W{0,3}['"`]|: (?=\w+['"`]))(?:assistant|tool|user)\b)/i,
   ],
 } as const satisfies Readonly<Record<string, readonly [BodyChange, ...RegExp[]]>>;
 
-type Rewrite = keyof typeof REWRITES;
-
-const NAMES = Object.keys(REWRITES) as readonly Rewrite[];
+const NAMES = Object.keys(REWRITES) as readonly (keyof typeof REWRITES)[];
 /** Some engines take the request to be right, and themselves to be at fault. */
 const SAID_AS_500 = /^(sound_calls|without_thoughts|alternating_turns|strict_turns)$/;
 
@@ -118,7 +118,8 @@ const SAID_AS_500 = /^(sound_calls|without_thoughts|alternating_turns|strict_tur
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
  * the gateway send without knowing who will answer.
  */
-export type Adjustment = Rewrite | RefusedField | TokenLimit;
+export type Adjustment = (typeof NAMES)[number] | RefusedField | TokenLimit;
+type Adjustments = ReadonlySet<Adjustment>;
 
 /** A request that was refused, as it was sent. */
 interface RefusedRequest extends Pick<ErrorResponse, 'status' | 'error'> {
@@ -127,7 +128,7 @@ interface RefusedRequest extends Pick<ErrorResponse, 'status' | 'error'> {
   readonly body: Buffer;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly made: ReadonlySet<Adjustment>;
+  readonly made: Adjustments;
   /** A whole answer will do: the caller did not ask for a stream, or one can be made of it. */
   readonly mayBeWhole: boolean;
 }
@@ -142,15 +143,6 @@ const MAX_TEXT = 2000;
 /** A longer request is not looked through, as that blocks the event loop; a conversation is refused at its first turns. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** A turn that a refusal names by its speaker: the role is not what it refuses, nor is a field that is called like one. */
-const SPEAKER = /['"`]?\brole(?::|\W{0,3}['"`]|: (?=\w+['"`]))(assistant|tool|user)\b\\?['"`]?/gi;
-
-/** Changes that undo each other: only one is made, so that an upstream that refuses both is not asked in circles. */
-const RIVALS: readonly (readonly Adjustment[])[] = [
-  ['without max_tokens', 'without max_completion_tokens'],
-  ['other_effort', 'without reasoning_effort'],
-];
-
 export const WITHOUT_STREAM = 'without stream';
 export const WITHOUT_USAGE = 'without stream_options';
 
@@ -161,11 +153,10 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const request = parseJson(refused.body.toString('utf8'));
   if (!isObject(request) || isTooDeep(request)) return [];
   const body = bodyOf(refused.body);
-  const message = refused.error.message.slice(0, MAX_TEXT).replaceAll(SPEAKER, '$1');
-  const error = { ...refused.error, message };
+  const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
   // To OpenAI any fault of a turn is one of its role.
   const place = error.param?.replace(/^\w{1,20}\S{1,20}\.role$/, '') ?? '';
-  const text = `${place} ${error.codes.join(' ')} ${message}`;
+  const text = `${place} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = NAMES.find((name) => {
     if (made.has(name) || (status === 500 && !SAID_AS_500.test(name))) return false;
     const [change, ...asks] = REWRITES[name];
@@ -178,14 +169,12 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const betas = betasIn(headers).map((beta) => [beta, true]);
   const inHeader = betas.length > 0 ? { [BETAS]: Object.fromEntries(betas) as unknown } : {};
   return refusedFields(error, body, { ...request, ...inHeader }).filter((each) => {
-    const rivals = RIVALS.find((pair) => pair.includes(each)) ?? [each];
-    if (rivals.some((rival) => made.has(rival))) return false;
     const isFit = isForWords || each.startsWith('without encoding_format');
-    return isFit && (each !== WITHOUT_STREAM || mayBeWhole);
+    return isFit && !made.has(each) && (each !== WITHOUT_STREAM || mayBeWhole);
   });
 }
 
-export function adjustedBody(given: JsonBody, made: ReadonlySet<Adjustment>): JsonBody {
+export function adjustedBody(given: JsonBody, made: Adjustments): JsonBody {
   if (made.size === 0) return given;
   const changed = (body: JsonBody, change: BodyChange) => change(body) ?? body;
   const rewrites = NAMES.filter((name) => made.has(name)).map((name) => REWRITES[name][0]);
@@ -201,10 +190,7 @@ function betasIn(headers: readonly string[]): readonly string[] {
   return value?.match(/[^,\s]+/g) ?? [];
 }
 
-export function adjustedHeaders(
-  headers: readonly string[],
-  made: ReadonlySet<Adjustment>,
-): readonly string[] {
+export function adjustedHeaders(headers: readonly string[], made: Adjustments): readonly string[] {
   const sent = made.size === 0 ? [] : betasIn(headers);
   const isGone = (field: string) => made.has(`without ${field}`);
   const left = sent.filter((beta) => !isGone(BETAS) && !isGone(`${BETAS}.${beta}`));
@@ -213,16 +199,11 @@ export function adjustedHeaders(
   return headers.toSpliced(headers.indexOf(BETAS), 2, ...header);
 }
 
-/* What upstreams are known to refuse, by model: most hosts have models of many makers. */
-
 /** How long an upstream that never told its usage is not asked for it after an unexplained failure. */
 const SUSPECTED_MS = 600_000;
 
-const NONE: ReadonlySet<Adjustment> = new Set();
-
-/** The changes to make before a request is sent. */
-export function knownRefusals(known: Knowledge, model: string): ReadonlySet<Adjustment> {
-  if (known.count('refuses') === 0) return NONE;
+/** What an upstream is known to refuse, by model, as most hosts have models of many makers: the changes to make at once. */
+export function knownRefusals(known: Knowledge, model: string): Adjustments {
   const own = known.entries('refuses').filter(({ value }) => value.model === model);
   return new Set(own.map(({ value }) => value.change as Adjustment));
 }
@@ -233,19 +214,16 @@ function noteRefusal(known: Knowledge, model: string, change: Adjustment, ms?: n
   if (known.get('refuses', key) === null) known.set('refuses', key, { model, change }, ms);
 }
 
-/** A request with these changes was answered. `hadUsage`: it was asked for its usage. */
-export function learnRefusals(
-  known: Knowledge,
-  model: string,
-  { made, hadUsage }: { readonly made: ReadonlySet<Adjustment>; readonly hadUsage: boolean },
-): void {
-  if (hadUsage && known.get('tells', model) === null) known.set('tells', model, true);
+/** A request with these changes was answered. */
+export function learnRefusals(known: Knowledge, model: string, made: Adjustments): void {
   // These are about one conversation or request rather than about its upstream.
   const isPassing = (each: Adjustment) => each === 'without_thoughts' || isTokenLimit(each);
   for (const each of made) if (!isPassing(each)) noteRefusal(known, model, each);
 }
 
-/** A request that asked for its usage failed without saying why: it is not asked for for a while, unless it was once told. */
-export function suspectUsage(known: Knowledge, model: string): void {
-  if (known.get('tells', model) === null) noteRefusal(known, model, WITHOUT_USAGE, SUSPECTED_MS);
+/** A request that asked for its usage was answered, or failed without a reason: then it is not asked for for a while. */
+export function learnUsage(known: Knowledge, model: string, isAnswered: boolean): void {
+  if (known.get('tells', model) !== null) return;
+  if (isAnswered) known.set('tells', model, true);
+  else noteRefusal(known, model, WITHOUT_USAGE, SUSPECTED_MS);
 }

@@ -25,8 +25,8 @@ import {
   adjustmentsAfter,
   knownRefusals,
   learnRefusals,
+  learnUsage,
   REFUSAL_STATUSES,
-  suspectUsage,
   WITHOUT_STREAM,
   WITHOUT_USAGE,
 } from './adjustments.ts';
@@ -430,11 +430,11 @@ function learn(seen: CallResult, { plan: { call, known }, changes }: PendingCall
   // A translated stream asks for it without its caller, too.
   const isTranslated = call.translator !== null && call.request.includeUsage;
   const hadUsage = (call.asksForUsage || isTranslated) && mayAskForUsage(changes);
-  if (seen.kind === 'stream' || seen.kind === 'answer')
-    learnRefusals(known, call.model, { made: changes, hadUsage });
+  const isAnswered = seen.kind === 'stream' || seen.kind === 'answer';
+  if (isAnswered) learnRefusals(known, call.model, changes);
   // Some models of NVIDIA NIM fall silent at the field (HKUDS/DeepTutor#420, earendil-works/pi#1528).
   const isUnexplained = isRefusal(seen) || (seen.kind === 'timeout' && seen.wasSilent);
-  if (hadUsage && isUnexplained) suspectUsage(known, call.model);
+  if (hadUsage && (isAnswered || isUnexplained)) learnUsage(known, call.model, isAnswered);
 }
 
 const isRefusal = (seen: CallResult): boolean =>

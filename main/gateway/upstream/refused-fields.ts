@@ -30,22 +30,16 @@ const SENTENCE =
 /** Fields without which the caller would get another answer than it asked for, or none; of reasoning all are settings. */
 const KEPT =
   /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$|(?<!^reasoning)\.(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/i;
-/** What may be left out of what is said, wherever it stands there: anything else may be what it says. */
-const BESIDE_CONTENT =
-  /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/;
 
 /** Fields that a host names by their subject where it names none by its name. */
-const SUBJECTS: readonly (readonly [words: RegExp, fields: readonly string[]])[] = [
+const SUBJECTS: readonly (readonly [words: RegExp, fields: RegExp])[] = [
   // Anthropic (anthropics/claude-code#30795); Ollama (ollama/ollama#12561), Gemini.
-  [
-    /\beffort\b|think(ing)? (value|level)/i,
-    ['reasoning_effort', 'reasoning.effort', 'output_config.effort'],
-  ],
+  [/\beffort\b|think(ing)? (value|level)/i, /^(reasoning_|reasoning\.|output_config\.)effort$/],
   // Ollama and Anthropic, for models that do not think, or not as they like; DashScope, Bedrock. Claude Code goes by the
   // name that it knows, and the model may be another (anthropics/claude-code#2245, #29531, #89633).
-  [/\bthinking\b/i, ['thinking', 'reasoning_effort', 'reasoning']],
+  [/\bthinking\b/i, /^(thinking|reasoning|reasoning_effort)$/],
   // Bedrock; Vertex names them (anthropics/claude-code#49370, #82549).
-  [/\bbetas?\b/i, ['anthropic-beta']],
+  [/\bbetas?\b/i, /^anthropic-beta$/],
 ];
 
 /** A name, or a path as hosts write them: `reasoningEffort`, `input[0].status`, `body.messages.1.refusal`, `#/messages/1`. */
@@ -54,28 +48,28 @@ const NAME = /\$?[a-z_][\w-]*(?:[.[\]]{1,2}\w+)*|(?<!\w)\/[a-z_]\w*(?:\/\w+)*/gi
 const SET_OFF =
   /["'`:=[]<>|<>["'`:=[]|<> is (no|un)|(parameters?|arguments?|fields?|propert(y|ies)|invalid|unknown|supplied|support(ed)?|permitted)\W{0,3}<>/i;
 
+/** Who speaks is no field, though one is called `user`, too. */
+const OF_TURNS = /\broles?\b|\b(assistant|tool)\b|\buser\W{0,2} (message|turn)/i;
+
 /** The fields of `body`, which is `request` as bytes, that a refusal names. */
 export function refusedFields(
   { param, codes, message: text }: UpstreamError,
   body: JsonBody,
-  request: Json,
+  request: Readonly<Record<string, unknown>>,
 ): readonly RefusedField[] {
   const fit = optionalIn(request).map(([field]) => field);
   const optional = new Set(fit.filter((field) => REWRITTEN.get(field)?.(body) !== null));
-  const isOfValue = OF_VALUE.test(text);
+  const [place, isOfValue] = [param ?? '', OF_VALUE.test(text)];
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
-  const named = param ?? '';
+  const sentences = text.split(SENTENCE).filter(isRefused);
+  const subject = SUBJECTS.find(([words]) => words.test(text))?.[1];
   const ways = [
-    isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([named], request) : [],
-    text
-      .split(SENTENCE)
-      .filter(isRefused)
-      .flatMap((sentence) => fieldsOf([...namesIn(sentence), named], request)),
-    SUBJECTS.find(([words]) => words.test(text) && isRefused(text))?.[1] ?? [],
+    isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([place], request) : [],
+    sentences.flatMap((sentence) => fieldsOf([...namesIn(sentence), place], request)),
+    subject !== undefined && isRefused(text) ? fit.filter((field) => subject.test(field)) : [],
   ];
-  const isOptional = (field: string) => optional.has(field);
-  const way = ways.find((each) => each.some(isOptional)) ?? [];
-  const fields = [...new Set(way.filter(isOptional))];
+  const named = ways.map((way) => [...new Set(way)].filter((field) => optional.has(field)));
+  const fields = named.find(({ length }) => length > 0) ?? [];
   // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
@@ -89,6 +83,7 @@ export function refusedFields(
 function namesIn(sentence: string): readonly string[] {
   const found = [...sentence.matchAll(NAME)].filter(isSetOff);
   const names = new Set(found.flatMap(([name]) => [name, snakeCase(name)]));
+  if (OF_TURNS.test(sentence)) names.delete('user');
   return [...names].slice(/cannot both/i.test(sentence) ? 1 : 0);
 }
 
@@ -102,9 +97,15 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
  * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
  * pydantic's may stand between them. A name that comes without a member of the request may be inside any of them.
  */
-function fieldsOf(names: readonly string[], request: Json): readonly string[] {
+function fieldsOf(
+  names: readonly string[],
+  request: Readonly<Record<string, unknown>>,
+): readonly string[] {
   const isMember = (name: string) => Object.hasOwn(request, name);
-  const paths = names.map(partsOf).filter(({ length }) => length > 0);
+  const paths = names
+    // Without places in lists.
+    .map((path) => path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part)))
+    .filter(({ length }) => length > 0);
   const members = paths.flat().filter(isMember);
   const holders = members.length > 0 ? members : Object.keys(request);
   return paths.flatMap((parts) => {
@@ -117,10 +118,6 @@ function fieldsOf(names: readonly string[], request: Json): readonly string[] {
 const snakeCase = (name: string) =>
   name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** The names in a path, without places in lists. */
-const partsOf = (path: string): readonly string[] =>
-  path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part));
-
 /** The body without the fields among the adjustments. Those of one member go together, as each is a pass over it. */
 export function withoutFields(made: readonly string[], body: JsonBody): JsonBody {
   const fields = made.flatMap((each) => {
@@ -130,10 +127,9 @@ export function withoutFields(made: readonly string[], body: JsonBody): JsonBody
     return value === '' || JSON.stringify(valueNow) === value ? [field] : [];
   });
   const byMember = Map.groupBy(fields, (field) => field.replace(/\..*/s, ''));
-  return [...byMember].reduce(
-    (left, [member, own]) => dropped(member, new Set(own))(left) ?? left,
-    body,
-  );
+  let left = body;
+  for (const [member, own] of byMember) left = dropped(member, new Set(own))(left) ?? left;
+  return left;
 }
 
 /** Without fields inside of a member, or without all of it. */
@@ -148,40 +144,34 @@ function dropped(member: string, fields: ReadonlySet<string>): BodyChange {
   });
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** Where something stands: in what a message says, or among names or in data of the caller's own. */
-type Place = 'request' | 'said' | 'own names' | 'own data';
-
-/** Members in which another place begins. */
-const PLACES: ReadonlyMap<string, Place> = new Map([
-  ['content', 'said'],
-  // Of a tool's schema.
-  ['properties', 'own names'],
-  ...['schema', 'input', 'arguments', 'output'].map((name) => [name, 'own data'] as const),
+const [ANY, NONE] = [/(?:)/, /(?!)/];
+/** What may be left out within such a member, wherever it stands there. */
+const LEAVABLE: ReadonlyMap<string, RegExp> = new Map([
+  // Anything else may be what is said.
+  ['content', /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/],
+  // The names in a tool's schema are the caller's own.
+  ['properties', NONE],
 ]);
+/** Data of the caller's own. */
+const OWN_DATA = /^(schema|input|arguments|output)$/;
 
 /** No refusal names a longer one; the name of a member would be copied for each field inside of it. */
 const MAX_FIELD_CHARS = 200;
 
-type OptionalField = readonly [field: string, holder: Record<string, unknown>, name: string];
-
 /** What a request could do without, or a value within a member of it. */
-function optionalIn(outer: unknown, within: string | null = null): readonly OptionalField[] {
-  const found: OptionalField[] = [];
-  function look(value: unknown, member: string | null, place: Place): void {
-    if (typeof value !== 'object' || value === null || place === 'own data') return;
+function optionalIn(outer: unknown, within: string | null = null) {
+  const found: (readonly [field: string, holder: Record<string, unknown>, name: string])[] = [];
+  function look(value: unknown, member: string | null, leavable: RegExp): void {
+    if (typeof value !== 'object' || value === null) return;
     for (const [name, inner] of Object.entries(value)) {
       const field = member === null ? name : `${member}.${name}`;
-      const mayGo = place === 'request' || (place === 'said' && BESIDE_CONTENT.test(name));
-      const isShort = field.length <= MAX_FIELD_CHARS;
-      if (mayGo && isShort && isObject(value) && !KEPT.test(field))
-        found.push([field, value, name]);
-      const isPlain = member === null || place === 'own names';
-      look(inner, member ?? name, isPlain ? 'request' : (PLACES.get(name) ?? place));
+      const mayGo = leavable.test(name) && field.length <= MAX_FIELD_CHARS && !KEPT.test(field);
+      if (mayGo && isObject(value)) found.push([field, value, name]);
+      if (member === null || leavable === NONE) look(inner, member ?? name, ANY);
+      else if (!OWN_DATA.test(name)) look(inner, member, LEAVABLE.get(name) ?? leavable);
     }
   }
-  look(outer, within, 'request');
+  look(outer, within, ANY);
   return found;
 }
 

@@ -45,10 +45,9 @@ export const withinLimit =
   (tokens: TokenLimit): BodyChange =>
   (body) => {
     const [, side, limit = ''] = tokens.split('_');
-    const beyond = FIELDS.filter((field) => {
-      const asked = smallValueOf(body, field);
-      return typeof asked === 'number' && (side === 'most' ? asked > +limit : asked < +limit);
-    });
-    if (beyond.length === 0) return null;
-    return withMembers(body, Object.fromEntries(beyond.map((field) => [field, limit])));
+    const isBeyond = (asked: unknown) =>
+      typeof asked === 'number' && (side === 'most' ? asked > +limit : asked < +limit);
+    const beyond = FIELDS.filter((field) => isBeyond(smallValueOf(body, field)));
+    const values = Object.fromEntries(beyond.map((field) => [field, limit]));
+    return beyond.length === 0 ? null : withMembers(body, values);
   };

@@ -5,7 +5,7 @@ import {
   type Adjustment,
   knownRefusals,
   learnRefusals,
-  suspectUsage,
+  learnUsage,
 } from '../../../main/gateway/upstream/adjustments.ts';
 import { createManualClock } from '../../support/clock.ts';
 import {
@@ -335,6 +335,17 @@ test.each([
     expect(askedBy(says, CHAT, { sent })).toEqual(made);
 });
 
+test.each([
+  "A 'user' role message is only allowed after an 'assistant' one",
+  "'user' is only allowed as the last role",
+  "'user' messages are not permitted here",
+  "'user' is not allowed after 'tool'",
+  // github.com/modelcontextprotocol/quickstart-resources/issues/20
+  'messages: unexpected roles: found multiple "user" in a row',
+])('a refusal of a role does not cost a request its field of that name: %s', (says) => {
+  expect(askedBy(says, CHAT, { sent: { user: 'bob', ...messages(user('a')) } })).toEqual([]);
+});
+
 test('a refusal that names no field asks for none, not even for one that has no name', () => {
   const sent = { messages: [{ '': 1 }], extra: { '': 1 } };
   const headers = ['anthropic-beta', ''];
@@ -387,7 +398,7 @@ test.each([
 const learnt = (...made: Adjustment[]) => {
   const clock = createManualClock();
   const known = createMemory(clock).of('hosted_a');
-  learnRefusals(known, 'o3', { made: new Set(made), hadUsage: false });
+  learnRefusals(known, 'o3', new Set(made));
   return { clock, known, at: (model: string) => [...knownRefusals(known, model)] };
 };
 
@@ -401,12 +412,12 @@ test('what an upstream accepted is remembered for its model for an hour, except 
 
 test('an upstream that never reported usage is not asked for it for ten minutes after a failure without a reason', () => {
   const { clock, known, at } = learnt();
-  suspectUsage(known, 'm');
+  learnUsage(known, 'm', false);
   expect(at('m')).toEqual(['without stream_options']);
   clock.advance(600_000);
   expect(at('m')).toEqual([]);
-  learnRefusals(known, 'm', { made: new Set(), hadUsage: true });
-  suspectUsage(known, 'm');
+  learnUsage(known, 'm', true);
+  learnUsage(known, 'm', false);
   expect(at('m')).toEqual([]);
 });
 

@@ -54,7 +54,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     'without store, without user': [`${unknownName('store')}\n${unknownName('user')}`],
     'without seed': ["Unsupported parameter: 'seed'. See 'user' in the manual."],
     'without reasoning_effort': ['Model grok-4 does not support parameter reasoningEffort.'],
-    'without reasoning_effort, without reasoning': ['"m" does not support thinking'],
+    'without reasoning, without reasoning_effort': ['"m" does not support thinking'],
     'without user': ["Invalid 'user': string too long."],
     'without temperature': ['invalid temperature: only 1 is allowed for this model'],
     'without messages.reasoning_content': [
@@ -76,7 +76,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       '`reasoning_effort` must be one of `low` or `default`',
       "{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'low', 'medium' or 'high'\"}",
     ],
-    'without reasoning_effort="xhigh", without reasoning.effort="xhigh"': [
+    'without reasoning.effort="xhigh", without reasoning_effort="xhigh"': [
       'think value "none" is not supported for this model',
       'Thinking level xhigh is not supported for this model.',
     ],
@@ -212,7 +212,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       // github.com/anomalyco/opencode/issues/28930
       '`temperature` and `top_p` cannot both be specified.',
     ],
-    'without reasoning_effort, without reasoning.effort, without output_config.effort': [
+    'without reasoning.effort, without reasoning_effort, without output_config.effort': [
       'This model does not support the effort parameter.',
     ],
     'without output_config.effort': [`Unknown name "effort" at 'output_config'`],
@@ -223,7 +223,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
     'without output_config.effort="max"': [
       "output_config.effort: Input should be 'low', 'medium' or 'high'",
     ],
-    'without thinking, without reasoning_effort, without reasoning': [
+    'without reasoning, without reasoning_effort, without thinking': [
       // github.com/anthropics/claude-code/issues/2245, #29531, #89633; strands-agents/harness-sdk/issues/1856
       "Only 'enabled' and 'disabled' are supported for thinking; 'adaptive' is not supported.",
     ],
