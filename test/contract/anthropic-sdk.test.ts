@@ -1,7 +1,7 @@
 import { Anthropic, APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { STREAM_PROTOCOLS } from '../support/protocols.ts';
+import { eventsOf, STREAM_PROTOCOLS } from '../support/protocols.ts';
 import {
   error,
   json,
@@ -11,6 +11,7 @@ import {
   chunk,
   cut,
   ROLE,
+  sse,
 } from '../support/upstream.ts';
 import { calledTwice, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
 import { placedAt, startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
@@ -85,6 +86,15 @@ test.each(['local', 'hosted_a'] as const)('a plain message comes through %s', as
   const key = place === 'local' ? 'of-the-caller' : 'sk-hosted';
   expect(call?.headers.authorization).toBe(`Bearer ${key}`);
   expect(call?.headers['x-api-key']).toBe(place === 'local' ? undefined : 'sk-hosted');
+});
+
+// github.com/farion1231/cc-switch/issues/1945
+test('Anthropic’s client reads the stream of an upstream that tells no usage', async () => {
+  const told = eventsOf(MESSAGES).map((event) => event.replace(/,"usage":\{[^}]*\}/, ''));
+  expect(told.join('')).not.toContain('usage');
+  const { client } = await startAt('hosted_a', sse(...told));
+  const message = await client.messages.stream(ASK).finalMessage();
+  expect(message.usage).toEqual({ input_tokens: 0, output_tokens: 0 });
 });
 
 // The `@anthropic-ai/sdk` package, unmodified, at upstreams with the Messages API and without it.

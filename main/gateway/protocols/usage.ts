@@ -25,14 +25,19 @@ const MAX_TOKENS_ADDED = 1_000_000;
 /** More than any model writes in one answer, its thoughts included. */
 const MAX_OUTPUT_TOKENS = 1_000_000;
 
-/** What an upstream has told, or null for more than an exchange can have: it would use up a budget or the limit of a key. */
+/**
+ * What an upstream has told, or null for more than an exchange can have, which would use up a budget or the limit of a key,
+ * and for a prompt of no tokens, as engines that don't count them say.
+ */
 export function credible(
   told: Tokens | null,
   { bytes }: Pick<MeteredRequest, 'bytes'>,
 ): Tokens | null {
   if (told === null) return null;
   const isPossible =
-    told.input <= bytes.length + MAX_TOKENS_ADDED && told.output <= MAX_OUTPUT_TOKENS;
+    told.input > 0 &&
+    told.input <= bytes.length + MAX_TOKENS_ADDED &&
+    told.output <= MAX_OUTPUT_TOKENS;
   return isPossible ? told : null;
 }
 

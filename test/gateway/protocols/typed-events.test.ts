@@ -44,12 +44,30 @@ test.each([
 // github.com/BerriAI/litellm/issues/32478 and /37273, and vllm-project/agentic-api/issues/296.
 test('a typed event is repaired when it comes, whether or not the end comes with it', () => {
   const repaired = MESSAGES.answer.stream?.createWatch(1);
-  const start = typed('message_start', { message: {} });
+  const start = typed('message_start', { message: { usage: {} } });
   const call = typed('content_block_start', { index: 0, content_block: { type: 'tool_use' } });
   const stop = typed('content_block_stop', { index: 0 });
-  const reason = (stop_reason: string) => typed('message_delta', { delta: { stop_reason } });
+  const reason = (stop_reason: string) =>
+    typed('message_delta', { delta: { stop_reason }, usage: {} });
   const told = [start, start, call, stop, stop, reason('end_turn')].map((event) =>
     repaired?.take(frames(event)).frames.bytes.toString(),
   );
   expect(told).toEqual([start, '', call, stop, '', reason('tool_use')]);
+});
+
+test('a message that tells no usage gets counts of 0, because its clients read them', () => {
+  const watching = MESSAGES.answer.stream?.createWatch(1);
+  const repaired = (type: string, value: object) =>
+    watching?.take(frames(typed(type, value))).frames.bytes.toString();
+  const counts = { input_tokens: 0, output_tokens: 0 };
+  const begun = { message: { id: 'a', usage: null } };
+  const delta = { stop_reason: 'end_turn' };
+  expect([repaired('message_start', begun), repaired('message_delta', { delta })]).toEqual([
+    typed('message_start', { message: { id: 'a', usage: counts } }),
+    // What the start has told of the input stays.
+    typed('message_delta', { delta, usage: { output_tokens: 0 } }),
+  ]);
+  const whole = { type: 'message', content: [], stop_reason: 'end_turn' };
+  const answer = MESSAGES.answer.repaired?.(Buffer.from(JSON.stringify(whole)));
+  expect(JSON.parse(String(answer))).toEqual({ ...whole, usage: counts });
 });

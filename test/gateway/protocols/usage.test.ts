@@ -73,6 +73,7 @@ test('usage is not believed at all if its last count is invalid', () => {
 
 test.each([
   ['its prompt alone', { prompt_tokens: 7 }, 7],
+  ['a prompt of no tokens', { prompt_tokens: 0, completion_tokens: 9 }, 100],
   ['a billion tokens', { prompt_tokens: 1e9, completion_tokens: 1e9 }, 100],
   ['more input than its prompt and what can be added', { prompt_tokens: 1_000_401 }, 100],
   ['more output than any model writes', { prompt_tokens: 1, completion_tokens: 1_000_001 }, 100],

@@ -65,6 +65,16 @@ const noId = { role: 'tool', tool_call_id: null, content: 'b' };
 /** Ids that all hosts take. */
 const [A, B, C, D] = ['aaaaaaaaa', 'bbbbbbbbb', 'ccccccccc', 'ddddddddd'] as const;
 
+const searched: readonly Json[] = [
+  called(A),
+  search(null),
+  search(B),
+  found(B),
+  output(A),
+  search(C),
+  shell(D),
+];
+
 /** What is changed. */
 const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ['without text.verbosity', { text: { verbosity: 'low' } }, {}],
@@ -202,11 +212,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
-    input(called(A), search(null), search(B), found(B), output(A), search(C), shell(D), user('a')),
-    input(
-      ...[called(A), search(null), search(B), found(B), output(A), search(C), shell(D)],
-      ...[{ ...found(C), tools: [] }, output(D, NONE), user('a')],
-    ),
+    input(...searched, user('a')),
+    input(...searched, { ...found(C), tools: [] }, output(D, NONE), user('a')),
   ],
   [
     'sound_calls',

@@ -19,7 +19,7 @@ import {
   createMessage,
   createMessageAssembly,
   createMessageRepair,
-  messageWithReason,
+  repairedMessage,
 } from './events.ts';
 import { withoutUnsigned } from './history.ts';
 import { toChat } from './request.ts';
@@ -33,6 +33,8 @@ export const MESSAGES_TRANSLATION: ProtocolTranslation = {
     return message.whole() ?? {};
   },
 };
+
+const isSuspect = (text: string) => text.includes('"tool_use"') || !text.includes('"usage"');
 
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 
@@ -50,7 +52,7 @@ export const MESSAGES = endpointAt('/messages', {
   answer: {
     // A model that has nothing to add after a tool's result answers an empty list.
     createScan: () => createMemberScan({ content: 'any list' }),
-    repaired: repairedBy((text) => text.includes('"tool_use"'), messageWithReason),
+    repaired: repairedBy(isSuspect, repairedMessage),
     stream: {
       judge: (value) => judgeTyped(value, ENDS, hasContent),
       createWatch: () => createTypedWatch(ENDS, createMessageRepair()),

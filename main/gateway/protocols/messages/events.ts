@@ -149,7 +149,7 @@ export function createMessageAssembly(): Assembly {
       if (!message.hasEnded()) return null;
       const whole = message.whole();
       hasBrokenCall = whole === null;
-      return whole === null ? null : writeJson(messageWithReason(whole));
+      return whole === null ? null : writeJson(repairedMessage(whole));
     },
   };
 }
@@ -184,8 +184,8 @@ function blockOf({ fields, inputJson }: Block): Json | null {
 /**
  * Puts right what clients stumble over in the events of one message: a second start, at which Anthropic's clients begin
  * anew (BerriAI/litellm#32478); a second end of a block, at which they run its tool again (BerriAI/litellm#37273); the
- * reason `end_turn` of a message that calls a tool, as `messageWithReason`; no reason where there was one before. An end without
- * any reason is vLLM's for an answer that it gave up (entrypoints/anthropic/serving.py).
+ * reason `end_turn` of a message that calls a tool, and a missing usage, as `repairedMessage`; no reason where there was one
+ * before. An end without any reason is vLLM's for an answer that it gave up (entrypoints/anthropic/serving.py).
  */
 export function createMessageRepair(): EventRepair {
   const open = new Set<unknown>();
@@ -211,12 +211,21 @@ export function createMessageRepair(): EventRepair {
     }
   }
 
-  function withReason(event: Buffer, value: Json): Buffer {
-    const given = memberOf(value, 'delta', 'stop_reason');
+  function ended(value: Json): Readonly<Json> {
+    const { delta } = value;
+    const given = memberOf(delta, 'stop_reason');
     reason = reasonOf(given ?? reason, hasCalls);
-    const delta = isObject(value['delta']) ? value['delta'] : {};
-    if (given === reason || reason === null) return event;
-    return eventWith(event, JSON.stringify({ ...value, delta: { ...delta, stop_reason: reason } }));
+    const counted = withUsage(value, { output_tokens: 0 });
+    if (given === reason || reason === null) return counted;
+    return { ...counted, delta: { ...(isObject(delta) && delta), stop_reason: reason } };
+  }
+
+  function right(value: Json): Readonly<Json> {
+    const { type, message } = value;
+    if (type === 'message_delta') return ended(value);
+    if (type !== 'message_start' || !isObject(message)) return value;
+    const begun = withUsage(message, NO_COUNTS);
+    return begun === message ? value : { ...value, message: begun };
   }
 
   return {
@@ -225,7 +234,8 @@ export function createMessageRepair(): EventRepair {
       const value = parseJson(dataOf(event) ?? '');
       if (!isObject(value)) return event;
       if (isRepeated(value)) return null;
-      return value['type'] === 'message_delta' ? withReason(event, value) : event;
+      const told = right(value);
+      return told === value ? event : eventWith(event, JSON.stringify(told));
     },
     isWhole: () => reason !== null,
   };
@@ -237,9 +247,17 @@ const isCall = (block: unknown): boolean => memberOf(block, 'type') === 'tool_us
 const reasonOf = (reason: unknown, hasCalls: boolean): unknown =>
   hasCalls && reason === 'end_turn' ? 'tool_use' : reason;
 
+/** Unknown ones are 0, as in a translated message. */
+const NO_COUNTS = { input_tokens: 0, output_tokens: 0 };
+
+/** Anthropic's clients read the counts of every message, and Claude Code crashes without (farion1231/cc-switch#1945). */
+const withUsage = (holder: Readonly<Json>, counts: object): Readonly<Json> =>
+  isObject(holder['usage']) ? holder : { ...holder, usage: counts };
+
 /** As `createMessageRepair`, for a whole message. */
-export function messageWithReason(message: Readonly<Json>): Readonly<Json> {
+export function repairedMessage(message: Readonly<Json>): Readonly<Json> {
   const { stop_reason: given, content } = message;
   const reason = reasonOf(given, listOf(content).some(isCall));
-  return reason === given ? message : { ...message, stop_reason: reason };
+  const right = reason === given ? message : { ...message, stop_reason: reason };
+  return withUsage(right, NO_COUNTS);
 }
