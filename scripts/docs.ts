@@ -56,11 +56,11 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-Each line has a setting's path, its name in the dashboard, its variable, its default and, if it is narrow, its range. Settings whose names end in
-\`Ms\` are in milliseconds: \`60000\` is a minute.
+Each line has a setting's path, its name in the dashboard, its variable, its default and its range. \`…Ms\` is in
+milliseconds: \`60000\` is a minute.
 
-A change applies to the next request, unless "Restart." follows. One exception: if you change \`gateway.host\` in the dashboard, under **Share on a
-network**, it takes effect at once, except for **All networks**.
+A change applies to the next request, unless "Restart." follows. An address that you choose in the
+dashboard, under **Share on a network**, needs none.
 
 **Without a running gateway,** \`inglenook set\` doesn't work. Use variables, or edit \`settings.json\`, in which lists are arrays:
 

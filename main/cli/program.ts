@@ -102,7 +102,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'join <url> <token>',
     'Join another gateway, so that it can use this GPU. Copy the full command from “Add a machine” there.',
-    'Separate the addresses of several gateways of one pool with commas.',
+    '',
     async (input) => (await import('./join.ts')).runJoin(input),
   ).option('--yes', 'Continue over plain HTTP without asking.');
   add('leave', 'Leave the gateway that this machine has joined.', '', leave);
