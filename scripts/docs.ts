@@ -60,7 +60,7 @@ Each line has a setting's path, its name in the dashboard, its variable, its def
 milliseconds: \`60000\` is a minute.
 
 A change applies to the next request, unless "Restart." follows. An address that you choose in the
-dashboard, under **Share on a network**, needs none.
+dashboard, under **Share on a network**, needs no restart.
 
 **Without a running gateway,** \`inglenook set\` doesn't work. Use variables, or edit \`settings.json\`, in which lists are arrays:
 
