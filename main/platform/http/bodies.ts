@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { ByteBuffer } from '../byte-buffer.ts';
 import { type Coding, createDecoder, isDecodable } from './decoding.ts';
 
@@ -17,45 +18,55 @@ interface BodyLimits {
  */
 export async function readBody(
   req: IncomingMessage,
-  { maxBytes, share }: BodyLimits,
+  limits: BodyLimits,
 ): Promise<Buffer | BodyRefusal | 'aborted'> {
   const length = req.headers['content-length'];
   const announcedBytes = length === undefined ? null : Number(length);
-  const refusalAt = (bytes: number): BodyRefusal | null => {
-    if (Math.max(bytes, announcedBytes ?? 0) > maxBytes) return 'too_large';
-    return share?.hold(bytes, announcedBytes) === false ? 'no_room' : null;
-  };
+  const refusalAt = refusalsBy(limits, announcedBytes);
   // A body that came with its head is there once the parser has gone through the read.
   await Promise.resolve();
   const isAtHand = req.readableLength > 0 && req.readableLength === announcedBytes;
   const refusal = refusalAt(isAtHand ? announcedBytes : 0);
-  if (refusal !== null) {
-    share?.giveBack();
-    return refusal;
-  }
   // Without listeners (5 % of a plain request).
-  if (isAtHand) return req.read() as Buffer;
+  if (isAtHand && refusal === null) return req.read() as Buffer;
+  const body = refusal ?? (await gathered(req, refusalAt, announcedBytes ?? undefined));
+  if (body === 'too_large' || body === 'no_room') limits.share?.giveBack();
+  return body;
+}
+
+const refusalsBy =
+  ({ maxBytes, share }: BodyLimits, announcedBytes: number | null) =>
+  (bytes: number): BodyRefusal | null => {
+    if (Math.max(bytes, announcedBytes ?? 0) > maxBytes) return 'too_large';
+    return share?.hold(bytes, announcedBytes) === false ? 'no_room' : null;
+  };
+
+/** What a stream brings up to its end or a refusal; `aborted`: it broke off. */
+function gathered(
+  source: Readable,
+  refusalAt: (bytes: number) => BodyRefusal | null,
+  announcedBytes?: number,
+): Promise<Buffer | BodyRefusal | 'aborted'> {
   return new Promise((resolve) => {
-    const body = new ByteBuffer(announcedBytes ?? undefined);
+    const body = new ByteBuffer(announcedBytes);
     let isOver = false;
     const end = (read: Buffer | BodyRefusal | 'aborted') => {
       isOver = true;
       resolve(read);
     };
-    req.on('data', (chunk: Buffer) => {
+    source.on('data', (chunk: Buffer) => {
       if (isOver) return;
-      const refused = refusalAt(body.length + chunk.length);
-      if (refused === null) {
+      const refusal = refusalAt(body.length + chunk.length);
+      if (refusal === null) {
         body.add(chunk);
         return;
       }
       body.clear();
-      share?.giveBack();
-      end(refused);
+      end(refusal);
     });
-    req.on('end', () => end(body.take()));
-    req.on('close', () => end('aborted'));
-    req.on('error', () => end('aborted'));
+    source.on('end', () => end(body.take()));
+    source.on('close', () => end('aborted'));
+    source.on('error', () => end('aborted'));
   });
 }
 
@@ -76,17 +87,11 @@ async function readDecoded(
 ): Promise<Buffer | BodyRefusal | 'undecodable' | 'aborted'> {
   const sent = await readBody(req, limits);
   if (typeof sent === 'string') return sent;
-  const plain = new ByteBuffer();
-  try {
-    for await (const chunk of createDecoder(coding).end(sent) as AsyncIterable<Buffer>) {
-      plain.add(chunk);
-      if (plain.length > limits.maxBytes) return 'too_large';
-      if (!limits.share.hold(plain.length, null)) return 'no_room';
-    }
-  } catch {
-    return 'undecodable';
-  }
-  return plain.take();
+  const decoder = createDecoder(coding).end(sent);
+  const body = await gathered(decoder, refusalsBy(limits, null));
+  // A few bytes may stand for gigabytes.
+  decoder.destroy();
+  return body === 'aborted' ? 'undecodable' : body;
 }
 
 /** A limit on the memory of all request bodies in flight together. */
