@@ -239,7 +239,6 @@ async function joinReachably(
   return { ...joined, warning };
 }
 
-/** What serves `local`: the fixed engine if there is one, otherwise the registered machines. */
 function localOf(
   engine: FixedEngine,
   pick: () => LocalChoice,
@@ -255,14 +254,7 @@ function localOf(
     async enginesChanged() {
       await Promise.all([engine.current()?.refresh(), agent?.readEngines()]);
     },
-    pickLocal() {
-      const target = engine.current()?.target() ?? null;
-      if (target === null) return pick();
-      // Its owner wants the GPU for something else; a request would load again what was unloaded.
-      if (agent?.holdsBack(target.baseAddress.origin) === true)
-        return { kind: 'none', reason: 'paused' };
-      return { kind: 'target', target };
-    },
+    pickLocal: engine.orElse(pick, agent),
     identifyLocal: (failedAt) => engine.current()?.identified(failedAt) ?? null,
     localUsed: (model) => engine.current()?.used(model),
   };

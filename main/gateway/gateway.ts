@@ -22,7 +22,6 @@ import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { createBodyBudget } from '../platform/http/bodies.ts';
 import { memoizeLast } from '../platform/memoize.ts';
-import { newRequestId } from '../platform/secrets.ts';
 import { createExpressListener } from './api/express.ts';
 import { createGatewayServer } from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
@@ -31,6 +30,7 @@ import { createBrowsers, createSessions } from './auth/sessions.ts';
 import { roundedMean } from './circuits/breaker.ts';
 import { logDroppedFields } from './chat/respond.ts';
 import { type ChatDeps, createAdmission } from './chat/handler.ts';
+import { newRequestId } from './chat/response.ts';
 import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/monitor.ts';
 import { type Checker, createChecker, createHungWatch } from './routing/checker.ts';
 import { createHealthCheck } from './routing/health-check-routes.ts';
@@ -83,7 +83,7 @@ const BODY_COPIES = 2;
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
   const { config, http, clock, random, log, engineAt, keys, machines, app } = deps;
-  const pickLocal = () => preferringCopies(deps.pickLocal(), config().routing.modelAliases);
+  const pickLocal = preferringCopies(deps.pickLocal, config);
   const remotesIn = memoizeLast(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
@@ -107,11 +107,11 @@ export function createGateway(deps: GatewayDeps) {
     machines,
     app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => checker.opened(id, how),
-    admission: () => admission.view(),
+    admission: () => admission.view(config().gateway.maxConcurrentRequests),
     watched: (isWatched) => checker.watched(isWatched),
   });
   const { logs, counters, refusedKey, warmup, feed, circuits, budgets, keyLimits } = monitor;
-  const admission = createAdmission(() => config().gateway.maxConcurrentRequests);
+  const admission = createAdmission();
   const catalogue = createModelCatalogue({ memory, http, clock, config });
   const { inFlightAt } = counters;
   const checker = createChecker({
@@ -174,7 +174,7 @@ export function createGateway(deps: GatewayDeps) {
     catalogue,
     noteDropped: logDroppedFields(log),
     machineName: machines.nameOf,
-    observe: (asked) => logs.begin(asked),
+    observe: logs.begin,
     inFlightAt,
     isRunning: counters.isRunning,
   };

@@ -53,16 +53,6 @@ export function readControlToken(directory: string): string | null {
   return readSecret(join(directory, FILE));
 }
 
-/** Makes ids unique across runs; generated once, because random bytes take 7 µs. */
-const run = randomBytes(6).toString('hex');
-let count = 0;
-
-/** A new id such as `req_1f0c9a2b3d4e00002s`, for callers to quote in reports of problems. */
-export function newRequestId(): string {
-  count += 1;
-  return `req_${run}${count.toString(36).padStart(6, '0')}`;
-}
-
 /** Seals secrets for `secrets.json` with a key that is kept elsewhere, such as in the system's keychain. */
 export type SecretBox = ReturnType<typeof createSecretBox>;
 

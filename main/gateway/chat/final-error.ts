@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { anthropicErrorType } from '#shared/errors.ts';
 import { type FailureReason, predicateOf } from '#shared/reasons.ts';
 import { excerpt } from '#shared/visible.ts';
-import { toCaller } from '../../platform/http/passed-headers.ts';
+import { passedType, toCaller } from '../../platform/http/passed-headers.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 import { exclusionFor } from '../circuits/circuits.ts';
@@ -25,7 +25,6 @@ import { shownWords } from '../upstream/shown-error.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import type { ApiEndpoint, StandIn } from '../protocols/endpoint.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
-import { passedType } from '../upstream/headers.ts';
 import { type ChatResponse, gatewayHeaders } from './response.ts';
 
 type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;

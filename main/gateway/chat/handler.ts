@@ -5,7 +5,6 @@ import { Cancellation } from '../../platform/clock.ts';
 import { peerAddress } from '../../platform/http/addresses.ts';
 import { type BodyBudget, type BodyShare, readPlainBody } from '../../platform/http/bodies.ts';
 import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
-import { newRequestId } from '../../platform/secrets.ts';
 import { type Identity, keyError } from '../auth/identity.ts';
 import { type GatewayError, sendError } from '../http/errors.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
@@ -21,7 +20,7 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { isOwnModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { FinalDeps } from './final-error.ts';
 import { answerChat, type DropLogger } from './respond.ts';
-import { createChatResponse, NOT_ROUTED } from './response.ts';
+import { createChatResponse, newRequestId, NOT_ROUTED } from './response.ts';
 import { isoTime } from '../../platform/dates.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 
@@ -113,7 +112,7 @@ async function answer(
 type Admission = ReturnType<typeof createAdmission>;
 
 /** Limits the requests that run at the same time. */
-export function createAdmission(limit: () => number) {
+export function createAdmission() {
   let running = 0;
   let refused = 0;
   return {
@@ -121,9 +120,9 @@ export function createAdmission(limit: () => number) {
     place() {
       let isHeld = false;
       return {
-        /** False while all places are taken. */
-        enter(): boolean {
-          isHeld = running < limit();
+        /** False while as many are taken. */
+        enter(limit: number): boolean {
+          isHeld = running < limit;
           if (isHeld) running += 1;
           else refused += 1;
           return isHeld;
@@ -136,7 +135,7 @@ export function createAdmission(limit: () => number) {
       };
     },
     /** `refused`: since the start. */
-    view: () => ({ running, limit: limit(), refused }),
+    view: (limit: number) => ({ running, limit, refused }),
   };
 }
 
@@ -174,7 +173,8 @@ async function readCall(
   // The close of a socket is known before its event comes.
   if (req.socket.destroyed) return 'aborted';
   if (isBadRequest(request)) return { error: { status: 400, code: 'invalid_request', ...request } };
-  if (!place.enter()) return { error: tooMany(config.gateway.maxConcurrentRequests) };
+  const { maxConcurrentRequests } = config.gateway;
+  if (!place.enter(maxConcurrentRequests)) return { error: tooMany(maxConcurrentRequests) };
   const items = deps.items.of(identity.keyName);
   const forms = await formsOf(request, { items, nowMs: deps.clock.now() }, share);
   if (forms === 'no_room') return { error: OVERLOADED };

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Tokens } from '#shared/usage.ts';
-import { toCaller } from '../../platform/http/passed-headers.ts';
+import { bytesType, toCaller } from '../../platform/http/passed-headers.ts';
 import { type HttpError, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { Log } from '../../platform/log.ts';
@@ -11,7 +11,6 @@ import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
 import type { DroppedFields, StreamTranslator } from '../protocols/translation/translation.ts';
 import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';
-import { bytesType } from '../upstream/headers.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { shownWords } from '../upstream/shown-error.ts';
 import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';

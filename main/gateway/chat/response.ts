@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -151,6 +152,16 @@ export function createChatResponse(
       };
     },
   };
+}
+
+/** Makes ids unique across runs; generated once, because random bytes take 7 µs. */
+const run = randomBytes(6).toString('hex');
+let count = 0;
+
+/** A new id such as `req_1f0c9a2b3d4e00002s`, for callers to quote in reports of problems. */
+export function newRequestId(): string {
+  count += 1;
+  return `req_${run}${count.toString(36).padStart(6, '0')}`;
 }
 
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8';

@@ -68,7 +68,7 @@ export function createRequestLogs(deps: RequestLogDeps) {
   }
 
   return {
-    begin({ id, upstreamPath, model, stream, caller, key }: RequestArrival): RequestObserver {
+    begin: ({ id, upstreamPath, model, stream, caller, key }: RequestArrival): RequestObserver => {
       const begun = dualTimeOf(clock);
       const row: MutableRow = {
         id,

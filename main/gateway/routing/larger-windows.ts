@@ -4,6 +4,7 @@ import type { EngineKind } from '../../engines/adapters/engine-view.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { largerWindowOf } from '../../engines/detect.ts';
 import { copiedFrom, copyName } from '../../engines/window-copy.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Memory } from '../memory/memory.ts';
 import { aliasOf, namedAliases } from '../protocols/aliases.ts';
 import {
@@ -63,17 +64,19 @@ export function withoutCopy(pairs: readonly string[], { model, copy }: Copy): re
 }
 
 /** Puts each copy before its model, so that names that an engine does not have go to it as well. */
-export function preferringCopies(choice: LocalChoice, pairs: readonly string[]): LocalChoice {
-  const copies = pairs.length === 0 ? [] : copiesIn(pairs);
-  if (copies.length === 0) return choice;
-  const preferring = (target: LocalTarget): LocalTarget => {
-    return { ...target, facts: inOrder(target.facts, copies) };
+export const preferringCopies =
+  (pick: () => LocalChoice, config: () => Config) => (): LocalChoice => {
+    const pairs = config().routing.modelAliases;
+    const copies = pairs.length === 0 ? [] : copiesIn(pairs);
+    const choice = pick();
+    if (copies.length === 0 || choice.kind === 'none') return choice;
+    const preferring = (target: LocalTarget): LocalTarget => {
+      return { ...target, facts: inOrder(target.facts, copies) };
+    };
+    return choice.kind === 'target'
+      ? { ...choice, target: preferring(choice.target) }
+      : { ...choice, targets: choice.targets.map(preferring) };
   };
-  if (choice.kind === 'none') return choice;
-  return choice.kind === 'target'
-    ? { ...choice, target: preferring(choice.target) }
-    : { ...choice, targets: choice.targets.map(preferring) };
-}
 
 function inOrder(facts: readonly ModelFacts[], copies: readonly Copy[]): readonly ModelFacts[] {
   let ordered = facts;

@@ -12,7 +12,7 @@ import { describedError, errorIn, type UpstreamError } from '../protocols/upstre
 
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, AnswerScan, StreamFormat } from '../protocols/endpoint.ts';
-import { isJson } from './headers.ts';
+import { isJson } from '../../platform/http/passed-headers.ts';
 import {
   NOTHING_SPENT,
   reportedTokens,

@@ -1,16 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
+import { fromCaller } from '../../platform/http/passed-headers.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import { isObject } from '../../platform/json.ts';
 import { adjustedBody, adjustedHeaders, type Adjustment } from './adjustments.ts';
 import type { AnswerTranslator } from '../protocols/translation/answer-translator.ts';
 import type { AnswerMode } from './body-readers.ts';
 import type { ChatRequest, RequestForms } from '../protocols/chat-request.ts';
+import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { type JsonBody, memberAt, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 import { rescueFor } from '../protocols/rescue/rescue.ts';
 import type { CachedPrefix } from '../protocols/prompt-chain.ts';
-import { type OwnHeaders, upstreamHeaders } from './headers.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
 import { estimatedTokens } from '../protocols/usage.ts';
 import {
@@ -289,7 +290,7 @@ function requestTo(
     readonly request: ChatRequest;
     readonly body: JsonBody;
     readonly mode: AnswerMode;
-    readonly own: Omit<OwnHeaders, 'vendor' | 'key'>;
+    readonly own: OwnHeaders;
     readonly made: ReadonlySet<Adjustment>;
     readonly more: Readonly<Record<string, string>>;
   },
@@ -301,8 +302,7 @@ function requestTo(
     ...more,
   };
   const body = Object.keys(values).length === 0 ? given : withMembers(given, values);
-  const { vendor } = request.endpoint;
-  const sent = upstreamHeaders(headers, { ...own, vendor, key: id === 'local' ? 'own' : 'other' });
+  const sent = upstreamHeaders(id, request.endpoint.vendor, own, headers);
   return {
     method: 'POST',
     origin,
@@ -311,6 +311,39 @@ function requestTo(
     headers: adjustedHeaders(sent, made),
     body: adjustedBody(body, made).bytes,
   };
+}
+
+/** Anthropic and LMDeploy refuse a message without one (InternLM/lmdeploy, serve/anthropic). */
+export const ANTHROPIC_VERSION: readonly [name: string, value: string] = [
+  'anthropic-version',
+  '2023-06-01',
+];
+
+interface OwnHeaders {
+  readonly contentType: string;
+  /** The whole `Authorization` value, or null. */
+  readonly authorization: string | null;
+  /** The headers in the settings; they replace all others. */
+  readonly extra: Readonly<Record<string, string>>;
+}
+
+/** Names and values in turn. */
+function upstreamHeaders(
+  id: UpstreamId,
+  vendor: ApiEndpoint['vendor'],
+  own: OwnHeaders,
+  caller: IncomingHttpHeaders,
+): string[] {
+  const headers = ['content-type', own.contentType];
+  if (own.authorization !== null) headers.push('authorization', own.authorization);
+  headers.push(...fromCaller(caller, id === 'local' ? 'own' : 'other'));
+  const [version] = ANTHROPIC_VERSION;
+  if (vendor === 'anthropic' && caller[version] === undefined) headers.push(...ANTHROPIC_VERSION);
+  const extra = Object.entries(own.extra);
+  if (extra.length === 0) return headers;
+  const replaced = new Set(extra.map(([name]) => name.toLowerCase()));
+  const kept = headers.filter((_, at) => !replaced.has(headers[at - (at % 2)] ?? ''));
+  return [...kept, ...extra.flat()];
 }
 
 /** The caller's options stay. */

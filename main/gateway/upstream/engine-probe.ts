@@ -8,7 +8,7 @@ import { withTimeout } from '../../platform/async.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { fetchModelList } from './model-catalogue.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
-import { listedName, parseBaseAddress, type LocalTarget } from './upstreams.ts';
+import { listedName, type LocalChoice, parseBaseAddress, type LocalTarget } from './upstreams.ts';
 
 type LocalEngine = ReturnType<typeof createLocalEngine>;
 
@@ -187,6 +187,19 @@ export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngine
   return {
     /** Null while none is set. */
     current: () => engine,
+    /** What serves `local`: the engine if one is set, otherwise what `pick` finds. */
+    orElse:
+      (
+        pick: () => LocalChoice,
+        agent: { readonly holdsBack: (origin: string) => boolean } | null,
+      ) =>
+      (): LocalChoice => {
+        const target = engine?.target() ?? null;
+        if (target === null) return pick();
+        // Its owner wants the GPU for something else; a request would load again what was unloaded.
+        const isHeldBack = agent?.holdsBack(target.baseAddress.origin) === true;
+        return isHeldBack ? { kind: 'none', reason: 'paused' } : { kind: 'target', target };
+      },
     set(baseUrl: string | null) {
       engine?.stop();
       engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);

@@ -2,6 +2,7 @@ import type { Tokens } from '#shared/usage.ts';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { decoded, isDecodable } from '../../platform/http/decoding.ts';
 import { drain, bufferEvents } from '../../platform/http/handover.ts';
+import { isPage } from '../../platform/http/passed-headers.ts';
 import type {
   Exchange,
   HttpClient,
@@ -10,7 +11,6 @@ import type {
   ResponseListener,
   TransportFailure,
 } from '../../platform/http/types.ts';
-import { isPage } from './headers.ts';
 import {
   type AnswerMode,
   type BodyReader,

@@ -415,6 +415,7 @@ const SOME_YEARS_S = 1e8;
 
 /** As seconds, as a date (RFC 9110, 10.2.3), as a duration, or as seconds or milliseconds since the epoch. */
 function waitIn(value: unknown, nowMs: number): number | null {
+  if (typeof value !== 'string' && typeof value !== 'number') return null;
   const number = numberOf(value);
   if (number !== null && number < SOME_YEARS_S) return number >= 0 ? number * 1000 : null;
   const unitMs = (number ?? 0) < SOME_YEARS_S * 1000 ? 1000 : 1;

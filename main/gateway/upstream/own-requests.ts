@@ -4,7 +4,7 @@ import {
   type FetchEdges,
   type FetchResult,
 } from '../../platform/http/fetch-body.ts';
-import { ANTHROPIC_VERSION } from './headers.ts';
+import { ANTHROPIC_VERSION } from './call.ts';
 import type { RemoteUpstream } from './upstreams.ts';
 
 // What the gateway asks by itself: for a list of models, and for health.

@@ -49,3 +49,30 @@ export function passedHeaders(from: ResponseHeaders, names: RegExp): Record<stri
   }
   return headers;
 }
+
+/** Some proxies say it twice. */
+function typeOf({ 'content-type': type }: ResponseHeaders): string {
+  return (Array.isArray(type) ? type[0] : type) ?? '';
+}
+
+/** Engines are loose with their types: what is no JSON by its type may be. */
+export const isJson = (headers: ResponseHeaders): boolean =>
+  /^application\/([\w.+-]*\+)?json\s*(;|$)/i.test(typeOf(headers));
+
+export const isPage = (headers: ResponseHeaders): boolean => /^text\/html/i.test(typeOf(headers));
+
+/**
+ * The content type under which an upstream's error reaches the caller: JSON stays JSON, everything else is plain
+ * text, so that no browser runs a page in the gateway's name.
+ */
+export function passedType(upstream: ResponseHeaders): string {
+  const isSaid = typeOf(upstream) === '' || isJson(upstream);
+  return isSaid ? 'application/json' : 'text/plain; charset=utf-8';
+}
+
+/** As `passedType`, for an answer that is not JSON: audio, text and subtitles. */
+export function bytesType(upstream: ResponseHeaders): string {
+  const type = typeOf(upstream);
+  const isPlain = /^(audio\/|video\/|text\/(plain|vtt|event-stream)\b|application\/x-subrip\b)/i;
+  return isPlain.test(type) ? type : 'application/octet-stream';
+}

@@ -67,7 +67,7 @@ function isRestShort({ complete, headers }: IncomingMessage, { keptBytes = null 
 export const SHORT_REST_BYTES = 64 * 1024;
 
 /** How long the rest of a body is still read after the request was answered. */
-const REST_MS = 2000;
+export const REST_MS = 2000;
 
 /**
  * Ends a response that was written while the request body still arrives, and closes the connection. Closing it
@@ -92,16 +92,6 @@ function endAfterRest(res: ServerResponse, { clock, maxRestBytes = Infinity }: R
     if (socket.bytesRead > maxBytesRead) close();
   });
   req.resume();
-}
-
-/** Closes the connection of an answered request if its body does not end soon. */
-export function closeUnread(req: IncomingMessage, clock: Clock): void {
-  const { socket } = req;
-  if (req.complete || socket.destroyed) return;
-  // A body that was read at one go ends without an event.
-  clock.after(REST_MS, () => {
-    if (!req.complete) socket.destroy();
-  });
 }
 
 /** An error that one of the program's servers reports, ready to be sent. */
