@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { parseJson } from '../../platform/json.ts';
 
 /* Bodies are changed as bytes: parse and stringify would change the order of keys, how numbers are written, escapes and blanks. */
 
@@ -57,13 +58,13 @@ export class JsonScan {
   #at = 0;
   /** The brackets and braces that are open. */
   readonly #nest: number[] = [];
+  /** Where the present element or member begins, by its depth; 0 before the first. */
+  readonly #starts = [0, 0, 0];
   #isText = false;
   #isFaulty = false;
-  /** Where the present member or element begins, and its colon; 0 before the first. */
-  #start = 0;
+  /** Behind the name of the present member; -1 before. */
   #colon = -1;
-  /** Where the present element of the member's list begins, and what is known of those before it. */
-  #inner = 0;
+  /** What is known of the elements of its list. */
   #last: Span | null = null;
   #ends: number[] = [];
 
@@ -81,55 +82,49 @@ export class JsonScan {
 
   /** Whether all of `bytes` is one object or list. */
   isWhole(bytes: Buffer): boolean {
-    return this.push(bytes) && this.#nest.length === 0 && this.#start > 0;
+    return this.push(bytes) && this.#nest.length === 0 && this.#starts[1] !== 0;
   }
 
   #step(bytes: Buffer, byte: number): void {
     const depth = this.#nest.length;
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#open(byte);
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#open(byte, depth);
     else if (depth === 0) this.#isFaulty = !isBlank(byte);
     else if (byte === QUOTE) this.#isText = true;
     else if (byte === COLON && depth === 1 && this.#colon === -1) this.#colon = this.#at;
     else if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (depth === 1) this.#member(bytes, this.#at - 1, byte === COMMA || this.members.length > 0);
-      if (depth === 2) this.#element(bytes, this.#at - 1);
+      if (depth <= 2) this.#item(bytes, depth, byte === COMMA);
       // In ASCII a closing bracket is its opening one plus two.
       if (byte !== COMMA) this.#isFaulty ||= this.#nest.pop() !== byte - 2;
     }
   }
 
-  #open(byte: number): void {
-    const depth = this.#nest.push(byte);
-    // A second value behind the first.
-    this.#isFaulty = depth > MAX_DEPTH || (depth === 1 && this.#start > 0);
-    if (depth === 2) this.#inner = this.#at;
-    if (depth !== 1) return;
-    this.#start = this.#at;
-    this.isObject = byte === OPEN_BRACE;
+  #open(byte: number, depth: number): void {
+    // Nested too deep, or a second value behind the first.
+    this.#isFaulty = depth === MAX_DEPTH || (depth === 0 && this.#starts[1] !== 0);
+    if (depth === 0) this.isObject = byte === OPEN_BRACE;
+    if (depth < 2) this.#starts[depth + 1] = this.#at;
+    this.#nest.push(byte);
   }
 
-  #element(bytes: Buffer, at: number): void {
-    const span = trimmed(bytes, this.#inner, at);
-    this.#inner = at + 1;
-    if (this.#nest[1] !== OPEN_BRACKET || span.start === span.end) return;
-    this.#last = span;
-    if (this.#ends.length < MAX_ENDS) this.#ends.push(span.end);
+  #item(bytes: Buffer, depth: number, isGoingOn: boolean): void {
+    const span = trimmed(bytes, this.#starts[depth] ?? 0, this.#at - 1);
+    this.#starts[depth] = this.#at;
+    if (depth === 1) this.#member(bytes, span, isGoingOn || this.members.length > 0);
+    else if (this.#nest[1] === OPEN_BRACKET && span.start < span.end) {
+      this.#last = span;
+      if (this.#ends.length < MAX_ENDS) this.#ends.push(span.end);
+    }
   }
 
   /** Nothing may stand where nothing has to. */
-  #member(bytes: Buffer, end: number, mustBe: boolean): void {
-    const { start: nameStart, end: last } = trimmed(bytes, this.#start, end);
-    const value = trimmed(bytes, this.isObject ? this.#colon : nameStart, end);
+  #member(bytes: Buffer, { start: nameStart, end }: Span, mustBe: boolean): void {
+    const value = this.isObject ? trimmed(bytes, this.#colon, end) : { start: nameStart, end };
     const name = { start: nameStart, end: this.#colon - 1 };
     const key = this.isObject ? smallValueAt(bytes, name) : '';
-    const isFit = value.start < value.end && this.members.length < MAX_MEMBERS;
-    if (nameStart === last) this.#isFaulty ||= mustBe;
-    else if (typeof key !== 'string' || !isFit) this.#isFaulty = true;
-    else this.members.push({ key, nameStart, ...value, last: this.#last, ends: this.#ends });
-    this.#start = end + 1;
-    this.#colon = -1;
-    this.#last = null;
-    this.#ends = [];
+    if (typeof key === 'string' && value.start < value.end && this.members.length < MAX_MEMBERS)
+      this.members.push({ key, nameStart, ...value, last: this.#last, ends: this.#ends });
+    else this.#isFaulty ||= mustBe || nameStart < end;
+    [this.#colon, this.#last, this.#ends] = [-1, null, []];
   }
 }
 
@@ -193,55 +188,44 @@ export const smallValuesOf = (body: JsonBody, keys: readonly string[]): unknown[
   keys.map((key) => smallValueOf(body, key));
 
 /** Undefined if it is no JSON. */
-function smallValueAt(bytes: Buffer, { start, end }: Span): unknown {
-  if (end - start > MAX_SMALL_BYTES) return TOO_LONG;
-  try {
-    return JSON.parse(bytes.toString('utf8', start, end)) as unknown;
-  } catch {
-    return undefined;
-  }
-}
+const smallValueAt = (bytes: Buffer, { start, end }: Span): unknown =>
+  end - start > MAX_SMALL_BYTES ? TOO_LONG : parseJson(bytes.toString('utf8', start, end));
 
 /** A change of a body; null if there is nothing to change. */
 export type BodyChange = (body: JsonBody) => JsonBody | null;
 
-/** Leaves a member out; the bytes of all others stay. */
 export const without =
   (key: string): BodyChange =>
-  ({ bytes, members }) => {
-    const kept = members.filter((member) => member.key !== key);
-    if (kept.length === members.length) return null;
-    const parts = kept.map(({ nameStart, end }) => bytes.subarray(nameStart, end));
-    return bodyOf(enclosed('{', parts, '}'));
-  };
-
-/** Elements or members within brackets or braces. */
-export function enclosed(open: string, parts: readonly Buffer[], close: string): Buffer {
-  const list = parts.flatMap((part, at) => (at === 0 ? part : [Buffer.from(','), part]));
-  return Buffer.concat([Buffer.from(open), ...list, Buffer.from(close)]);
-}
+  (body) =>
+    memberAt(body, key) === undefined ? null : withMembers(body, { [key]: null });
 
 /**
- * Sets members of the outermost object and leaves all other bytes unchanged: key order, number spelling, escapes
- * and white space survive, unlike with parse and stringify.
+ * Sets members of the outermost object, removes those of null, and leaves all other bytes unchanged: key order, number
+ * spelling, escapes and white space survive, unlike with parse and stringify.
  */
 export function withMembers(
   { bytes, members }: JsonBody,
-  values: Readonly<Record<string, string | Buffer>>,
+  values: Readonly<Record<string, string | Buffer | null>>,
 ): JsonBody {
-  const parts: Buffer[] = [];
-  let copied = 0;
-  // The caller may use a name that every object inherits.
-  for (const { key, start, end } of members.filter((each) => Object.hasOwn(values, each.key))) {
-    const value = values[key] ?? '';
-    parts.push(bytes.subarray(copied, start), Buffer.isBuffer(value) ? value : Buffer.from(value));
+  const close = bytes.lastIndexOf(CLOSE_BRACE);
+  let copied = members[0]?.nameStart ?? close;
+  const head = bytes.subarray(0, copied);
+  const kept: Buffer[] = [];
+  for (const { key, nameStart, start, end } of members) {
+    // With the comma before it, but for the first.
+    const from = kept.length === 0 ? nameStart : copied;
     copied = end;
+    // The caller may use a name that every object inherits.
+    const value = Object.hasOwn(values, key) ? values[key] : undefined;
+    if (value === undefined) kept.push(bytes.subarray(from, end));
+    else if (value !== null) kept.push(bytes.subarray(from, start), bufferOf(value));
   }
   const added = Object.entries(values)
-    .filter(([name]) => !members.some(({ key }) => key === name))
-    .map(([name, json]) => `${JSON.stringify(name)}:${json.toString()}`);
-  const inserted = Buffer.from((members.length === 0 ? added : ['', ...added]).join(','));
-  const close = bytes.lastIndexOf(CLOSE_BRACE);
-  parts.push(bytes.subarray(copied, close), inserted, bytes.subarray(close));
-  return bodyOf(Buffer.concat(parts));
+    .filter(([name, json]) => json !== null && !members.some(({ key }) => key === name))
+    .map(([name, json]) => `${JSON.stringify(name)}:${json?.toString()}`);
+  const inserted = Buffer.from((kept.length === 0 ? added : ['', ...added]).join(','));
+  const tail = bytes.subarray(copied, close);
+  return bodyOf(Buffer.concat([head, ...kept, tail, inserted, bytes.subarray(close)]));
 }
+
+const bufferOf = (json: string | Buffer) => (typeof json === 'string' ? Buffer.from(json) : json);

@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import { isObject, isTooDeep, listOf, memberOf, parseExactJson } from '../../platform/json.ts';
 import {
   type BodyChange,
-  enclosed,
   JsonScan,
   memberAt,
   smallValueOf,
   type Span,
-  without,
   withMembers,
 } from './json-edit.ts';
 
@@ -51,8 +49,11 @@ export function editedObjects(
       return [after].flat().map((each) => Buffer.from(JSON.stringify(each)));
     });
     if (!isChanged) return null;
-    const left = isList ? enclosed('[', parts, ']') : parts[0];
-    return left === undefined ? without(key)(body) : withMembers(body, { [key]: left });
+    const list = parts.flatMap((part, at) => (at === 0 ? part : [Buffer.from(','), part]));
+    const left = isList
+      ? Buffer.concat([Buffer.from('['), ...list, Buffer.from(']')])
+      : (parts[0] ?? null);
+    return withMembers(body, { [key]: left });
   };
 }
 

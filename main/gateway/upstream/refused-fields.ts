@@ -178,15 +178,16 @@ function optionalIn(outer: unknown, within: string | null = null) {
 const renamed =
   (from: string, to: string): BodyChange =>
   (body) => {
-    const [old, left] = [memberAt(body, from), without(from)(body)];
+    const old = memberAt(body, from);
+    if (old === undefined) return null;
     // A caller that sends both means the newer name.
-    if (old === undefined || left === null || memberAt(body, to) !== undefined) return left;
-    return withMembers(left, { [to]: body.bytes.subarray(old.start, old.end) });
+    const { start, end } = memberAt(body, to) ?? old;
+    return withMembers(body, { [from]: null, [to]: body.bytes.subarray(start, end) });
   };
 
 const asWhole: BodyChange = (body) =>
   smallValueOf(body, 'stream') === true
-    ? withMembers(without('stream_options')(body) ?? body, { stream: 'false' })
+    ? withMembers(body, { stream: 'false', stream_options: null })
     : null;
 
 /** LM Studio takes words only (lmstudio-ai/lmstudio-bug-tracker#670): of one tool alone, `required` is a choice by name. */
