@@ -67,7 +67,7 @@ export interface CircuitsDeps {
   /** In [0, 1). */
   readonly random: () => number;
   readonly config: () => { readonly circuit: Limits };
-  /** Called with each change. */
+  /** Called with each change of what is admitted. */
   readonly changed: () => void;
   /** Called when a circuit has opened, or its probe has failed. */
   readonly opened: (id: string, how: Opening) => void;
@@ -172,6 +172,8 @@ export function createCircuits(deps: CircuitsDeps) {
     const breaker = next(circuit.breaker);
     if (breaker === circuit.breaker) return;
     memory.of(id).set('circuit', '', { ...circuit, breaker });
+    // What only counts in its health is shown and saved with its request.
+    if (breaker.state === circuit.breaker.state) return;
     changed();
     if (breaker.state.kind !== 'open') return;
     const opening = openingOf(circuit.breaker, breaker, config().circuit);
