@@ -165,12 +165,6 @@ export async function membersInTurns(bytes: Buffer): Promise<readonly Member[] |
 export const memberAt = ({ members }: JsonBody, key: string): Member | undefined =>
   members.findLast((each) => each.key === key);
 
-/** An object within a body, as a body; without members if it is none, or too long to be scanned at once. */
-export function bodyWithin({ bytes }: JsonBody, span: Span | null | undefined): JsonBody {
-  const { start, end } = span ?? { start: 0, end: 0 };
-  return bodyOf(bytes.subarray(start, end - start > MAX_BYTES_AT_ONCE ? start : end));
-}
-
 /** Longer values are not parsed by `smallValueOf`. */
 const MAX_SMALL_BYTES = 64 * 1024;
 

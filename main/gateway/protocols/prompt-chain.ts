@@ -1,12 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  bodyOf,
-  bodyWithin,
-  type JsonBody,
-  type Member,
-  memberAt,
-  smallValueOf,
-} from './json-edit.ts';
+import { memberOf } from '../../platform/json.ts';
+import { bodyOf, type JsonBody, type Member, smallValueOf } from './json-edit.ts';
 import startXxHash, { type XXHashAPI } from 'xxhash-wasm';
 
 /**
@@ -212,7 +206,7 @@ const OPEN_WEBUI = 'x-openwebui-chat-id';
 function sessionOf(body: JsonBody, headers: IncomingHttpHeaders): string | null {
   const told = [
     headers[CLAUDE_CODE],
-    sessionOfUser(smallValueOf(bodyWithin(body, memberAt(body, 'metadata')), 'user_id')),
+    sessionOfUser(memberOf(smallValueOf(body, 'metadata'), 'user_id')),
     ...SESSION_HEADERS.map((name) => headers[name]),
     smallValueOf(body, 'prompt_cache_key'),
     headers[OPEN_WEBUI],

@@ -13,8 +13,9 @@ import {
   type StreamFormat,
 } from '../endpoint.ts';
 import {
-  bodyWithin,
+  bodyOf,
   type JsonBody,
+  MAX_BYTES_AT_ONCE,
   memberAt,
   smallValueOf,
   smallValuesOf,
@@ -89,7 +90,7 @@ function asks(body: JsonBody): AnswerRequirements {
   return {
     choices,
     isAssemblable: () => (n === undefined || n === null || n === 1) && isPlainText(body),
-    followsToolResult: () => ['tool', 'function'].includes(lastRole(body)),
+    followsToolResult: () => /^(tool|function)$/.test(String(lastRole(body))),
     mayLeakCalls: () => choices === 1 && mayCallInText(body),
   };
 }
@@ -123,8 +124,9 @@ function mayCallInText(body: JsonBody): boolean {
   return choice !== 'none' && isText;
 }
 
-/** The role of the last message; empty if it is too long to be looked at, or has none. */
-function lastRole(body: JsonBody): string {
-  const role = smallValueOf(bodyWithin(body, memberAt(body, 'messages')?.last), 'role');
-  return typeof role === 'string' ? role : '';
+/** The role of the last message; null if it is too long to be looked at. */
+function lastRole(body: JsonBody): unknown {
+  const { start, end } = memberAt(body, 'messages')?.last ?? { start: 0, end: 0 };
+  if (end - start > MAX_BYTES_AT_ONCE) return null;
+  return smallValueOf(bodyOf(body.bytes.subarray(start, end)), 'role');
 }
