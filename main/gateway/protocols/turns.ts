@@ -258,7 +258,9 @@ const withPairedCalls: BodyChange = (body) => {
     const { role, content, output } = turn;
     if (role === 'tool' || isItem(turn, '_output')) {
       if (isAnswer(turn)) return turn;
-      return [...inTurns(missing()), { role: 'user', content: content ?? output ?? NO_RESULT }];
+      const words = content ?? output;
+      const told = words === undefined ? [] : [{ role: 'user', content: words }];
+      return [...inTurns(missing()), ...told];
     }
     // Calls, thoughts and what a host did itself stand between calls and their results.
     if (role === undefined) return turn;

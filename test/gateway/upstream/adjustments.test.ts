@@ -212,7 +212,7 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
-    input(...searched, user('a')),
+    input(found(A), ...searched, user('a')),
     input(...searched, { ...found(C), tools: [] }, output(D, NONE), user('a')),
   ],
   [
