@@ -97,11 +97,13 @@ async function answer(
   }
   const { config, remotes, epoch, items } = read;
   const call = read.call;
-  const { stream, endpoint, requestedModel: model } = call.request;
-  const { upstreamPath } = endpoint;
-  const observer = deps.observe({ id, model, stream, caller: from, key, upstreamPath });
-  const { keepAliveMs } = config.routing;
-  const plan = { id, request: call.request, base, keepAliveMs, clock: deps.clock };
+  const { stream, endpoint, model, requestedModel } = call.request;
+  const { upstreamPath, answer: form } = endpoint;
+  const arrival = { id, model: requestedModel, stream, caller: from, key, upstreamPath };
+  const observer = deps.observe(arrival);
+  const format = stream ? form.stream : null;
+  const keepAliveMs = form.takesBytes ? 0 : config.routing.keepAliveMs;
+  const plan = { id, format, model, base, keepAliveMs, clock: deps.clock };
   const response = createChatResponse(res, plan, observer);
   const context = { call, config, remotes, epoch, signal: gone, observer: response.observer };
   const routed = await route(context, deps);

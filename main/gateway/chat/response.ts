@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { bodyFor, type GatewayError, sendError } from '../http/errors.ts';
 import type { DroppedFields, StreamTranslator } from '../protocols/translation/translation.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
+import type { StreamFormat } from '../protocols/endpoint.ts';
 import type { AttemptObserver, AttemptStart, RequestObserver } from '../routing/observer.ts';
 import { fallbackReason, sourceName } from '../routing/outcomes.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -14,9 +14,12 @@ import type { UpstreamCall } from '../upstream/call.ts';
 
 interface ResponsePlan {
   readonly id: string;
-  readonly request: ChatRequest;
+  /** Null if the answer is one JSON value. */
+  readonly format: StreamFormat | null;
+  readonly model: string | null;
   /** Headers of every response to this request. */
   readonly base: OutgoingHttpHeaders;
+  /** The longest time without a byte; 0: it begins with its answer, however late. */
   readonly keepAliveMs: number;
   readonly clock: Clock;
 }
@@ -30,12 +33,9 @@ export type ChatResponse = ReturnType<typeof createChatResponse>;
  */
 export function createChatResponse(
   res: ServerResponse,
-  { id, request, base, keepAliveMs, clock }: ResponsePlan,
+  { id, format: stream, model, base, keepAliveMs, clock }: ResponsePlan,
   observer: RequestObserver,
 ) {
-  const { answer } = request.endpoint;
-  /** Null if the answer is one JSON value. */
-  const stream = request.stream ? answer.stream : null;
   /** Null if the last call went to an upstream that does not take long to read. */
   let awaited: AttemptStart | null = null;
   let cancelTimer: (() => void) | null = null;
@@ -43,8 +43,7 @@ export function createChatResponse(
   let hasBegun = false;
 
   function wait(): void {
-    if (keepAliveMs === 0 || answer.takesBytes) return;
-    cancelTimer ??= clock.after(keepAliveMs, sign);
+    if (keepAliveMs > 0) cancelTimer ??= clock.after(keepAliveMs, sign);
   }
 
   function rest(): void {
@@ -61,7 +60,7 @@ export function createChatResponse(
       if (awaited === null) return;
       begin(awaited);
     }
-    const about = { id, model: awaited?.target.model ?? request.model ?? '' };
+    const about = { id, model: awaited?.target.model ?? model ?? '' };
     res.write(stream?.sign(signs, about) ?? ' ');
     signs += 1;
   }
