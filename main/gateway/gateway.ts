@@ -34,7 +34,7 @@ import { newRequestId } from './chat/response.ts';
 import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/monitor.ts';
 import { type Checker, createChecker, createHungWatch } from './routing/checker.ts';
 import { createHealthCheck } from './routing/health-check-routes.ts';
-import { preferringCopies } from './routing/larger-windows.ts';
+
 import { createHedgeBudget } from './routing/route.ts';
 import { createLessons } from './routing/lessons.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
@@ -46,7 +46,7 @@ import { upstreamRoutes } from './api/upstream-routes.ts';
 import { windowRoutes } from './api/window-routes.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
-import { cutWindowsIn } from './routing/windows.ts';
+import { cutWindowsIn, preferringCopies } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
 /** What the gateway itself tells the monitor. */

@@ -12,7 +12,7 @@ import {
   ollamaWith,
   withCopy,
   withoutCopy,
-} from '../routing/larger-windows.ts';
+} from '../routing/windows.ts';
 import type { LocalChoice } from '../upstream/upstreams.ts';
 import { type SettingsApi, unpatched } from './control-routes.ts';
 

@@ -10,7 +10,7 @@ import type { HttpClient } from '../../platform/http/types.ts';
 import type { Log } from '../../platform/log.ts';
 import type { StateFile } from '../../platform/files.ts';
 import { type Circuits, type CircuitsDeps, createCircuits } from '../circuits/circuits.ts';
-import type { EngineAt } from '../routing/larger-windows.ts';
+import type { EngineAt } from '../routing/windows.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createWarmup } from '../routing/warmup.ts';
 import {

@@ -18,7 +18,7 @@ import { type Circuit, exclusionsIn } from '../circuits/circuits.ts';
 import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isZeroSpend } from '../upstream/call.ts';
-import { type EngineAt, windowReports } from '../routing/larger-windows.ts';
+import { type EngineAt, windowReports } from '../routing/windows.ts';
 import { coldStartAt, type Warmup } from '../routing/warmup.ts';
 import { CHAT_COMPLETIONS } from '../protocols/chat/endpoint.ts';
 import {

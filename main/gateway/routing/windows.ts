@@ -1,7 +1,21 @@
-import type { Knowledge } from '../memory/memory.ts';
+import { LARGE_WINDOW, type ModelFacts } from '#shared/models.ts';
+import type { WindowReport } from '#shared/status.ts';
+import type { EngineKind } from '../../engines/adapters/engine-view.ts';
+import type { EngineAddress } from '../../engines/adapters/probe.ts';
+import { largerWindowOf } from '../../engines/detect.ts';
+import { copiedFrom, copyName } from '../../engines/window-copy.ts';
+import type { Config } from '../../config/schema.ts';
+import { aliasOf, namedAliases } from '../protocols/aliases.ts';
+import {
+  askedNames,
+  circuitIdOf,
+  type LocalChoice,
+  type LocalTarget,
+  targetsOf,
+} from '../upstream/upstreams.ts';
+import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { TextRate } from '../memory/topics.ts';
-import type { ChatRequest } from '../protocols/chat-request.ts';
-import { endOfText, type JsonBody, type Span } from '../protocols/json-edit.ts';
+import { lengthOf, type PromptLength } from '../protocols/prompt-length.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { LocalOption } from './machine-choice.ts';
 import { unreadBytes } from './readings.ts';
@@ -135,156 +149,151 @@ function lowestOf({ samples, mean, variance }: TextRate): number {
   return SHARE * Math.max(0, mean - 3 * Math.sqrt(variance));
 }
 
-/*
- * The fewest tokens that a prompt can have, whatever the model: no tokenizer joins two words that a blank parts, so
- * each is a token at least (github.com/openai/tiktoken, tiktoken_ext/openai_public.py, and the `pre_tokenizer` of the
- * models at huggingface.co split so; SentencePiece does by `split_by_whitespace`). What a chat template may leave out
- * does not count: names of members, thoughts of earlier turns, calls of tools.
- */
+/* Models whose window is too small for the prompts that come, and their copies with a larger one. */
 
-/** What a look at the texts of a prompt tells of its length. */
-interface PromptLength {
-  /** The fewest tokens that it can have. */
-  readonly leastTokens: number;
-  /** The fewest that its characters have with a tokenizer of a large vocabulary; with some models even fewer. */
-  readonly usualTokens: number;
+/** An engine that this gateway can tell something itself. */
+export interface OwnEngine {
+  readonly kind: EngineKind;
+  readonly address: EngineAddress;
+  /** The memory of its GPUs; null while unknown. */
+  readonly memoryBytes: number | null;
 }
 
-const PROMPTS: ReadonlySet<string> = new Set([
-  'messages',
-  'system',
-  'prompt',
-  'input',
-  'instructions',
-]);
+/** Null for a machine that only its own agent reaches. */
+export type EngineAt = (provider: string | null) => OwnEngine | null;
 
-const TEXTS: readonly Buffer[] = ['content', 'text', 'output'].map((name) => Buffer.from(name));
-
-/** A margin for texts and templates that were not foreseen. */
-const WORDS_SHARE = 0.9;
-
-/** Of one body; what stands behind them does not count, because a pass over it would block the event loop. */
-const MAX_MEASURED_BYTES = 4 * 1024 * 1024;
-
-/** The body stays the same, and is asked about for each machine. */
-const lengths = new WeakMap<Buffer, PromptLength | null>();
-
-type MeasuredRequest = Pick<ChatRequest, 'endpoint' | 'needs'> & JsonBody;
-
-/** Null if its texts do not tell it: pictures and recordings have tokens that no byte tells. */
-export function lengthOf(request: MeasuredRequest): PromptLength | null {
-  const before = lengths.get(request.bytes);
-  if (before !== undefined) return before;
-  const length = isMeasurable(request) ? lengthOfTexts(request) : null;
-  lengths.set(request.bytes, length);
-  return length;
+interface Copy {
+  readonly model: string;
+  readonly copy: string;
 }
 
-function isMeasurable({ endpoint, bytes, needs }: MeasuredRequest): boolean {
-  const isPrompt =
-    !endpoint.keepsModel && endpoint.body === 'json' && endpoint.estimate === undefined;
-  return isPrompt && !needs().vision && !bytes.includes('"input_audio"');
-}
-
-function lengthOfTexts({ bytes, members }: JsonBody): PromptLength {
-  const texts: Texts = { words: 0, sixths: 0 };
-  let left = MAX_MEASURED_BYTES;
-  for (const member of members) {
-    // A list of prompts is several of them.
-    const isList = member.key === 'prompt' && member.last !== null;
-    if (!PROMPTS.has(member.key) || isList) continue;
-    const { start } = member;
-    const end = Math.min(member.end, start + left);
-    left -= end - start;
-    addTexts(texts, bytes, { start, end });
+/** The copies that aliases lead to from the models that they were made of. */
+export function copiesIn(pairs: readonly string[]): readonly Copy[] {
+  const found = new Map<string, Copy>();
+  for (const [name, copy] of namedAliases(pairs)) {
+    const model = copiedFrom(copy)?.model;
+    if (model !== undefined && askedNames(model).includes(name)) found.set(copy, { model, copy });
   }
-  return {
-    leastTokens: Math.floor(WORDS_SHARE * texts.words),
-    usualTokens: Math.floor(texts.sixths / 6),
+  return [...found.values()];
+}
+
+/** The aliases with a copy in place of its model. */
+export function withCopy(pairs: readonly string[], { model, copy }: Copy): readonly string[] {
+  const names = askedNames(model);
+  const others = pairs.map(aliasOf).filter(({ name }) => !names.includes(name));
+  const moved = others.map(
+    (each) => `${each.name}=${names.includes(each.model) ? copy : each.model}`,
+  );
+  return [...moved, ...names.map((name) => `${name}=${copy}`)];
+}
+
+/** The aliases with a model in place of its copy. */
+export function withoutCopy(pairs: readonly string[], { model, copy }: Copy): readonly string[] {
+  const names = askedNames(model);
+  return pairs
+    .map(aliasOf)
+    .filter((each) => !(each.model === copy && names.includes(each.name)))
+    .map((each) => `${each.name}=${each.model === copy ? model : each.model}`);
+}
+
+/** Puts each copy before its model, so that names that an engine does not have go to it as well. */
+export const preferringCopies =
+  (pick: () => LocalChoice, config: () => Config) => (): LocalChoice => {
+    const pairs = config().routing.modelAliases;
+    const copies = pairs.length === 0 ? [] : copiesIn(pairs);
+    const choice = pick();
+    if (copies.length === 0 || choice.kind === 'none') return choice;
+    const preferring = (target: LocalTarget): LocalTarget => {
+      return { ...target, facts: inOrder(target.facts, copies) };
+    };
+    return choice.kind === 'target'
+      ? { ...choice, target: preferring(choice.target) }
+      : { ...choice, targets: choice.targets.map(preferring) };
   };
-}
 
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const BLANK = 0x20;
-/** `\n`, `\t`, `\r`, `\f` and `\b` as JSON writes them. */
-const ESCAPED_BLANKS: ReadonlySet<number> = new Set(Buffer.from('ntrfb'));
-
-/** The letter of escapes such as `\u8a9e`, and how many digits follow it. */
-const UNICODE = 0x75;
-const UNICODE_DIGITS = 4;
-
-/**
- * Sixths of a token for the character that begins with a byte: English has a token for 4.5 characters with the largest
- * vocabularies, languages of other letters more. Chinese, Japanese and Korean, whose letters begin with the bytes from
- * 0xe3 to 0xed, have one for two at the most. The later bytes of a letter, from 0x80 to 0xbf, begin none.
- */
-const SIXTHS = new Uint8Array(256).fill(1).fill(0, 0x80, 0xc0).fill(2, 0xe3, 0xee);
-
-/** What was counted so far. */
-interface Texts {
-  words: number;
-  sixths: number;
-}
-
-function addTexts(texts: Texts, bytes: Buffer, { start, end }: Span): void {
-  // The value itself may be a text.
-  let isText = true;
-  let quote = bytes.indexOf(QUOTE, start);
-  while (quote !== -1 && quote < end) {
-    const from = quote + 1;
-    const found = endOfText(bytes, from);
-    const to = found === -1 ? end : Math.min(found, end);
-    if (bytes[pastBlanks(bytes, to + 1, end)] === COLON) isText = isNameOfText(bytes, from, to);
-    else if (isText) addText(texts, bytes, { start: pastThoughts(bytes, from, to), end: to });
-    quote = bytes.indexOf(QUOTE, to + 1);
+function inOrder(facts: readonly ModelFacts[], copies: readonly Copy[]): readonly ModelFacts[] {
+  let ordered = facts;
+  for (const { model, copy } of copies) {
+    const made = ordered.find(({ id }) => id === copy);
+    const at = ordered.findIndex(({ id }) => id === model);
+    if (made === undefined || at === -1 || ordered.indexOf(made) < at) continue;
+    const others = ordered.filter((each) => each !== made);
+    ordered = [...others.slice(0, at), made, ...others.slice(at)];
   }
+  return ordered;
 }
 
-function isNameOfText(bytes: Buffer, from: number, to: number): boolean {
-  return TEXTS.some((name) => name.length === to - from && name.equals(bytes.subarray(from, to)));
+interface WindowDeps {
+  readonly memory: Memory;
+  readonly engineAt: EngineAt;
+  readonly pairs: readonly string[];
 }
 
-/** A pass over megabytes: what it does for each byte is what it costs. */
-function addText(texts: Texts, bytes: Buffer, { start, end }: Span): void {
-  let [words, sixths] = [0, 0];
-  let before = BLANK;
-  for (let at = start; at < end; at += 1) {
-    let byte = bytes[at] ?? BLANK;
-    if (byte === BACKSLASH) {
-      at += 1;
-      byte = bytes[at] ?? BLANK;
-      if (ESCAPED_BLANKS.has(byte)) byte = BLANK;
-      else if (byte === UNICODE) at += UNICODE_DIGITS;
+export function windowReports(choice: LocalChoice, deps: WindowDeps): readonly WindowReport[] {
+  const copies = copiesIn(deps.pairs);
+  const made = copies.map(({ model, copy }): WindowReport => {
+    return { model, tokens: copiedFrom(copy)?.tokens ?? 0, remedy: { kind: 'made', copy } };
+  });
+  const hasCopy = (model: string) => copies.some((each) => askedNames(each.model).includes(model));
+  const ids = new Set(deps.memory.ids('too_long'));
+  const small = targetsOf(choice)
+    .filter((target) => ids.has(circuitIdOf(target)))
+    .flatMap((target) => smallAt(target, deps))
+    .filter(({ model }) => !hasCopy(model));
+  // Several machines may have the model.
+  return [...made, ...new Map(small.map((each) => [each.model, each])).values()];
+}
+
+function smallAt(target: LocalTarget, { memory, engineAt }: WindowDeps): readonly WindowReport[] {
+  const known = memory.of(circuitIdOf(target));
+  const engine = engineAt(target.provider);
+  return known.entries('too_long').flatMap(({ key }): readonly WindowReport[] => {
+    const facts = target.facts.find(({ id }) => askedNames(id).includes(String(key)));
+    const tokens = facts === undefined ? null : windowAt(known, facts.id, facts.context_length);
+    if (facts === undefined || tokens === null || tokens >= LARGE_WINDOW) return [];
+    const { id: model, max_context_length: most = LARGE_WINDOW } = facts;
+    // It was made with no more.
+    if (tokens >= most || copiedFrom(model) !== null) return [];
+    const larger = engine?.kind === 'ollama' ? largerTokens(facts, tokens, engine) : null;
+    if (larger !== null) {
+      const isMost = larger === facts.max_context_length;
+      return [{ model, tokens, remedy: { kind: 'copy', tokens: larger, isMost } }];
     }
-    // Blanks and lines of one sign are a token however long.
-    if (byte === before) continue;
-    if (before === BLANK) words += 1;
-    sixths += SIXTHS[byte] ?? 0;
-    before = byte;
-  }
-  texts.words += words;
-  texts.sixths += sixths;
+    const text = (engine === null ? null : largerWindowOf(engine.kind)) ?? ELSEWHERE;
+    return [{ model, tokens, remedy: { kind: 'setting', text } }];
+  });
 }
 
-/**
- * The templates of DeepSeek R1 and Qwen 3 leave out of earlier answers all up to this mark (`content.split('</think>')[-1]`
- * in their `chat_template`); Go's JSON escapes its brackets.
- */
-const ENDS_OF_THOUGHTS = ['</think>', '\\u003c/think\\u003e'];
+const ELSEWHERE = 'Give its engine a larger context window.';
 
-/** Behind the thoughts that an answer may begin with. */
-function pastThoughts(bytes: Buffer, from: number, end: number): number {
-  const text = bytes.subarray(from, end);
-  return ENDS_OF_THOUGHTS.reduce((start, mark) => {
-    const at = text.lastIndexOf(mark);
-    return at === -1 ? start : Math.max(start, from + at + mark.length);
-  }, from);
+/** The tokens of a copy: 64k, or as many as model and memory take; null if that is no more than now, or not known. */
+function largerTokens(
+  { max_context_length: most, context_token_bytes: each = 0, size_bytes: size }: ModelFacts,
+  tokens: number,
+  { memoryBytes }: OwnEngine,
+): number | null {
+  if (most === undefined) return null;
+  const fits = (count: number) => memoryBytes === null || (size ?? 0) + each * count <= memoryBytes;
+  const counts = [LARGE_WINDOW, LARGE_WINDOW / 2].map((count) => Math.min(count, most));
+  return counts.find((count) => count > tokens && fits(count)) ?? null;
 }
 
-function pastBlanks(bytes: Buffer, from: number, limit: number): number {
-  let at = from;
-  while (at < limit && (bytes[at] ?? 0) <= BLANK) at += 1;
-  return at;
+/** The engine and the tokens for a copy of a model; null if none can be made. */
+export function copyFor(
+  model: string,
+  choice: LocalChoice,
+  deps: WindowDeps,
+): { readonly engine: OwnEngine; readonly made: Copy; readonly tokens: number } | null {
+  const report = windowReports(choice, deps).find((each) => each.model === model);
+  const engine = ollamaWith(model, choice, deps.engineAt);
+  if (report?.remedy.kind !== 'copy' || engine === null) return null;
+  const { tokens } = report.remedy;
+  return { engine, made: { model, copy: copyName(model, tokens) }, tokens };
+}
+
+/** The Ollama within reach that has a model; null if there is none. */
+export function ollamaWith(model: string, choice: LocalChoice, engineAt: EngineAt) {
+  const having = targetsOf(choice).filter(({ models }) => models.includes(model));
+  const engines = having.map(({ provider }) => engineAt(provider));
+  return engines.find((engine) => engine?.kind === 'ollama') ?? null;
 }

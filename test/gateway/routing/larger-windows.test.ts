@@ -3,11 +3,7 @@ import { expect, test } from 'vitest';
 import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
 import { modelFacts } from '../../../main/engines/models.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
-import {
-  windowReports,
-  withCopy,
-  withoutCopy,
-} from '../../../main/gateway/routing/larger-windows.ts';
+import { windowReports, withCopy, withoutCopy } from '../../../main/gateway/routing/windows.ts';
 import { targetAt } from '../../support/targets.ts';
 import { createManualClock } from '../../support/clock.ts';
 

@@ -6,12 +6,8 @@ import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import type { LocalOption } from '../../../main/gateway/routing/machine-choice.ts';
 import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/readings.ts';
-import {
-  exceedsWindow,
-  lengthOf,
-  noteLength,
-  windowAt,
-} from '../../../main/gateway/routing/windows.ts';
+import { lengthOf } from '../../../main/gateway/protocols/prompt-length.ts';
+import { exceedsWindow, noteLength, windowAt } from '../../../main/gateway/routing/windows.ts';
 import { characters } from '../../support/characters.ts';
 import { createManualClock } from '../../support/clock.ts';
 
