@@ -60,6 +60,15 @@ test('a GPU that shares the machine’s memory has that memory in its record', (
   const spark = shared({ vendor: 'nvidia', name: 'GB10' });
   const device = agentRecord(spark, ENGINE, STATE).gpu.devices[0];
   expect(device).toMatchObject({ memory_used_mb: 28 * 1024, memory_free_mb: 100 * 1024 });
+  const part = { memoryTotalMb: 8128, memoryUsedMb: 199, memoryFreeMb: 7929 };
+  const told = (vendor: GpuDevice['vendor'], more: Partial<GpuDevice> = {}) =>
+    agentRecord(shared({ vendor, name: 'N1X', ...part, ...more }), ENGINE, STATE).gpu.devices[0];
+  expect(told('nvidia')).toMatchObject({ memory_total_mb: 128 * 1024, memory_used_mb: 28 * 1024 });
+  // In WSL, which has a part of the machine's memory, the driver tells more.
+  const most = { memoryTotalMb: 200 * 1024 };
+  expect(told('nvidia', most)).toMatchObject({ memory_total_mb: 200 * 1024, memory_used_mb: 199 });
+  // Its driver tells how much of it the chip may take.
+  expect(told('amd')).toMatchObject({ memory_total_mb: 8128, memory_used_mb: 199 });
   const lost = shared({ vendor: 'nvidia', name: 'GB10', fault: 'GPU is lost' });
   expect(agentRecord(lost, ENGINE, STATE).gpu.count).toBe(0);
 });

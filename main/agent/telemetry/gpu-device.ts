@@ -62,9 +62,20 @@ export function isLive(device: GpuDevice): boolean {
 /** A card without readings; each reader overrides what its source reports. */
 export const UNREAD = { ...NO_VALUES, pciAddress: null, isUnified: false, fault: null } as const;
 
+/**
+ * NVIDIA's chips that use the machine's memory: GB10 (DGX Spark), N1X (RTX Spark), and Jetson's Orin and Thor. Only
+ * their names tell: N/A in place of their memory is also what partitioned cards print, and an N1X prints what is set
+ * apart for it, such as 8,128 MiB of 64 GB (unslothai/unsloth#11208; names: NVIDIA/NemoClaw#12282).
+ */
+const UNIFIED_NVIDIA = /\b(GB10|N1X|Orin|Thor|Tegra)\b/i;
+
 export const deviceOf = (
   told: Partial<GpuDevice> & Pick<GpuDevice, 'key' | 'vendor'>,
-): GpuDevice => ({ ...UNREAD, ...told });
+): GpuDevice => ({
+  ...UNREAD,
+  isUnified: told.vendor === 'nvidia' && UNIFIED_NVIDIA.test(told.name ?? ''),
+  ...told,
+});
 
 /** One card as described by two sources: the values of the first, and those of the second where it has none. */
 export function mergedDevice(first: GpuDevice, second: GpuDevice): GpuDevice {

@@ -92,7 +92,6 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
     if (rows.length > known.length && missing !== VALUES)
       return ask(VALUES, known, signal, failures);
     for (const row of rows) seen.set(row.key, row);
-    const devices = rows.map((row) => asUnified(row, known));
     const lost = [...seen.values()].filter(({ key }) => rows.every((row) => row.key !== key));
     const problems = [
       ...failures,
@@ -101,7 +100,7 @@ export function createNvidiaCollector(edges: ToolEdges, library: GpuCollector): 
         .filter(({ pciAddress }) => !failures.some((each) => lostIn(each) === pciAddress))
         .map((row) => cardProblem(row, 'the driver no longer lists it')),
     ];
-    return readingOf(devices, problems);
+    return readingOf(rows, problems);
   }
 
   return createPollCollector(TOOL, clock, poll);
@@ -197,22 +196,12 @@ export function parseNvidiaRow(line: string, columns: readonly string[]): GpuDev
     utilMemory: number('utilMemory'),
     temperatureC: number('temperatureC'),
     powerW: number('powerW'),
-    // Chips without memory of their own print N/A, and so do partitioned cards.
-    isUnified: cell('memory.total').startsWith('['),
     // A working card may print it in place of its power and its load; a lost one, in most fields that do not identify it.
     fault:
       (faults.length - 1) * 2 > columns.length - IDENTITY.length
         ? (faults[0]?.replaceAll(/[[\]]/g, '') ?? null)
         : null,
   });
-}
-
-/** GB10 (DGX Spark), and Jetson's Orin and Thor. */
-const UNIFIED_NAME = /\b(GB10|Orin|Thor|Tegra)\b/i;
-
-function asUnified(row: GpuDevice, known: readonly GpuDevice[]): GpuDevice {
-  const same = known.find((card) => card.pciAddress !== null && card.pciAddress === row.pciAddress);
-  return { ...row, isUnified: row.isUnified && UNIFIED_NAME.test(row.name ?? same?.name ?? '') };
 }
 
 function knownText(value: string): string | null {

@@ -105,23 +105,26 @@ function nodeHelper(startTool: StartTool): StartTool {
       : { kill() {}, ended: Promise.resolve({ kind: 'missing' }) };
 }
 
-/** The machine's own memory. */
-interface HostMemory {
-  readonly totalBytes: number;
-  /** On Linux, with what the kernel would give up for it. */
-  readonly availableBytes: number;
-}
-
-/** For a card that uses the machine's memory, the system reports what the driver does not. */
-export function withHostMemory(device: GpuDevice, memory: HostMemory): GpuDevice {
-  if (!device.isUnified || device.memoryTotalMb !== null) return device;
+/**
+ * For a card that uses the machine's memory, the system reports what the driver does not. On Linux, what the kernel would
+ * give up is available.
+ */
+export function withHostMemory(
+  device: GpuDevice,
+  memory: Readonly<Record<'totalBytes' | 'availableBytes', number>>,
+): GpuDevice {
   const total = mebibytes(memory.totalBytes) ?? 0;
-  const used = device.memoryUsedMb ?? total - (mebibytes(memory.availableBytes) ?? 0);
+  const { isUnified, vendor, memoryTotalMb: told } = device;
+  // AMD's driver tells how much of it a chip may take, and NVIDIA's only what is set apart for it, mostly far less.
+  const isTold = told !== null && (vendor !== 'nvidia' || told >= total);
+  if (!isUnified || isTold) return device;
+  const own = told === null ? device : { memoryUsedMb: null, memoryFreeMb: null };
+  const used = own.memoryUsedMb ?? total - (mebibytes(memory.availableBytes) ?? 0);
   return {
     ...device,
     memoryTotalMb: total,
     memoryUsedMb: Math.max(0, used),
-    memoryFreeMb: device.memoryFreeMb ?? Math.max(0, total - used),
+    memoryFreeMb: own.memoryFreeMb ?? Math.max(0, total - used),
   };
 }
 
