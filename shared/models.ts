@@ -27,7 +27,7 @@ export const modelFactsSchema = z.object({
    * it. Never what it was trained with, which is mostly more.
    */
   context_length: tokens.nullable(),
-  /** The most tokens that it could be loaded with; only Ollama says so. */
+  /** The most tokens that it could be loaded with; left out where its engine does not say. */
   max_context_length: tokens.optional(),
   /** GPU memory that a token of its context takes, as far as its layers tell. */
   context_token_bytes: z.number().nonnegative().optional(),

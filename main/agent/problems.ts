@@ -92,17 +92,20 @@ export function engineAdvice(
 ): readonly AgentProblem[] {
   const loaded = facts.filter((model) => model.loaded === true);
   const name = NAMES[kind] ?? kind;
-  const larger = largerWindowOf(kind);
+  const mostOf = (model?: string) => facts.find(({ id }) => id === model)?.max_context_length;
   const advice: AgentProblem[] = cuts.map(({ model, tokens }) => ({
     tool: name,
     tried: `prompts for ${model}`,
     happened: `they were cut to ${NUMBER.format(tokens)} tokens without an error`,
-    remedy: larger ?? 'Give it a larger context window.',
+    remedy: largerWindowOf(kind, mostOf(model)) ?? 'Give it a larger context window.',
   }));
-  const windows = loaded.filter(isForChat).flatMap((model) => model.context_length ?? []);
-  const smallest = Math.min(...windows);
-  if (larger !== null && smallest < ENOUGH_TOKENS) {
-    const happened = `it serves ${NUMBER.format(smallest)} tokens; coding agents need ${NUMBER.format(ENOUGH_TOKENS)} or more`;
+  const [smallest] = loaded
+    .filter((model) => isForChat(model) && (mostOf(model.id) ?? ENOUGH_TOKENS) >= ENOUGH_TOKENS)
+    .flatMap(({ id, context_length: tokens }) => (tokens === null ? [] : [{ id, tokens }]))
+    .toSorted((a, b) => a.tokens - b.tokens);
+  const larger = largerWindowOf(kind, mostOf(smallest?.id));
+  if (larger !== null && smallest !== undefined && smallest.tokens < ENOUGH_TOKENS) {
+    const happened = `it serves ${NUMBER.format(smallest.tokens)} tokens; coding agents need ${NUMBER.format(ENOUGH_TOKENS)} or more`;
     advice.push({ tool: name, tried: baseUrl, happened, remedy: larger });
   }
   for (const { id } of loaded.filter((model) => model.vram_bytes === 0)) {

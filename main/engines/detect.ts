@@ -1,3 +1,4 @@
+import { LARGE_WINDOW } from '#shared/models.ts';
 import type { FetchResult } from '../platform/http/fetch-body.ts';
 import { detail, type Engine, MODELS_PATH } from './adapters/adapter.ts';
 import { dockerModelRunner } from './adapters/docker.ts';
@@ -99,9 +100,10 @@ function likely({ origin }: EngineAddress, isAny: boolean): readonly Engine[] {
   return isAny ? [...ofPort, ...ENGINES.filter((engine) => !ofPort.includes(engine))] : ofPort;
 }
 
-/** How its owner gives an engine a larger window; null of one that is not known. */
-export const largerWindowOf = (kind: EngineKind): string | null =>
-  ENGINES.find((engine) => engine.kind === kind)?.largerWindow ?? null;
+/** How its owner gives an engine a larger window for a model that takes `most` tokens; null of one that is not known. */
+export const largerWindowOf = (kind: EngineKind, most = LARGE_WINDOW): string | null =>
+  ENGINES.find((engine) => engine.kind === kind)?.largerWindow(Math.min(LARGE_WINDOW, most)) ??
+  null;
 
 async function engineAt(ask: Ask, engines: readonly Engine[]): Promise<Engine | null> {
   for (const engine of engines) if (await engine.isAt(ask)) return engine;

@@ -1,4 +1,5 @@
 import type { ModelFacts, ModelUse, ModelNeeds } from '#shared/models.ts';
+import { numberOf } from '../platform/json.ts';
 
 /**
  * What a model's name says of its use, where its engine says nothing: vLLM, SGLang and MLX list embedders and
@@ -41,6 +42,12 @@ export function modelFacts(id: string, said: Partial<Omit<ModelFacts, 'id'>> = {
 function lengthOf(tokens: number | null | undefined): number | null {
   const isLength = Number.isSafeInteger(tokens) && Number(tokens) > 0 && Number(tokens) <= 1e9;
   return isLength ? Number(tokens) : null;
+}
+
+/** The most tokens that a model takes, as its engine says. */
+export function mostTokens(said: unknown): Pick<Partial<ModelFacts>, 'max_context_length'> {
+  const most = lengthOf(numberOf(said));
+  return most === null ? {} : { max_context_length: most };
 }
 
 interface Circumstances {

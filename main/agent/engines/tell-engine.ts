@@ -2,7 +2,7 @@ import { sleep } from '../../platform/clock.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
 import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
-import { type EngineAddress, fetchFrom } from '../../engines/adapters/probe.ts';
+import { type EngineAddress, type EngineRequest, fetchFrom } from '../../engines/adapters/probe.ts';
 
 /** An engine of this machine as last read, and where it is. */
 export interface ReachableEngine {
@@ -134,13 +134,7 @@ function errorIn(said: string): string {
   return textOf(memberOf(json, 'error', 'message')) ?? textOf(memberOf(json, 'error')) ?? said;
 }
 
-interface ModelCommand {
-  readonly path: string;
-  /** Sent with POST; left out for a GET. */
-  readonly json?: unknown;
-  /** Names and values in turn. */
-  readonly headers?: readonly string[];
-}
+type ModelCommand = Omit<EngineRequest, 'method' | 'timeoutMs' | 'maxBytes'>;
 
 /** How engines of one kind are told which models to hold in memory. */
 interface ModelControl {

@@ -17,8 +17,8 @@ export interface Engine {
   readonly ports: readonly number[];
   /** Path before its `/v1`; left out of those that have none. */
   readonly apiPath?: string;
-  /** What gives it a window of `LARGE_WINDOW` tokens, as a sentence. */
-  readonly largerWindow: string;
+  /** What gives it a window of so many tokens, as a sentence. */
+  readonly largerWindow: (tokens: number) => string;
   /** Recognises the engine by its answers, never by its port. */
   isAt(ask: Ask): Promise<boolean>;
   read(ask: Ask): Promise<EngineDetail>;

@@ -1,4 +1,4 @@
-import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
+import type { ModelFacts, ModelUse } from '#shared/models.ts';
 import { listOf, memberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine } from './adapter.ts';
 import { idsIn, modelList } from './probe.ts';
@@ -10,7 +10,8 @@ export const dockerModelRunner: Engine = {
   kind: 'docker',
   ports: [12434],
   apiPath: '/engines',
-  largerWindow: `Run docker model configure --context-size ${LARGE_WINDOW} with the name of the model.`,
+  largerWindow: (tokens) =>
+    `Run docker model configure --context-size ${tokens} with the name of the model.`,
   async isAt(ask) {
     const models = modelList(await ask(LIST_PATH));
     if (models === null) return false;

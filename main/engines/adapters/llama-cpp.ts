@@ -1,5 +1,6 @@
-import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
+import type { ModelFacts, ModelUse } from '#shared/models.ts';
 import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
+import { mostTokens } from '../models.ts';
 import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
 import type { EngineMetrics } from './engine-view.ts';
 import { type Ask, type EngineModel, healthOf, idsOf, modelList } from './probe.ts';
@@ -9,7 +10,7 @@ export const llamaCpp: Engine = {
   kind: 'llama.cpp',
   // 9931 is the default of build 11669, and 8080 that of earlier ones (ggml-org/llama.cpp#26508).
   ports: [9931, 8080],
-  largerWindow: `Start it with -c ${LARGE_WINDOW}, times its --parallel.`,
+  largerWindow: (tokens) => `Start it with -c ${tokens}, times its --parallel.`,
   async isAt(ask) {
     const { server } = await ask(MODELS_PATH);
     return server === 'llama.cpp' || (await isOwnedBy(ask, 'llamacpp'));
@@ -74,6 +75,7 @@ async function saidOf(
     vision: booleanOf(memberOf(props, 'modalities', 'vision')) ?? listed,
     tools: booleanOf(memberOf(props, 'chat_template_caps', 'supports_tools')),
     size_bytes: numberOf(memberOf(entry, 'meta', 'size')),
+    ...mostTokens(memberOf(entry, 'meta', 'n_ctx_train')),
     context_length:
       numberOf(memberOf(props, 'default_generation_settings', 'n_ctx')) ?? sizeIn(args),
   };

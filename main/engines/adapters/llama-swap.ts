@@ -1,4 +1,3 @@
-import { LARGE_WINDOW } from '#shared/models.ts';
 import { listOf, memberOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
 import { idsIn, isOk, modelList } from './probe.ts';
@@ -7,7 +6,7 @@ import { idsIn, isOk, modelList } from './probe.ts';
 export const llamaSwap: Engine = {
   kind: 'llama-swap',
   ports: [8080],
-  largerWindow: `Set -c ${LARGE_WINDOW} in the cmd of the model.`,
+  largerWindow: (tokens) => `Set -c ${tokens} in the cmd of the model.`,
   isAt: (ask) => isOwnedBy(ask, 'llama-swap'),
   async read(ask) {
     const list = await ask(MODELS_PATH);

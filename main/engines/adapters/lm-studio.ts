@@ -1,5 +1,6 @@
-import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
+import type { ModelFacts, ModelUse } from '#shared/models.ts';
 import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
+import { mostTokens } from '../models.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
 import { type Ask, modelList } from './probe.ts';
 
@@ -7,7 +8,7 @@ import { type Ask, modelList } from './probe.ts';
 export const lmStudio: Engine = {
   kind: 'lmstudio',
   ports: [1234],
-  largerWindow: `Load the model with lms load --context-length ${LARGE_WINDOW}.`,
+  largerWindow: (tokens) => `Load the model with lms load --context-length ${tokens}.`,
   async isAt(ask) {
     return memberOf((await ask('/lmstudio-greeting')).json, 'lmstudio') === true;
   },
@@ -37,6 +38,7 @@ function withInstances(model: unknown): readonly NativeModel[] {
     vision: booleanOf(memberOf(model, 'capabilities', 'vision')),
     tools: booleanOf(memberOf(model, 'capabilities', 'trained_for_tool_use')),
     size_bytes: numberOf(memberOf(model, 'size_bytes')),
+    ...mostTokens(memberOf(model, 'max_context_length')),
   };
   const instances = listOf(memberOf(model, 'loaded_instances')).flatMap((instance) => {
     const id = textOf(memberOf(instance, 'id'));

@@ -1,4 +1,3 @@
-import { LARGE_WINDOW } from '#shared/models.ts';
 import { memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
 import { idsOf, isOk, modelList } from './probe.ts';
@@ -9,7 +8,7 @@ import { idsOf, isOk, modelList } from './probe.ts';
 export const vllm: Engine = {
   kind: 'vllm',
   ports: [8000],
-  largerWindow: `Start it with --max-model-len ${LARGE_WINDOW}.`,
+  largerWindow: (tokens) => `Start it with --max-model-len ${tokens}.`,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'vllm')) return true;
     const version = await ask('/version');
@@ -31,7 +30,7 @@ const SGLANG_INFO = '/get_model_info';
 export const sglang: Engine = {
   kind: 'sglang',
   ports: [30000],
-  largerWindow: `Start it with --context-length ${LARGE_WINDOW}.`,
+  largerWindow: (tokens) => `Start it with --context-length ${tokens}.`,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'sglang')) return true;
     const { json } = await ask(SGLANG_INFO);
@@ -52,7 +51,7 @@ const KOBOLD_VERSION = '/api/extra/version';
 export const koboldCpp: Engine = {
   kind: 'koboldcpp',
   ports: [5001],
-  largerWindow: `Start it with --contextsize ${LARGE_WINDOW}.`,
+  largerWindow: (tokens) => `Start it with --contextsize ${tokens}.`,
   async isAt(ask) {
     return memberOf((await ask(KOBOLD_VERSION)).json, 'result') === 'KoboldCpp';
   },
@@ -70,7 +69,8 @@ export const koboldCpp: Engine = {
 export const tgi: Engine = {
   kind: 'tgi',
   ports: [3000, 8080],
-  largerWindow: `Start it with --max-total-tokens ${LARGE_WINDOW} and a --max-input-tokens below it.`,
+  largerWindow: (tokens) =>
+    `Start it with --max-total-tokens ${tokens} and a --max-input-tokens below it.`,
   async isAt(ask) {
     const { json } = await ask('/info');
     return textOf(memberOf(json, 'router'))?.startsWith('text-generation-router') === true;
@@ -89,7 +89,7 @@ export const tgi: Engine = {
 export const jan: Engine = {
   kind: 'jan',
   ports: [1337],
-  largerWindow: `Set Context Size to ${LARGE_WINDOW} in the settings of the model.`,
+  largerWindow: (tokens) => `Set Context Size to ${tokens} in the settings of the model.`,
   async isAt(ask) {
     // The description needs no key; the list does if one is set.
     const title = textOf(memberOf((await ask('/openapi.json')).json, 'info', 'title'));

@@ -8,7 +8,7 @@ const OWNERS = ['vllm-mlx', 'omlx'];
 export const mlx: Engine = {
   kind: 'mlx',
   ports: [8080, 8000],
-  largerWindow: 'Start it with a larger context, if its server has a limit.',
+  largerWindow: () => 'Start it with a larger context, if its server has a limit.',
   async isAt(ask) {
     const list = await ask(MODELS_PATH);
     const models = modelList(list);

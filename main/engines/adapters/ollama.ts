@@ -1,5 +1,6 @@
-import { LARGE_WINDOW, type ModelFacts, type ModelUse } from '#shared/models.ts';
+import type { ModelFacts, ModelUse } from '#shared/models.ts';
 import { listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
+import { mostTokens } from '../models.ts';
 import { detail, type Engine, type ModelFactsById } from './adapter.ts';
 import { type Ask, idsIn } from './probe.ts';
 
@@ -7,7 +8,7 @@ import { type Ask, idsIn } from './probe.ts';
 export const ollama: Engine = {
   kind: 'ollama',
   ports: [11434],
-  largerWindow: `Set OLLAMA_CONTEXT_LENGTH=${LARGE_WINDOW} and restart it.`,
+  largerWindow: (tokens) => `Set OLLAMA_CONTEXT_LENGTH=${tokens} and restart it.`,
   async isAt(ask) {
     if (!(await ask('/')).text.startsWith('Ollama is running')) return false;
     return textOf(memberOf((await ask('/api/version')).json, 'version')) !== null;
@@ -74,8 +75,7 @@ function largest(
 ): Pick<Partial<ModelFacts>, 'max_context_length' | 'context_token_bytes'> {
   const architecture = textOf(memberOf(info, 'general.architecture')) ?? '';
   const said = (name: string) => numberOf(memberOf(info, `${architecture}.${name}`));
-  const max = said('context_length');
-  if (max === null || !Number.isSafeInteger(max) || max < 1) return {};
+  const most = mostTokens(said('context_length'));
   const [layers, heads, all] = [
     'block_count',
     'attention.head_count_kv',
@@ -83,7 +83,7 @@ function largest(
   ].map(said);
   const width = said('attention.key_length') ?? (said('embedding_length') ?? 0) / (all ?? Infinity);
   const bytes = 2 * VALUE_BYTES * (layers ?? 0) * (heads ?? 0) * width;
-  return { max_context_length: max, ...(bytes > 0 && { context_token_bytes: bytes }) };
+  return { ...most, ...(bytes > 0 && { context_token_bytes: bytes }) };
 }
 
 /** Reads `completion`, `tools`, `insert`, `vision`, `embedding`, `thinking`, `image`, `audio` (ollama/ollama#16665). */

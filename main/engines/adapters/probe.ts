@@ -42,7 +42,10 @@ export interface AskEdges extends FetchEdges {
   readonly memory: EngineMemory;
 }
 
-interface EngineRequest extends Pick<BodyRequest, 'path' | 'method' | 'timeoutMs' | 'maxBytes'> {
+export interface EngineRequest extends Pick<
+  BodyRequest,
+  'path' | 'method' | 'timeoutMs' | 'maxBytes'
+> {
   /** Sent as JSON; left out of a GET. */
   readonly json?: unknown;
   /** Names and values in turn. */

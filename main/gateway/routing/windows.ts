@@ -259,7 +259,7 @@ function smallAt(target: LocalTarget, { memory, engineAt }: WindowDeps): readonl
       const isMost = larger === facts.max_context_length;
       return [{ model, tokens, remedy: { kind: 'copy', tokens: larger, isMost } }];
     }
-    const text = (engine === null ? null : largerWindowOf(engine.kind)) ?? ELSEWHERE;
+    const text = (engine === null ? null : largerWindowOf(engine.kind, most)) ?? ELSEWHERE;
     return [{ model, tokens, remedy: { kind: 'setting', text } }];
   });
 }

@@ -50,8 +50,13 @@ test.each<[EngineKind | null, string]>([
   expect(remedy).toEqual({ kind: 'setting', text: expect.stringContaining(setting) as string });
 });
 
-test('the owner of an Ollama without memory for a larger window learns what to set, but of a model at its maximum nothing', () => {
+test('the owner learns of no larger window than the model takes, and of none where that is reached', () => {
   expect(remedyAt('ollama', 8)).toMatchObject({ kind: 'setting' });
+  const text = expect.stringContaining('-c 40960') as string;
+  expect(remedyAt('llama.cpp', null, { ...FACTS, max_context_length: 40_960 })).toEqual({
+    kind: 'setting',
+    text,
+  });
   expect(remedyAt('ollama', null, { ...FACTS, max_context_length: 4096 })).toBeUndefined();
 });
 
