@@ -79,28 +79,23 @@ export function isUnlisted({ shown, isOwn, hasHadGpu }: TableEntry): boolean {
   return isOwn && shown !== null && !hasHadGpu;
 }
 
-/**
- * For the same reason, it is expected to serve only once it has a model, or an engine that answers, even if only to
- * request a key.
- */
-export function isNotExpected(entry: TableEntry): boolean {
-  const { shown, isOwn } = entry;
-  if (!isOwn) return false;
-  if (shown === null || isUnlisted(entry)) return true;
-  return shown.models.length === 0 && shown.engine_health.code === 0;
-}
-
 /** All providers in memory, in the order of enrolment, and how long each has been silent. */
 export type ProviderTable = ReturnType<typeof createProviderTable>;
 
 /** The registry reads the clock more often than this; a longer gap means that this computer was asleep. */
 const ABSENCE_MS = 20_000;
 
-/** `changed` is called with the id of each provider that changes. */
+interface TableDeps {
+  /** Whether a request has been answered there, in this run or an earlier one. */
+  readonly hasServed: (id: string) => boolean;
+  /** Called with the id of each provider that changes. */
+  readonly changed: (id: string) => void;
+}
+
 export function createProviderTable(
   clock: Clock,
   known: readonly TableEntry[],
-  changed: (id: string) => void,
+  { hasServed, changed }: TableDeps,
 ) {
   const entries = new Map(known.map((entry) => [entry.id, entry]));
   let revision = 0;
@@ -163,6 +158,16 @@ export function createProviderTable(
       for (const entry of entries.values()) entry.isAwaited = true;
     },
     silentMs,
+    /**
+     * The agent of this process is expected to serve only if it has a model, or an engine that answers, even if only to
+     * request a key; or if it has served before, whatever has become of its engine.
+     */
+    isExpected(entry: TableEntry): boolean {
+      const { id, shown, isOwn } = entry;
+      if (!isOwn) return true;
+      if (shown === null || isUnlisted(entry)) return false;
+      return shown.models.length > 0 || shown.engine_health.code !== 0 || hasServed(id);
+    },
     /** Visits all entries with one reading of the clock, which is cheaper than one per entry. */
     survey(visit: (entry: TableEntry, silentMs: number) => void): void {
       const ticks = now();

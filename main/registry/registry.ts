@@ -41,9 +41,12 @@ export type Registry = ReturnType<typeof createRegistry>;
 
 export function createRegistry(deps: RegistryDeps) {
   const { store, clock, traffic, changed } = deps;
-  const table = createProviderTable(clock, entriesIn(deps), (id) => {
-    sweep.wake();
-    changed(id);
+  const table = createProviderTable(clock, entriesIn(deps), {
+    hasServed: (id) => traffic(id).successCount > 0,
+    changed(id) {
+      sweep.wake();
+      changed(id);
+    },
   });
   const parts: RegistryContext = { ...deps, table };
   const open = createOpenEnrollments(deps.state.enrollments, { store, clock });

@@ -1,19 +1,14 @@
 import { CHECK_MISSING, CHECKS } from '#shared/checks.ts';
 import type { NoProviderCause } from '#shared/condition.ts';
 import type { Check, VerificationProof } from '#shared/provider.ts';
-import {
-  isNotExpected,
-  type ProviderTable,
-  type TableEntry,
-  verificationStateOf,
-} from './provider-table.ts';
+import { type ProviderTable, type TableEntry, verificationStateOf } from './provider-table.ts';
 import { statusAt } from './staleness.ts';
 
 /* Whether machines are expected to serve `local`, what they offer together, and why they are not used. */
 
 /** Why no machine serves: none is expected to, all are paused by their owners, or none is verified. */
 export function reasonFor(table: ProviderTable): 'not_configured' | 'paused' | 'no_provider' {
-  const expected = [...table.all()].filter((entry) => !isNotExpected(entry));
+  const expected = [...table.all()].filter((entry) => table.isExpected(entry));
   if (expected.length === 0) return 'not_configured';
   return expected.every(({ shown }) => shown?.status === 'paused') ? 'paused' : 'no_provider';
 }
@@ -47,7 +42,7 @@ const NEARNESS = [
 export function absenceIn(table: ProviderTable): NoProviderCause | null {
   const found = new Set<NoProviderCause>();
   table.survey((entry, silentMs) => {
-    if (!isNotExpected(entry)) found.add(absenceOf(entry, silentMs));
+    if (table.isExpected(entry)) found.add(absenceOf(entry, silentMs));
   });
   return NEARNESS.find((cause) => found.has(cause)) ?? null;
 }
@@ -93,7 +88,7 @@ export function causesIn(table: ProviderTable, nameOf: (id: string) => string): 
   const named: string[] = [];
   let others = 0;
   table.survey((entry, silentMs) => {
-    if (isNotExpected(entry)) return;
+    if (!table.isExpected(entry)) return;
     if (named.length < MAX_NAMED) named.push(`${nameOf(entry.id)} ${causeOf(entry, silentMs)}`);
     else others += 1;
   });
