@@ -61,7 +61,7 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
           Add a machine
         </ControlButton>
       </div>
-      <ThisMachine joining={dialog === 'join'} />
+      <ThisMachine joining={dialog === 'join'} isListed={all.some(({ isHere }) => isHere)} />
       {failed && (
         <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
       )}
@@ -100,6 +100,8 @@ function Machines(props: MachinesProps) {
   );
   // A link may have set a filter; then the way back is needed.
   const needsSearch = entries.length > 5 || filter !== 'all' || text !== '';
+  // Its card tells of this machine what a row would.
+  if (!needsSearch && entries.every(({ isHere }) => isHere)) return null;
   return (
     <>
       {needsSearch && (

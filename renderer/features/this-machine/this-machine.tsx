@@ -27,13 +27,15 @@ const READING_OPTIONS = {
 
 interface ThisMachineProps {
   readonly joining: boolean;
+  /** Whether this gateway has a page about it. */
+  readonly isListed: boolean;
 }
 
-export function ThisMachine({ joining }: ThisMachineProps) {
+export function ThisMachine(props: ThisMachineProps) {
   const { data, frozenAt, agent } = useWindow();
   const revision = data.providers.revision;
   const { value, failure, again } = useReading(agent.read, revision, agent.last(), READING_OPTIONS);
-  if (value?.kind === 'on') return <Machine {...{ joining, again }} view={value.view} />;
+  if (value?.kind === 'on') return <Machine {...props} again={again} view={value.view} />;
   if (value !== null) {
     // In the demo it cannot be switched on.
     return data.app.demo === undefined && <Frame words={offWords(value.message)} />;
@@ -52,7 +54,7 @@ interface MachineProps extends ThisMachineProps {
   readonly again: () => void;
 }
 
-function Machine({ view, joining, again }: MachineProps) {
+function Machine({ view, joining, isListed, again }: MachineProps) {
   const { data, control } = useWindow();
   const serverNow = useServerNow();
   const title = useRef<HTMLHeadingElement>(null);
@@ -67,6 +69,7 @@ function Machine({ view, joining, again }: MachineProps) {
     <Frame
       words={agentWords(view, { isDirect, isOwner: control, nowMs: serverNow })}
       title={title}
+      page={isListed ? hashOf({ page: 'provider', id: view.id }) : undefined}
       actions={
         <ModeActions {...{ view, isDirect, onTaken }}>
           <JoinGateway isAsked={joining} onTaken={onTaken} />
@@ -92,11 +95,12 @@ function Machine({ view, joining, again }: MachineProps) {
 interface FrameProps {
   readonly words: AgentWords;
   readonly title?: RefObject<HTMLHeadingElement | null>;
+  readonly page?: string | undefined;
   readonly actions?: ReactNode;
   readonly children?: ReactNode;
 }
 
-function Frame({ words, title, actions, children }: FrameProps) {
+function Frame({ words, title, page, actions, children }: FrameProps) {
   const { mark, tone, word, means, what, todo } = words;
   return (
     <section className="panel this-machine" aria-labelledby="this-machine" data-tone={tone}>
@@ -107,7 +111,8 @@ function Frame({ words, title, actions, children }: FrameProps) {
             {t.thisMachine.title} <StateWord {...{ word, means }} />
           </h2>
           <p className="agent-says">
-            <strong>{what}</strong> {todo}
+            <strong>{what}</strong> {todo}{' '}
+            {page !== undefined && <a href={page}>See its tests and history.</a>}
           </p>
         </div>
         {actions}
