@@ -1,4 +1,5 @@
 import { HOSTED_IDS, type UpstreamId } from './ids.ts';
+import type { UpstreamReport } from './status.ts';
 
 /** Services of which the address and the page that creates keys are known. */
 export const SERVICES = [
@@ -31,6 +32,15 @@ export const prefixOf = (label: string): string =>
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}.:_-]+/gu, '-')
     .replaceAll(/^-|-$/g, '');
+
+/** What is said of a budget that can never be used up; null of any other. */
+export function budgetFault({ id, label, budget }: UpstreamReport) {
+  if (budget?.unpriced !== true || budget.limit === 0) return null;
+  return {
+    happened: `${label} has no price, so its requests count as 0 and never use up its budget.`,
+    remedy: `Set ${id}.priceInput and ${id}.priceOutput.`,
+  };
+}
 
 const PLURALS: Readonly<Record<string, string>> = {
   is: 'are',

@@ -54,6 +54,8 @@ const upstreamSchema = z.strictObject({
       period: z.enum(['day', 'month']),
       limit: z.number().nonnegative(),
       spent: z.number().nonnegative(),
+      /** There is no price, so requests count as 0. */
+      unpriced: z.literal(true).optional(),
     })
     .optional(),
 });

@@ -3,6 +3,7 @@ import { CHECK_MISSING, failuresIn } from '#shared/checks.ts';
 import { troubleIn } from '#shared/condition.ts';
 import type { LiveSnapshot } from '#shared/live.ts';
 import type { Check, Provider } from '#shared/provider.ts';
+import { budgetFault } from '#shared/services.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
 import { testWord } from './lists.ts';
@@ -13,50 +14,59 @@ interface Diagnosis {
   readonly ok: boolean;
   /** The address of the gateway that this machine has joined; null for the gateway here. */
   readonly gateway: string | null;
-  /** Null where the machines that have joined serve. */
-  readonly fixedEngine: FixedEngine | null;
+  /** The engine at `local.baseUrl`, whose trouble is null while it serves; null where machines that have joined do. */
+  readonly fixedEngine: { readonly url: string; readonly trouble: string | null } | null;
   /** Null before the gateway has answered a heartbeat. */
   readonly verification: Verification | null;
   readonly problems: readonly AgentProblem[];
 }
 
-/** The engine at `local.baseUrl`: the gateway here asks no machine. */
-interface FixedEngine {
-  readonly url: string;
-  /** Null for one that serves, as far as is known. */
-  readonly trouble: string | null;
-}
-
-interface Verification {
-  readonly status: string;
-  /** Those that failed, if another gateway has made them: it sends no others. */
-  readonly checks: readonly Check[];
-}
+/** Of another gateway, which sends no others, the checks that failed. */
+type Verification = Pick<Provider['verification'], 'checks'> & { readonly status: string };
 
 export async function doctor({ dataDirectory }: Input): Promise<CommandOutcome> {
   const asked = await ask<AgentView>(dataDirectory, { method: 'GET', path: 'agent' });
+  const isJoined = asked.kind === 'answered' && asked.body.registry.kind === 'joined';
+  const { fixedEngine, budgets } = isJoined ? ELSEWHERE : await gatewayHere(dataDirectory);
+  if (fixedEngine !== null) {
+    const ofAgent = asked.kind === 'answered' ? asked.body.problems : [noAgent(asked.message)];
+    const problems = [...budgets, ...ofAgent];
+    const ok = fixedEngine.trouble === null;
+    return outcomeOf({ ok, gateway: null, fixedEngine, verification: null, problems });
+  }
   if (asked.kind === 'failed') return asked;
   const view = asked.body;
-  const { registry } = view;
-  const fixedEngine = registry.kind === 'own' ? await fixedEngineOf(dataDirectory) : null;
-  const verification = fixedEngine === null ? await verificationOf(view, dataDirectory) : null;
-  const isVerified = verification?.status === 'verified' && registry.state === 'connected';
-  const diagnosis: Diagnosis = {
-    ok: fixedEngine === null ? isVerified : fixedEngine.trouble === null,
-    gateway: registry.kind === 'joined' ? registry.url : null,
+  const verification = await verificationOf(view, dataDirectory);
+  return outcomeOf({
+    ok: verification?.status === 'verified' && view.registry.state === 'connected',
+    gateway: isJoined ? view.registry.url : null,
     fixedEngine,
     verification,
-    problems: [...(fixedEngine === null ? engineProblems(view) : []), ...view.problems],
-  };
-  return answer(diagnosis, textOf(diagnosis), { exitCode: diagnosis.ok ? EXIT.done : EXIT.failed });
+    problems: [...budgets, ...engineProblems(view), ...view.problems],
+  });
 }
 
-async function fixedEngineOf(dataDirectory: string): Promise<FixedEngine | null> {
+const outcomeOf = (diagnosis: Diagnosis) =>
+  answer(diagnosis, textOf(diagnosis), { exitCode: diagnosis.ok ? EXIT.done : EXIT.failed });
+
+const noAgent = (happened: string): AgentProblem => {
+  return { tool: 'agent', tried: 'asking it', happened, remedy: 'That engine does not need it.' };
+};
+
+const ELSEWHERE = { fixedEngine: null, budgets: [] };
+
+/** What the gateway here uses in place of machines, and its budgets that are never used up. */
+async function gatewayHere(dataDirectory: string) {
   const asked = await ask<LiveSnapshot>(dataDirectory, { method: 'GET', path: 'snapshot' });
-  if (asked.kind === 'failed') return null;
+  if (asked.kind === 'failed') return ELSEWHERE;
   const { status, judgement } = asked.body;
   const url = status.upstreams.find(({ id }) => id === 'local')?.baseUrl ?? null;
-  return url === null ? null : { url, trouble: troubleIn(judgement.conditions.local) };
+  const budgets = status.upstreams.flatMap((upstream): readonly AgentProblem[] => {
+    const fault = budgetFault(upstream);
+    return fault === null ? [] : [{ tool: 'budget', tried: upstream.id, ...fault }];
+  });
+  const trouble = url === null ? null : troubleIn(judgement.conditions.local);
+  return { fixedEngine: url === null ? null : { url, trouble }, budgets };
 }
 
 async function verificationOf(

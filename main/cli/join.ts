@@ -106,19 +106,13 @@ function agentHostFor({ config }: LoadedConfig, { localAddress }: ReachSuccess):
   return isLoopbackHost(config.agent.host) && !isLoopbackHost(localAddress) ? localAddress : null;
 }
 
-function warningsOf({ config }: LoadedConfig): readonly string[] {
-  const warnings: string[] = [];
-  if (!config.agent.enabled) {
-    warnings.push(
-      'The agent is switched off here. Set agent.enabled (INGLENOOK_AGENT) to true and restart.',
-    );
-  }
-  if (!config.agent.ports.some((port) => AGENT_PORTS.includes(port))) {
-    warnings.push(
-      `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${config.agent.ports.join(', ')}: add one of the former to agent.ports (INGLENOOK_AGENT_PORTS).`,
-    );
-  }
-  return warnings;
+function warningsOf({ config: { agent } }: LoadedConfig): readonly string[] {
+  const { enabled, ports } = agent;
+  const off =
+    'The agent is switched off here. Set agent.enabled (INGLENOOK_AGENT) to true and restart.';
+  const unseen = `That gateway checks only the ports ${AGENT_PORTS.join(' and ')}, but the agent uses ${ports.join(', ')}: add one of the former to agent.ports (INGLENOOK_AGENT_PORTS).`;
+  const isSeen = ports.some((port) => AGENT_PORTS.includes(port));
+  return [...(enabled ? [] : [off]), ...(isSeen ? [] : [unseen])];
 }
 
 /** Addresses of a Tailscale network, whose traffic is encrypted (https://tailscale.com/kb/1015). */

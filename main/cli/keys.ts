@@ -65,10 +65,8 @@ const NO_LIMIT = failed(
 
 const BAD_LIMIT = failed('A limit is a whole number of at least 1, or "none".', EXIT.usage);
 
-type LimitChange = Readonly<Partial<Record<KeyLimitName, number | null>>>;
-
 /** Null if a value is not a valid limit. */
-function limitsIn(options: Input['options']): LimitChange | null {
+function limitsIn(options: Input['options']) {
   const change: Partial<Record<KeyLimitName, number | null>> = {};
   for (const name of KEY_LIMIT_NAMES) {
     const value = options[name];

@@ -3,13 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from '../platform/json.ts';
 import type { Config } from '../config/schema.ts';
-import {
-  logFile,
-  type LogFormat,
-  type LogRecord,
-  logText,
-  rotatedLogFile,
-} from '../platform/log.ts';
+import { logFile, type LogRecord, logText, rotatedLogFile } from '../platform/log.ts';
 import { type CommandOutcome, EXIT, failed, type Input } from './command.ts';
 import { findRunning } from './running-app.ts';
 import { print, printError } from './terminal.ts';
@@ -100,11 +94,6 @@ async function readLines(
   return start + end;
 }
 
-interface LogTarget {
-  readonly to: 'file' | 'stdout' | 'stderr';
-  readonly format: LogFormat;
-}
-
 /** What reads the standard error of this process. */
 export type StderrReader = 'journal' | 'container' | 'other';
 
@@ -113,15 +102,13 @@ type LogSettings = Pick<Config['gateway'], 'logTo' | 'logFormat'>;
 /**
  * Resolves `auto`: standard error if something stores it, otherwise the file; plain text for people, JSON in the file.
  */
-export function logTarget(
-  { logTo, logFormat }: LogSettings,
-  stderrReader: StderrReader,
-): LogTarget {
+export function logTarget({ logTo, logFormat }: LogSettings, stderrReader: StderrReader) {
   const kept = stderrReader === 'other' ? 'file' : 'stderr';
   const to = logTo === 'auto' ? kept : logTo;
   if (logFormat !== 'auto') return { to, format: logFormat };
-  if (to === 'file') return { to, format: 'json' };
-  return { to, format: stderrReader === 'journal' && to === 'stderr' ? 'journal' : 'text' };
+  if (to === 'file') return { to, format: 'json' } as const;
+  const isJournal = stderrReader === 'journal' && to === 'stderr';
+  return { to, format: isJournal ? 'journal' : 'text' } as const;
 }
 
 interface ProcessFacts {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { answer, type CommandOutcome, type Input } from './command.ts';
 import { ask } from './running-app.ts';
+import type { CommandLine } from './run-program.ts';
 
 /** Asks the gateway that runs with this data directory for a one-time link that gives control. */
 export function askForLink(dataDirectory: string) {
@@ -18,13 +19,11 @@ export async function openWindow({ env, dataDirectory, options }: Input): Promis
   return answer({ link }, link);
 }
 
-type Opener = readonly [command: string, ...args: string[]];
-
 /** The command that opens an address in the user's browser; null without a screen. */
 export function openerOf(
   platform: NodeJS.Platform,
   env: Readonly<Record<string, string | undefined>>,
-): Opener | null {
+): CommandLine | null {
   if (platform === 'darwin') return ['open'];
   // "start" would need a shell, which gives some characters of an address a special meaning.
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];

@@ -106,40 +106,22 @@ export function createProgram(execute: Execute): Command {
     async (input) => (await import('./join.ts')).runJoin(input),
   ).option('--yes', 'Continue over plain HTTP without asking.');
   add('leave', 'Leave the gateway that this machine has joined.', '', leave);
-  add(
-    'pause',
-    'Hold this machine back: running requests end, and it takes no new ones.',
-    '',
-    (input) => setMode(input, 'paused'),
-  );
-  add('drain', 'Hold this machine back, but let running requests finish.', '', (input) =>
-    setMode(input, 'drained'),
-  );
-  add(
-    'resume',
-    'Take requests again, even if a rule holds this machine back. Also ends "free".',
-    '',
-    (input) => setMode(input, 'on'),
-  );
+  for (const [name, mode, summary] of MODES)
+    add(name, summary, '', (input) => setMode(input, mode));
   add(
     'free',
     'Unload all models, so that other programs can use the GPU.',
     'Running requests have 30 s to finish; other sources answer meanwhile. "resume", or the end of the time given with --for, loads the same models again. Exit code 1 if a model stays in memory.',
     free,
   ).option('--for <time>', 'How long, such as 2h, 90m or 1h30m. Without it: until "resume".');
-  add('load <model>', 'Load a model on this machine as soon as no request runs.', '', (input) =>
-    changeModel(input, 'load'),
-  );
-  add(
-    'unload <model>',
-    'Unload a model on this machine as soon as no request runs.',
-    'The next request for it loads it again; "free" keeps requests away.',
-    (input) => changeModel(input, 'unload'),
-  );
+  const soon = 'a model on this machine as soon as no request runs.';
+  const again = 'The next request for it loads it again; "free" keeps requests away.';
+  add('load <model>', `Load ${soon}`, '', (input) => changeModel(input, 'load'));
+  add('unload <model>', `Unload ${soon}`, again, (input) => changeModel(input, 'unload'));
   add(
     'doctor',
     'Print what the test of this machine found, and the problems of its agent.',
-    'Exit code 1 while it has not passed the test, unless the engine at local.baseUrl serves, or while its agent is switched off.',
+    'Exit code 1 while it has not passed the test or its agent is switched off, unless the engine at local.baseUrl serves.',
     doctor,
   );
   add(
@@ -170,6 +152,16 @@ export function createProgram(execute: Execute): Command {
     });
   return program;
 }
+
+const MODES = [
+  ['pause', 'paused', 'Hold this machine back: running requests end, and it takes no new ones.'],
+  ['drain', 'drained', 'Hold this machine back, but let running requests finish.'],
+  [
+    'resume',
+    'on',
+    'Take requests again, even if a rule holds this machine back. Also ends "free".',
+  ],
+] as const;
 
 /** Uses of the commands that take more than their name, one a line, for their help and docs/reference/cli.md. */
 export const EXAMPLES: Readonly<Record<string, string>> = {

@@ -1,4 +1,6 @@
 import type { SettingsView, SettingView } from '#shared/settings-view.ts';
+import { budgetFault } from '#shared/services.ts';
+import type { StatusReport } from '#shared/status.ts';
 import { text as textFrom } from 'node:stream/consumers';
 import { shownValue } from '../config/load.ts';
 import { ENTRIES } from '../config/schema.ts';
@@ -43,7 +45,16 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
   }
   const view = chosen(asked.body, path);
   const isLater = Object.values(view).some((each) => Object.values(each).some((of) => of.restart));
-  return answer(view, textOf(view), { note: isLater ? AT_RESTART : null });
+  const notes = [...(isLater ? [AT_RESTART] : []), ...(await budgetNotes(dataDirectory, path))];
+  return answer(view, textOf(view), { note: notes.length > 0 ? notes.join(' ') : null });
+}
+
+/** What is wrong with the budget of the upstream that has the setting. */
+async function budgetNotes(dataDirectory: string, path: string): Promise<readonly string[]> {
+  const asked = await ask<StatusReport>(dataDirectory, { method: 'GET', path: 'status' });
+  const upstreams = asked.kind === 'failed' ? [] : asked.body.upstreams;
+  const own = upstreams.find(({ id }) => path.startsWith(`${id}.`));
+  return Object.values((own && budgetFault(own)) ?? {});
 }
 
 /** The settings that have this name in another section, or in other letters. */

@@ -63,22 +63,17 @@ function statusText(shown: Status): string {
   ].join('\n');
 }
 
-interface StatusLine {
-  readonly style: Style;
-  readonly text: string;
-}
-
-function lineOf(upstream: UpstreamReport, { status: report, judgement }: Status): StatusLine {
+function lineOf(upstream: UpstreamReport, { status: report, judgement }: Status) {
   const condition = judgement.conditions[upstream.id];
   const trouble = troubleIn(condition);
   const { verdict } = judgement;
   const isServer = 'by' in verdict && verdict.by === upstream.id;
-  if (condition.kind === 'missing') return { style: 'dim', text: 'not set up' };
+  if (condition.kind === 'missing') return { style: 'dim', text: 'not set up' } as const;
   if (trouble !== null)
     return { style: styleOf(condition), text: troubleText(upstream, trouble, condition) };
   const place = upstream.baseUrl ?? poolText(report);
   const state = condition.kind === 'untested' ? 'untested' : isServer ? 'serving' : 'next in line';
-  const style = isServer && state === 'serving' ? 'green' : 'dim';
+  const style: Style = isServer && state === 'serving' ? 'green' : 'dim';
   return { style, text: [state, upstream.model, place].filter(Boolean).join('  ') };
 }
 

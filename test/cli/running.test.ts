@@ -208,6 +208,20 @@ test('a setting that is read at the start is said to wait for the next one', asy
   expect((await run('set', 'routing.forceZero', 'true')).stderr).toBe('');
 });
 
+test('a budget of an upstream without prices is said to limit nothing, where it is set and by doctor', async () => {
+  const { run } = await startRunning({
+    HOSTED_A_LABEL: 'Groq',
+    LOCAL_ENGINE_URL: 'http://127.0.0.1:1',
+  });
+  const fault = 'Groq has no price, so its requests count as 0 and never use up its budget.';
+  const remedy = 'Set hosted_a.priceInput and hosted_a.priceOutput.';
+  expect((await run('set', 'hosted_a.budgetDay', '2')).stderr).toBe(`${fault} ${remedy}\n`);
+  expect((await run('doctor')).stdout).toContain(`budget (hosted_a): ${fault}\n  ${remedy}`);
+  expect((await run('set', 'hosted_b.budgetDay', '0')).stderr).toBe('');
+  expect((await run('set', 'hosted_a.priceInput', '0.15')).stderr).toBe('');
+  expect((await run('doctor')).stdout).not.toContain('no price');
+});
+
 test('every command with --json prints JSON and nothing else on standard output', async () => {
   const upstream = await startUpstream(answers('Hi.'));
   const settings = { HOSTED_A_BASE_URL: upstream.url, ...AGENT };
@@ -254,6 +268,23 @@ test('doctor passes on a machine without a GPU whose gateway has an engine, and 
     expect.stringContaining(`${engine.url} (local.baseUrl), which serves.`),
   ]);
   expect(stdout).not.toContain('GPU count');
+});
+
+test('doctor passes if the engine at local.baseUrl serves and no agent runs, and notes the agent', async () => {
+  const engine = await startUpstream(answers('Hi.'));
+  const { run, url } = await startRunning({ LOCAL_ENGINE_URL: engine.url, AGENT: 'false' });
+  await say(url);
+  const { code, stdout } = await run('doctor');
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringContaining('agent of this machine is switched off'),
+  ]);
+  await engine.close();
+  await say(url);
+  expect(await run('doctor')).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('is failing'),
+  });
 });
 
 /** What the agent says of itself: its engine is well, and it reports there. */

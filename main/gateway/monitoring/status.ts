@@ -29,6 +29,7 @@ import {
   upstreamPath,
 } from '../upstream/upstreams.ts';
 import { isUsedUp, type LimitAt } from '../usage/budgets.ts';
+import { type Price, priceOf } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
 
 /** The machines that a report lists: those that were called, or also the first thousand known ones. */
@@ -147,7 +148,7 @@ function upstreamReport(
     timeoutMs,
     circuit,
     skips: exclusions,
-    ...(budget === null ? {} : { budget: budgetReport(budget) }),
+    ...(budget === null ? {} : { budget: budgetReport(budget, priceOf(config, id)) }),
     healthy: canServe(id, parts, false) && !circuit.open && exclusions.length === 0,
   };
   if (id === 'local') {
@@ -170,8 +171,9 @@ function upstreamReport(
   };
 }
 
-function budgetReport({ period, limit, used }: LimitAt): UpstreamReport['budget'] {
-  return { period, limit: limit / 1e9, spent: used / 1e9 };
+function budgetReport({ period, limit, used }: LimitAt, price: Price | null) {
+  const unpriced = price === null ? { unpriced: true as const } : {};
+  return { period, limit: limit / 1e9, spent: used / 1e9, ...unpriced };
 }
 
 export const NO_REQUEST = { model: null, needs: () => ({ vision: false, tools: false }) };
@@ -219,9 +221,6 @@ function localHealth(parts: StatusParts): LocalHealth {
   return parts.local.kind === 'target' || parts.summary.verified > 0 ? 'degraded' : 'unavailable';
 }
 
-/** Twice the slowest first token, in whole seconds. */
-const enoughMs = (ttftMs: number) => 1000 * Math.ceil((2 * ttftMs) / 1000);
-
 function slowLocal(parts: StatusParts): StatusReport['local']['slow'] {
   const { config, circuitAt, now, providerIds } = parts;
   const late = ['local', ...providerIds].flatMap((id) => {
@@ -232,7 +231,8 @@ function slowLocal(parts: StatusParts): StatusReport['local']['slow'] {
   });
   if (late.length === 0) return null;
   const ttftMs = Math.round(Math.max(...late, config.circuit.ttftThresholdMs));
-  return { ttftMs, enoughMs: enoughMs(ttftMs) };
+  // Twice the slowest first token, in whole seconds.
+  return { ttftMs, enoughMs: 1000 * Math.ceil((2 * ttftMs) / 1000) };
 }
 
 /** A machine that routing may choose now; null if there is none. */
@@ -256,12 +256,7 @@ function isAdmitted(id: string, { circuitAt, memory, now }: StatusParts): boolea
 }
 
 /** A provider's circuit record (docs/reference/http-reports.md#status). */
-type ProviderCircuitReport = Omit<CircuitReport, 'ewmaTtft' | 'lastTtftMs' | 'consecutiveSlow'>;
-
-export function providerCircuitReport(
-  { health, state }: Breaker,
-  now: DualTime,
-): ProviderCircuitReport {
+export function providerCircuitReport({ health, state }: Breaker, now: DualTime) {
   const isOpen = state.kind !== 'closed';
   return {
     fails: health.fails,

@@ -197,10 +197,10 @@ function figuresOf(call: EndedCall, config: Config, energy: ProviderEnergy | nul
 const NO_TOKENS: Tokens = { input: 0, output: 0, cached: 0, estimated: false };
 
 /** Prices in the currency, per million tokens. */
-type Price = Readonly<Record<'input' | 'output' | 'cached', number>>;
+export type Price = Readonly<Record<'input' | 'output' | 'cached', number>>;
 
 /** Null if no price is set. Cached tokens without a price of their own cost as much as other input. */
-function priceOf(config: Config, id: UpstreamId): Price | null {
+export function priceOf(config: Config, id: UpstreamId): Price | null {
   if (id === 'local') return null;
   const { priceInput, priceOutput, priceCached } = config[id];
   if (priceInput === null && priceOutput === null && priceCached === null) return null;

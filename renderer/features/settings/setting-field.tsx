@@ -205,10 +205,10 @@ export function unitOf(field: Field, text: string): string {
       return '°C';
     case 'milliseconds':
       return isNumber && value >= 1_000 ? `ms = ${formatSpan(value)}` : 'ms';
-    case 'bytes': {
-      const { bytes, bytesAs } = words.units;
-      return isNumber && value >= MIB ? bytesAs(Math.round((value / MIB) * 10) / 10) : bytes;
-    }
+    case 'bytes':
+      return isNumber && value >= MIB
+        ? `bytes = ${Math.round((value / MIB) * 10) / 10} MiB`
+        : 'bytes';
     default:
       return '';
   }

@@ -3,6 +3,7 @@ import { flushSync } from 'react-dom';
 import { assertNever } from '#shared/assert.ts';
 import { HOSTED_IDS, type HostedId } from '#shared/ids.ts';
 import type { SettingsView } from '#shared/settings-view.ts';
+import { budgetFault } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import type { Refusal } from '../../api/client.ts';
 import { refusalText } from '../../text/refusal-text.ts';
@@ -206,11 +207,14 @@ function SectionFields(props: SectionFieldsProps) {
   );
 }
 
-/** What a budget is measured against; null at other fields. */
+/** What a budget is measured against, or why nothing uses it up; null at other fields. */
 function spentText({ section, key }: Field, upstreams: readonly UpstreamReport[]): string | null {
-  const budget = upstreams.find(({ id }) => id === section)?.budget;
+  const report = upstreams.find(({ id }) => id === section);
+  const budget = report?.budget;
   const period = key === 'budgetDay' ? 'day' : key === 'budgetMonth' ? 'month' : null;
-  if (budget === undefined || budget.period !== period) return null;
+  if (report === undefined || budget === undefined || budget.period !== period) return null;
+  const fault = budgetFault(report);
+  if (fault !== null) return fault.happened;
   const spent = formatMoney(budget.spent * 1e9, '').trim();
   return `${spent} spent ${period === 'day' ? 'today' : 'this month'}.`;
 }

@@ -1,9 +1,5 @@
 export const settings = {
   of: (label: string) => `: ${label}`,
-  units: {
-    bytes: 'bytes',
-    bytesAs: (mebibytes: number) => `bytes = ${mebibytes} MiB`,
-  },
   sections: {
     circuit: 'Skip what fails',
     routing: 'Routing',
