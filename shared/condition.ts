@@ -6,7 +6,8 @@ import type { StatusReport, UpstreamReport, WarmupState } from './status.ts';
 export type Condition =
   | { readonly kind: 'missing'; readonly wants: 'address' | 'key' | 'engine' }
   | { readonly kind: 'no-provider'; readonly cause: NoProviderCause }
-  | { readonly kind: 'zero-spend' }
+  /** Its owner lets it cost nothing: by the switch for all, or a budget of 0. */
+  | { readonly kind: 'zero-spend'; readonly by: 'switch' | 'budget' }
   | { readonly kind: 'skipped'; readonly reason: string; readonly remainingMs: number }
   | ({
       readonly kind: 'cooling';
@@ -45,11 +46,14 @@ export type Sighting =
 
 export type Sightings = Readonly<Record<UpstreamId, Sighting>>;
 
+/** What a check finds of an engine that will answer once its model is in memory. */
+export const LOADING = 'loading';
+
 /** Why none of the machines serves: the cause of the one that is nearest to serving. */
 export type NoProviderCause = Arrival | 'paused' | 'engine' | 'no-gpu' | 'failed' | 'silent';
 
 /** What ends without its owner's help. */
-export type Arrival = 'verifying' | 'loading';
+export type Arrival = 'verifying' | typeof LOADING;
 
 export const isArrival = (cause: NoProviderCause): cause is Arrival =>
   cause === 'verifying' || cause === 'loading';
@@ -162,11 +166,12 @@ function isForcible(reason: string): boolean {
 function conditionOf(upstream: UpstreamReport, evidence: Evidence): Condition {
   const { status, sightings, local } = evidence;
   const sighting = sightings[upstream.id];
-  const missing = missingPart(upstream, evidence);
-  if (missing) return missing;
-  if (status.zero && upstream.id !== 'local') return { kind: 'zero-spend' };
-  const skip = activeSkip(upstream, Date.parse(status.timestamp));
-  if (skip) return skip;
+  const out =
+    missingPart(upstream, evidence) ??
+    unpaid(upstream, status) ??
+    loading(sighting) ??
+    activeSkip(upstream, Date.parse(status.timestamp));
+  if (out !== null) return out;
   if (upstream.circuit.open) return openCondition(upstream, evidence);
   if (upstream.id === 'local' && local.kind === 'present' && local.hindrance !== null) {
     return hindered(local.hindrance, status);
@@ -183,6 +188,16 @@ function conditionOf(upstream: UpstreamReport, evidence: Evidence): Condition {
   if (sighting.kind === 'untested') return { kind: 'untested' };
   const isUnused = sighting.by === 'check' && upstream.circuit.lastSuccessAt === null;
   return { kind: 'closed', isUnused };
+}
+
+function unpaid({ id, budget }: UpstreamReport, { zero }: StatusReport): Condition | null {
+  if (zero && id !== 'local') return { kind: 'zero-spend', by: 'switch' };
+  return budget?.limit === 0 ? { kind: 'zero-spend', by: 'budget' } : null;
+}
+
+function loading(sighting: Sighting): Condition | null {
+  const isLoading = sighting.kind === 'failed' && sighting.reason === LOADING;
+  return isLoading ? { kind: 'no-provider', cause: LOADING } : null;
 }
 
 function openCondition(upstream: UpstreamReport, evidence: Evidence): Condition {
@@ -238,13 +253,9 @@ function missingPart(upstream: UpstreamReport, { status, local }: Evidence): Con
   }
   if (local.kind === 'present') return null;
   if (local.cause !== null) return { kind: 'no-provider', cause: local.cause };
-  // A machine that has served is missed, even if it was never added by anybody.
   const { verified_count, pending_count, failed_count } = status.local;
   const hasMachine = verified_count + pending_count + failed_count > 0;
-  if (!hasMachine) return { kind: 'missing', wants: 'address' };
-  return upstream.circuit.lastSuccessAt === null
-    ? { kind: 'missing', wants: 'engine' }
-    : { kind: 'no-provider', cause: 'engine' };
+  return { kind: 'missing', wants: hasMachine ? 'engine' : 'address' };
 }
 
 function activeSkip(upstream: UpstreamReport, serverNow: number): Condition | null {
@@ -338,6 +349,13 @@ export const CAUSES: Readonly<Record<NoProviderCause, string>> = {
   silent: 'has no machine that reports to this gateway',
 };
 
+export const NO_BUDGET = 'has a budget of 0';
+const NOTHING_SPENT = { switch: 'is paid, and no money may be spent', budget: NO_BUDGET };
+
+/** Whether “Never spend money” keeps requests away. */
+export const isSwitchedOff = (condition: Condition): boolean =>
+  condition.kind === 'zero-spend' && condition.by === 'switch';
+
 /** What the next request will meet, in a sentence without its full stop. */
 export function verdictText(
   { verdict, conditions }: Judgement,
@@ -366,7 +384,7 @@ function servingText(condition: Condition, name: string): string {
 
 function whyNot(conditions: Judgement['conditions'], nameOf: (id: UpstreamId) => string): string {
   const isOut = (id: UpstreamId) =>
-    conditions[id].kind !== 'missing' && conditions[id].kind !== 'zero-spend';
+    conditions[id].kind !== 'missing' && !isSwitchedOff(conditions[id]);
   const [first, ...rest] = UPSTREAM_IDS.filter(isOut);
   if (first === undefined) return '“Never spend money” is on, and your GPUs are not set up';
   const others = rest.length === 0 ? '' : `, and ${rest.length} more cannot`;
@@ -392,7 +410,7 @@ function lastingIn(condition: Condition): string | null {
     case 'no-provider':
       return CAUSES[condition.cause];
     case 'zero-spend':
-      return 'is paid, and no money may be spent';
+      return NOTHING_SPENT[condition.by];
     case 'skipped':
       return REASONS[condition.reason] ?? `is skipped (${condition.reason})`;
     case 'cooling':

@@ -59,7 +59,7 @@ const PREDICATES: Readonly<Record<Exclude<FallbackReason, `http_${number}`>, str
   no_provider: 'had no machine available',
   circuit_open: 'was paused (failing or slow)',
   zero_spend: 'was skipped because “Never spend money” is on',
-  budget: 'had spent its budget',
+  budget: 'had no budget left',
   paused: 'was held back by the owner',
   model_mismatch: 'does not serve the model',
   unreachable: 'was unreachable',

@@ -48,11 +48,11 @@ function refusals(upstream: UpstreamReport, { judgement }: TrayFacts): readonly 
   return [{ cause, title, body, button: settingsOf(upstream) }];
 }
 
-/** Leaves out budgets of 0: there the owner wants to spend nothing. */
-function budgets(upstream: UpstreamReport, { status, judgement }: TrayFacts): readonly Notice[] {
+/** Leaves out sources on which the owner wants to spend nothing. */
+function budgets(upstream: UpstreamReport, { judgement }: TrayFacts): readonly Notice[] {
   const { id, budget } = upstream;
-  const isUsed = !status.forceZero && judgement.conditions[id].kind !== 'missing';
-  if (!isUsed || budget === undefined || budget.limit === 0) return [];
+  const { kind } = judgement.conditions[id];
+  if (kind === 'missing' || kind === 'zero-spend' || budget === undefined) return [];
   const { period, limit, spent } = budget;
   if (spent < WARNED_SHARE * limit) return [];
   const isSpent = spent >= limit;

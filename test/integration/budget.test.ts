@@ -38,7 +38,7 @@ test('a caller whose only upstream is out of money budget gets a 503, and never 
   const answer = await chat(gateway.url);
   expect(answer).toMatchObject({ status: 503, upstream: 'none' });
   expect(answer.reason).toContain('hosted_a=budget');
-  expect(answer.text).toContain('had spent its budget');
+  expect(answer.text).toContain('had no budget left');
   expect(gateway.host.snapshot().status.ok).toBe(false);
 });
 

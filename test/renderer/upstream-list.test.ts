@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LocalStanding, NoProviderCause } from '#shared/condition.ts';
+import type { LocalStanding, NoProviderCause, Sightings } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline-text.ts';
@@ -10,18 +10,22 @@ import {
   upstreamList,
 } from '../../renderer/features/overview/upstream-list.ts';
 import { isPaused, isWarmable } from '../../renderer/features/overview/upstream-track.tsx';
-import { circuit, live, NOW, skipped, status, tripped, upstream } from './builders.ts';
+import { circuit, live, NOW, perUpstream, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
-type Over = StatusOver & { readonly standing?: LocalStanding; readonly probing?: UpstreamId[] };
+type Over = StatusOver & {
+  readonly standing?: LocalStanding;
+  readonly probing?: UpstreamId[];
+  readonly sightings?: Sightings;
+};
 
 function line(
   given: readonly UpstreamReport[],
-  { standing, probing = [], ...over }: Over = {},
+  { standing, probing = [], sightings, ...over }: Over = {},
   afterMs = 0,
 ) {
-  const local = standing === undefined ? {} : { local: standing };
-  return upstreamList(live({ status: status(given, over), probing, ...local }), NOW + afterMs);
+  const more = { ...(standing && { local: standing }), ...(sightings && { sightings }) };
+  return upstreamList(live({ status: status(given, over), probing, ...more }), NOW + afterMs);
 }
 
 const absent = (cause: NoProviderCause | null): LocalStanding => ({ kind: 'absent', cause });
@@ -33,7 +37,18 @@ function sentence(...args: Parameters<typeof line>): string {
 
 const GROQ = upstream('hosted_a');
 const LOADING = { standing: absent('loading') };
+/** A check of the engine at the address found it loading. */
+const SAID_LOADING: Over = {
+  sightings: {
+    ...perUpstream({ kind: 'answered', by: 'request' }),
+    local: { kind: 'failed', by: 'check', reason: 'loading' },
+  },
+};
 const DUE = tripped('local', 0);
+const UNPAID = {
+  ...skipped('hosted_a', 'budget', 9_000),
+  budget: { period: 'day', limit: 0, spent: 0, unpriced: true },
+} as const;
 const LIMITED = skipped('local', 'rate_limited', 9_000);
 const failing = upstream('local', { circuit: circuit({ consecutiveFails: 2 }) });
 const SLOW = tripped('local', 9_000, { consecutiveFails: 0, consecutiveSlow: 3 });
@@ -96,13 +111,26 @@ test('a money budget causes a warning from 80 % on', () => {
   expect(problems).toEqual(['Groq has spent over 80% of its budget for the day.']);
 });
 
+test('a money budget of an upstream without a price is a problem, with what to set', () => {
+  const budget = { ...budgetOf(0), unpriced: true } as const;
+  expect(headlineOf(line([upstream('hosted_a', { budget })]), false).problems).toEqual([
+    {
+      what: 'Groq has no price, so its requests count as 0 and never use up its budget.',
+      todo: '',
+      remedy: { hash: '#/settings/hosted_a/priceInput', word: 'Set prices' },
+    },
+  ]);
+  const none = upstream('hosted_a', { budget: { ...budget, limit: 0 } });
+  expect(problemsOf(none)).toEqual(['Groq has a budget of 0.']);
+});
+
 test('a used-up money budget skips its upstream until it begins again, and leads to the setting', () => {
   const out = { ...skipped('hosted_a', 'budget', 3_600_000), budget: budgetOf(10) };
   const drawn = line([out, upstream('hosted_b')]);
   const [, view] = drawn.upstreams;
   expect(view && upstreamWords(view)).toMatchObject({
     tone: 'amber',
-    word: 'budget spent',
+    word: 'no budget left',
     detail: 'back in 1 h 00 min',
   });
   expect(headlineOf(drawn, false).problems).toEqual([
@@ -125,6 +153,9 @@ test.each<[words: string, given: readonly UpstreamReport[], over?: Over]>([
   ['Serving from Groq', [GROQ]],
   ['Serving from Groq. Local is loading a model.', [GROQ], LOADING],
   ['Local is loading a model.', [], LOADING],
+  ['Local is loading a model.', [tripped('local', 9_000)], SAID_LOADING],
+  ['Serving from Groq. Local is loading a model.', [upstream('local'), GROQ], SAID_LOADING],
+  ['Serving from Together. Groq has a budget of 0.', [UNPAID, upstream('hosted_b')]],
   ['Nothing can answer now.', [failing]],
   ['Nothing can answer now.', [DUE]],
   ['Local is tried again with the next request.', [tripped('local', 0, { consecutiveFails: 0 })]],
@@ -185,6 +216,7 @@ test.each([
   ['red: key rejected, tried again in 9 min 50 s', skipped('hosted_a', 'credentials', 590_000)],
   ['amber: rate limited, back in 1 min 15 s', skipped('hosted_a', 'rate_limited', 75_000)],
   ['blue: next, off: it starts first', upstream('ondemand')],
+  ['grey: budget is 0, paid', UNPAID],
   ['grey: needs a key', upstream('hosted_a', { hasKey: false, healthy: false })],
 ])('the words for an upstream read: %s', (said, report) => {
   const view = line([report]).upstreams.find(({ report: { id } }) => id === report.id);
@@ -229,7 +261,7 @@ test('every cause is shown if nothing can answer, even one that passes by itself
   const found = line([
     failing,
     skipped('hosted_a', 'rate_limited', 16_000),
-    { ...skipped('hosted_b', 'budget', 60_000), budget: { period: 'day', limit: 1, spent: 1 } },
+    { ...skipped('hosted_b', 'budget', 60_000), budget: { ...budgetOf(1), limit: 1 } },
   ]);
   const { problems, tone, details } = headlineOf(found, false);
   expect([tone, details]).toEqual(['red', ['Requests still try Local first.']]);

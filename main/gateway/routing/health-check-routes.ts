@@ -1,5 +1,6 @@
 import { HOSTED_IDS, PROVIDER_PREFIX } from '#shared/ids.ts';
 import { isObject, parseJson } from '../../platform/json.ts';
+import { LOADING } from '#shared/condition.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -7,6 +8,7 @@ import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import { getFrom, getHealth, lacksRoute } from '../upstream/own-requests.ts';
+import { saysLoading } from '../upstream/refusals.ts';
 import {
   circuitIdOf,
   type LocalChoice,
@@ -31,12 +33,14 @@ const LIMITS = {
   maxBytes: 65_536,
 };
 
+type Fault = FallbackReason | typeof LOADING;
+
 /** What a request that costs nothing has shown of an upstream. */
 export type HealthCheckResult =
   | { readonly kind: 'answered' }
   /** A server runs there, but none of the routes exists. */
   | { readonly kind: 'unclear' }
-  | { readonly kind: 'failed'; readonly reason: FallbackReason }
+  | { readonly kind: 'failed'; readonly reason: Fault }
   /** This gateway had no descriptor left for a connection. */
   | { readonly kind: 'not_asked' };
 
@@ -74,32 +78,30 @@ function checkLocal(id: string, deps: HealthCheckRoutesDeps): Promise<HealthChec
     return Promise.resolve(targets.some(admits) ? ANSWERED : failed('no_provider'));
   }
   const target = targets.find((each) => circuitIdOf(each) === id);
-  return target === undefined ? null : checkMachine(target, deps);
-}
-
-async function checkMachine(
-  { baseAddress, gatewayToken }: LocalTarget,
-  deps: HealthCheckRoutesDeps,
-): Promise<HealthCheckResult> {
+  if (target === undefined) return null;
+  const { baseAddress, gatewayToken } = target;
   const headers: RemoteUpstream['headers'] =
     gatewayToken === null ? {} : { 'x-gateway-token': gatewayToken };
-  const source = { baseAddress, apiKey: null, headers };
-  return resultIn(await getHealth(source, LIMITS, deps), true);
+  const asked = getHealth({ baseAddress, apiKey: null, headers }, LIMITS, deps);
+  return asked.then((result) => resultIn(result, true));
 }
 
 const ANSWERED: HealthCheckResult = { kind: 'answered' };
 const UNCLEAR: HealthCheckResult = { kind: 'unclear' };
-const NOT_ASKED: HealthCheckResult = { kind: 'not_asked' };
-const failed = (reason: FallbackReason): HealthCheckResult => ({ kind: 'failed', reason });
+const failed = (reason: Fault): HealthCheckResult => ({ kind: 'failed', reason });
 
 /** An engine's own key is the caller's, so without one a refusal says nothing. */
 function resultIn(result: FetchResult, isOwn: boolean): HealthCheckResult {
-  if (result.kind === 'exhausted') return NOT_ASKED;
+  if (result.kind === 'exhausted') return { kind: 'not_asked' };
   if (result.kind !== 'response' && result.kind !== 'too_large') {
     return failed(result.kind === 'timed_out' ? 'timeout' : 'unreachable');
   }
   const { status } = result;
   if (lacksRoute(result)) return UNCLEAR;
+  // llama.cpp explains its 503; SGLang and TGI answer a bare one while they start.
+  const message = result.kind === 'response' ? result.body.toString() : 'too large';
+  const isLoading = status === 503 && (message === '' || saysLoading({ message }));
+  if (isOwn && isLoading) return failed(LOADING);
   if (status >= 300) return refused(status, isOwn);
   // A list of models may be long.
   return result.kind === 'too_large' ? ANSWERED : answerIn(result.body, isOwn);

@@ -4,11 +4,13 @@ import {
   CAUSES,
   type Condition,
   isArrival,
+  isSwitchedOff,
+  NO_BUDGET,
   type NoProviderCause,
   passingIn,
 } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import { clause, inSentence } from '#shared/services.ts';
+import { budgetFault, clause, inSentence } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import { hashOf } from '../../route.ts';
@@ -33,7 +35,12 @@ export interface HeadlineText {
   readonly isStuck: boolean;
 }
 
-const words = t.overview.headline;
+const NOTHING = { subject: 'Nothing can answer now.' };
+
+const ARRIVING: Readonly<Record<Arrival, string>> = {
+  verifying: 'Requests are answered as soon as the test has passed.',
+  loading: 'Requests are answered as soon as it is ready.',
+};
 
 export const UNREACHABLE: HeadlineText = {
   lead: '',
@@ -58,19 +65,21 @@ export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
         remedy: null,
       }))
     : found;
-  const problems = isStuck ? [...broken, ...switchedOff(upstreams)] : broken;
+  const problems = isStuck ? [...broken, ...unpaid(upstreams)] : broken;
   return { ...sentenceFor(list), problems, isStuck };
 }
 
-/** The problem that money may not be spent, if a source that costs money could answer. */
-function switchedOff(upstreams: readonly UpstreamView[]): readonly Problem[] {
-  if (!upstreams.some(isOff)) return [];
-  return [
-    problem(`“${t.overview.neverSpend}” is on.`, 'Without it, a fallback would answer.', SPEND),
-  ];
+/** Why no money may be spent on sources that could answer. */
+function unpaid(upstreams: readonly UpstreamView[]): readonly Problem[] {
+  const todo = 'Without it, a fallback would answer.';
+  const off = problem(`“${t.overview.neverSpend}” is on.`, todo, SPEND);
+  const empty = upstreams.filter(
+    ({ condition }) => condition.kind === 'zero-spend' && condition.by === 'budget',
+  );
+  return [...empty.map(({ report }) => usedUp(report)), ...(upstreams.some(isOff) ? [off] : [])];
 }
 
-const isOff = ({ condition }: UpstreamView): boolean => condition.kind === 'zero-spend';
+const isOff = ({ condition }: UpstreamView): boolean => isSwitchedOff(condition);
 
 type Sentence = Omit<HeadlineText, 'problems' | 'isStuck'>;
 
@@ -102,7 +111,7 @@ function sentenceFor(list: UpstreamList): Sentence {
       return say(
         'blue',
         does(local?.report.label ?? '', `${CAUSES[verdict.cause]}.`),
-        words.arriving[verdict.cause],
+        ARRIVING[verdict.cause],
       );
     }
     case 'stuck': {
@@ -110,7 +119,7 @@ function sentenceFor(list: UpstreamList): Sentence {
         server === null
           ? 'Requests are refused until a source is back.'
           : `Requests still try ${inSentence(server.report.label)} first.`;
-      return say('red', words.none, detail);
+      return say('red', NOTHING, detail);
     }
     case 'untested': {
       return say(
@@ -120,7 +129,7 @@ function sentenceFor(list: UpstreamList): Sentence {
       );
     }
     case 'serving':
-      return server === null ? say('red', words.none) : serving(server, upstreams);
+      return server === null ? say('red', NOTHING) : serving(server, upstreams);
   }
 }
 
@@ -158,6 +167,7 @@ const isSlow = (condition: Condition): boolean =>
 
 /** What becomes of an upstream that requests pass by. */
 function absenceOf({ report: { label }, condition }: UpstreamView): string {
+  if (condition.kind === 'zero-spend') return clause(label, NO_BUDGET);
   const why = condition.kind === 'skipped' ? reasonText(condition.reason) : 'too slow';
   const isSkipped = condition.kind === 'skipped' || isSlow(condition);
   return clause(label, passingIn(condition) ?? (isSkipped ? `is skipped (${why})` : 'is down'));
@@ -196,7 +206,14 @@ interface Problem {
 export type Remedy =
   Link | Saving | AtMachine | { readonly check: UpstreamId; readonly label: string };
 
-const w = t.overview.problems;
+const TODO = {
+  silent: 'Check that the machines are on and can reach it.',
+  engine: '',
+  'no-gpu': 'Use the engine directly, or see Machines for what was tried.',
+  failed: 'See Machines for the failed checks.',
+  paused: '',
+};
+const SEE_MACHINES = 'See the machines.';
 
 const problem = (what: string, todo: string, remedy: Problem['remedy']): Problem => ({
   what,
@@ -305,14 +322,25 @@ function lastingAt(upstream: UpstreamView, isStuck: boolean): Problem | null {
             'Check the endpoint at your GPU provider.',
             checkOf(report),
           )
-        : null;
+        : budgetProblem(report);
     default:
-      return nearBudget(report);
+      return budgetProblem(report);
   }
 }
 
-function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
-  if (budget === undefined || budget.spent < WARNED_SHARE * budget.limit) return null;
+function usedUp({ id, label, budget }: UpstreamReport): Problem {
+  const { limit = null, period = 'day' } = budget ?? {};
+  const what = limit === 0 ? NO_BUDGET : `has spent its budget for the ${period}`;
+  return problem(clause(label, `${what}.`), '', raiseBudget(id, period));
+}
+
+function budgetProblem(report: UpstreamReport): Problem | null {
+  const { id, label, budget } = report;
+  const fault = budgetFault(report);
+  if (fault !== null)
+    return problem(fault.happened, '', settingsAt(id, 'priceInput', 'Set prices'));
+  if (budget === undefined || budget.limit === 0 || budget.spent < WARNED_SHARE * budget.limit)
+    return null;
   return problem(
     clause(label, `has spent over 80% of its budget for the ${budget.period}.`),
     '',
@@ -323,13 +351,13 @@ function nearBudget({ id, label, budget }: UpstreamReport): Problem | null {
 function noProviderProblem(label: string, cause: Exclude<NoProviderCause, Arrival>) {
   const isHere = cause === 'paused' || cause === 'engine';
   const what = clause(label, `${CAUSES[cause]}.`);
-  return problem(what, w.noProvider[cause], isHere ? { cause, elsewhere: MACHINES } : MACHINES);
+  return problem(what, TODO[cause], isHere ? { cause, elsewhere: MACHINES } : MACHINES);
 }
 
 function downProblem(report: UpstreamReport, reason: string): Problem {
   if (isLasting(reason)) return skipProblem(report, reason);
   const what = clause(report.label, `does not answer (${reasonText(reason)}).`);
-  if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
+  if (isPool(report)) return problem(what, SEE_MACHINES, MACHINES);
   const todo =
     report.id === 'local'
       ? (at: string) => `Start the engine${at}, or correct the address.`
@@ -344,7 +372,7 @@ const placeOf = ({ baseUrl }: UpstreamReport): string => (baseUrl === null ? '' 
 
 function repair({ report, reason }: UpstreamView, what: string): Problem {
   const { id } = report;
-  if (isPool(report)) return problem(what, w.seeMachines, MACHINES);
+  if (isPool(report)) return problem(what, SEE_MACHINES, MACHINES);
   const engine =
     reason === 'unreachable'
       ? (at: string) => `Start the engine${at}.`
@@ -354,16 +382,10 @@ function repair({ report, reason }: UpstreamView, what: string): Problem {
 }
 
 function skipProblem(report: UpstreamReport, reason: string): Problem {
-  const { id, label, model, budget } = report;
+  const { id, label, model } = report;
   switch (reason) {
-    case 'budget': {
-      const period = budget?.period ?? 'day';
-      return problem(
-        clause(label, `has spent its budget for the ${period}.`),
-        '',
-        raiseBudget(id, period),
-      );
-    }
+    case 'budget':
+      return usedUp(report);
     case 'credentials':
       return problem(
         `${label} rejected the API key.`,

@@ -123,7 +123,7 @@ function stateWords({ condition, flow }: UpstreamView): UpstreamWords {
     case 'no-provider':
       return say(isArrival(condition.cause) ? 'blue' : 'grey', states[condition.cause]);
     case 'zero-spend':
-      return say('grey', states.off, details.paid);
+      return say('grey', UNPAID[condition.by], details.paid);
     case 'skipped':
       return skipWords(condition.reason, condition.remainingMs);
     case 'cooling':
@@ -154,6 +154,8 @@ function stateWords({ condition, flow }: UpstreamView): UpstreamWords {
       return assertNever(condition, 'condition');
   }
 }
+
+const UNPAID = { switch: states.off, budget: states.noBudget };
 
 const pauseState = ({ cause, times }: Pause): StateText => ({
   ...states.skipped,

@@ -15,7 +15,7 @@ import * as t from '../../text/t.ts';
 import type { FactText } from '../../ui/facts.tsx';
 import type { ProviderCircuit } from './provider-standing.ts';
 
-const words = t.providers.facts;
+const NONE = 'none';
 
 /** Unknown is shown as unknown, never as zero. */
 const UNKNOWN = 'unknown';
@@ -68,10 +68,10 @@ export function servingFacts(provider: Provider, latencies?: Latencies): readonl
   const { totalRequests, successCount, engine_health, decode_tps } = provider;
   const asked =
     totalRequests === 0
-      ? words.none
+      ? NONE
       : `${formatCount(successCount)} of ${formatCount(totalRequests)} answered`;
   return [
-    { label: 'Model', value: provider.current_model ?? words.none },
+    { label: 'Model', value: provider.current_model ?? NONE },
     { label: 'Model files', value: provider.engine_model ?? UNKNOWN },
     {
       label: 'Engine',
@@ -98,8 +98,8 @@ export function networkFacts(provider: Provider, serverNow: number): readonly Fa
     { label: 'Heartbeats', value: formatCount(heartbeat_count) },
     { label: 'Agent’s address', value: provider.agent_url || UNKNOWN },
     { label: 'Host name', value: host.hostname || UNKNOWN },
-    { label: 'Tailnet name', value: host.tailnet_hostname ?? words.none },
-    { label: 'Tailnet address', value: provider.tailnet_ip || words.none },
+    { label: 'Tailnet name', value: host.tailnet_hostname ?? NONE },
+    { label: 'Tailnet address', value: provider.tailnet_ip || NONE },
     { label: 'Trust', value: trust_level === 'software' ? 'software: alive and able' : 'none yet' },
   ];
 }
@@ -205,17 +205,15 @@ export interface ReportAge {
   readonly serverNow: number;
 }
 
-const circuitWords = t.providers.circuit;
-
 export function circuitFacts(
   circuit: ProviderCircuit | undefined,
   { elapsedMs, serverNow }: ReportAge,
 ): readonly FactText[] {
-  if (!circuit) return [{ label: circuitWords.state, value: 'healthy, not used yet' }];
+  if (!circuit) return [{ label: 'State', value: 'healthy, not used yet' }];
   const at = (time: string | null): string =>
     time === null ? 'never' : formatMoment(Date.parse(time), serverNow);
   return [
-    { label: circuitWords.state, value: stateText(circuit, elapsedMs) },
+    { label: 'State', value: stateText(circuit, elapsedMs) },
     { label: 'Failures in a row', value: formatCount(circuit.consecutiveFails) },
     { label: 'Failed in total', value: formatCount(circuit.fails) },
     { label: 'Answered in total', value: formatCount(circuit.successes) },

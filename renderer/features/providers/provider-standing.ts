@@ -1,4 +1,4 @@
-import { ADDRESSES, REQUESTS } from '../../text/en/nouns.ts';
+import { ADDRESSES, CHECKS as MORE_CHECKS, REQUESTS } from '../../text/en/nouns.ts';
 import { CHECK_MISSING, CHECKS, failuresIn } from '#shared/checks.ts';
 import type { MachineNames } from '#shared/ids.ts';
 import { distinctNames } from '#shared/machine-names.ts';
@@ -184,7 +184,6 @@ const NO_NEWS = new Set(['', 'ok', 'unreachable']);
 
 const SHOWN_ADDRESSES = 2;
 
-const says = t.providers.says;
 const states = t.machineStates;
 
 export function providerWords(standing: Standing, serverNow: number): ProviderWords {
@@ -280,7 +279,8 @@ function failureText(check: Check): string {
 function checkWords([first, ...others]: readonly CheckGroup[], grace = ''): StandingText {
   if (!first) return say('Its test failed.', 'Test it again.');
   const errors = first.entries.filter(({ passed }) => !passed).map(failureText);
-  const what = says.checkFailed(checkTitle(first.name), errors, others.length);
+  const more = others.length === 0 ? '' : ` ${counted(others.length, MORE_CHECKS)} failed.`;
+  const what = `The check “${checkTitle(first.name)}” failed: ${errors.join(', ')}.${more}`;
   return say(what + grace, checkTodo(first.name));
 }
 

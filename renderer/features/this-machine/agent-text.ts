@@ -39,7 +39,6 @@ interface AgentBystander {
 /** In its first seconds, an agent may not have searched everywhere. */
 const SEARCH_S = 5;
 
-const { says } = t.thisMachine;
 const own = t.agentStates;
 const any = t.machineStates;
 
@@ -98,9 +97,11 @@ function memoryWords(
   if (memory.state === 'loading' || memory.state === 'unloading' || memory.state === 'freeing')
     return say(['loading', 'blue', own.changing], owner.reasons.join(' '));
   if (owner.freed === null) return null;
+  const untilMs = owner.freed.untilMs;
+  const until = untilMs === null ? '' : ` until ${formatMinute(untilMs, nowMs)}`;
   return say(
     ['paused', 'grey', own.freed],
-    says.freed(freedUntil(owner, nowMs), isOwner),
+    `Its memory is freed by ${isOwner ? 'you' : 'its owner'}${until}: it takes no requests.`,
     memory.toLoad.length === 0
       ? null
       : `${isOwner ? '“Resume”' : 'Resuming'} first loads ${formatList(memory.toLoad)}.`,
@@ -242,13 +243,7 @@ export function modelDetail(model: AgentModel, nowMs: number): string {
   return parts.filter((part) => part !== null).join(' · ');
 }
 
-/** Until when the memory is freed, for a sentence; null if until the owner resumes. */
-function freedUntil({ freed }: AgentView['owner'], nowMs: number): string | null {
-  const untilMs = freed?.untilMs ?? null;
-  return untilMs === null ? null : formatMinute(untilMs, nowMs);
-}
-
-const factWords = t.thisMachine.facts;
+const NONE_FOUND = 'none found';
 
 export function agentFacts(view: AgentView, serverNow: number): readonly FactText[] {
   const { engine, registry } = view;
@@ -269,7 +264,7 @@ export function agentFacts(view: AgentView, serverNow: number): readonly FactTex
 }
 
 function engineText({ engine, engines }: AgentView): string {
-  if (engine === null) return factWords.noneFound;
+  if (engine === null) return NONE_FOUND;
   const name = engine.kind === 'other' ? 'Engine' : engineName(engine.kind);
   const said = `${name}, ${engineHealthText(engine.health)}, at ${plainAddress(engine.baseUrl)}`;
   return engines.length > 1 ? `${said} (of ${formatCount(engines.length)} found)` : said;
@@ -277,7 +272,7 @@ function engineText({ engine, engines }: AgentView): string {
 
 function gpuText({ record }: AgentView): string {
   const { count } = record.gpu;
-  if (count === 0) return factWords.noneFound;
+  if (count === 0) return NONE_FOUND;
   // A no-break space keeps a figure and its unit on one line.
   const chip = chipText(record).replace(/ (?=[MG]B$)/, '\u00a0');
   return count === 1 ? chip : `${formatCount(count)} × ${chip}`;
@@ -307,7 +302,8 @@ function listenText({ server: { host, ports } }: AgentView): string {
   return (open.length === 0 ? 'nothing' : `${host}:${formatList(open.map(String))}`) + not;
 }
 
-const electricityWords = t.thisMachine.electricity;
+const moneyText = (amount: number, currency: string): string =>
+  `${amount.toFixed(amount < 1 ? 3 : 2)} ${currency}`;
 
 const HOURS_A_DAY = 24;
 const W_PER_KW = 1000;
@@ -334,7 +330,7 @@ export function electricityFacts(energy: AgentEnergy): readonly FactText[] {
 
 function idleText(watts: number, { priceKwh, currency }: AgentEnergy): string {
   const kwh = (watts * HOURS_A_DAY) / W_PER_KW;
-  const cost = priceKwh === null ? null : electricityWords.money(kwh * priceKwh, currency);
+  const cost = priceKwh === null ? null : moneyText(kwh * priceKwh, currency);
   return `${Math.round(watts)} W: ${kwh.toFixed(2)} kWh a day${cost === null ? '' : `, ${cost}`}`;
 }
 
@@ -342,7 +338,7 @@ function idleText(watts: number, { priceKwh, currency }: AgentEnergy): string {
 function tokenText(joules: number, { priceKwh, currency }: AgentEnergy): string {
   const perToken = `${joules.toPrecision(2)} J`;
   if (priceKwh === null) return perToken;
-  const price = electricityWords.money(breakEven(joules, priceKwh), currency);
+  const price = moneyText(breakEven(joules, priceKwh), currency);
   return `${perToken}: pays above ${price} for a million hosted output tokens`;
 }
 

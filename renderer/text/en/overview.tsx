@@ -1,4 +1,3 @@
-import type { Arrival } from '#shared/condition.ts';
 import type { DemoFault, LoadRange, ProvidersSummary } from '#shared/live.ts';
 import { counted, formatCount } from '../format.ts';
 import { MACHINES, MODELS } from './nouns.ts';
@@ -48,22 +47,5 @@ export const overview = {
       cut: 'drops stream',
       stall: 'stalls',
     } satisfies Record<DemoFault, string>,
-  },
-  headline: {
-    none: { subject: 'Nothing can answer now.' },
-    arriving: {
-      verifying: 'Requests are answered as soon as the test has passed.',
-      loading: 'Requests are answered once it is loaded and tested.',
-    } satisfies Record<Arrival, string>,
-  },
-  problems: {
-    noProvider: {
-      silent: 'Check that the machines are on and can reach it.',
-      engine: '',
-      'no-gpu': 'Use the engine directly, or see Machines for what was tried.',
-      failed: 'See Machines for the failed checks.',
-      paused: '',
-    },
-    seeMachines: 'See the machines.',
   },
 };

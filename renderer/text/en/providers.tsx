@@ -1,6 +1,6 @@
 import { CHECKS as NAMES, type CheckName } from '#shared/checks.ts';
 import { counted, formatCount } from '../format.ts';
-import { CHECKS, MACHINES } from './nouns.ts';
+import { MACHINES } from './nouns.ts';
 
 export interface ColumnText {
   readonly title: string;
@@ -89,17 +89,5 @@ export const providers = {
   },
   history: {
     kinds: { enrolled: 'joined', status: 'status', verification: 'test' },
-  },
-  circuit: {
-    state: 'State',
-  },
-  facts: {
-    none: 'none',
-  },
-  says: {
-    checkFailed: (check: string, errors: readonly string[], more: number) =>
-      `The check “${check}” failed: ${errors.join(', ')}.${
-        more === 0 ? '' : ` ${counted(more, CHECKS)} failed.`
-      }`,
   },
 };

@@ -7,7 +7,7 @@ export const reasons = {
   no_provider: 'down',
   circuit_open: 'paused (failing or slow)',
   zero_spend: 'costs money',
-  budget: 'budget spent',
+  budget: 'no budget left',
   paused: 'held back by the owner',
   model_mismatch: 'another model',
   /** Also where TLS fails; Node's own code stands behind it (main/platform/http/tls-and-socket-failures.ts). */

@@ -36,6 +36,7 @@ export const states = {
     means: 'None of its machines passed its test, so requests skip it.',
   },
   off: { word: 'switched off', means: '“Never spend money” is on, and this one costs money.' },
+  noBudget: { word: 'budget is 0', means: 'Nothing may be spent on it, so requests skip it.' },
   skipped: {
     word: 'paused',
     means: 'It failed or was too slow several times in a row, so requests skip it for a while.',

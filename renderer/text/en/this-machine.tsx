@@ -14,10 +14,6 @@ export const thisMachine = {
       idleUnloadMin: { name: 'Time in minutes', unit: 'min' },
     } as Readonly<Record<string, { readonly name: string; readonly unit: string }>>,
   },
-  electricity: {
-    money: (amount: number, currency: string) =>
-      `${amount.toFixed(amount < 1 ? 3 : 2)} ${currency}`,
-  },
   memory: {
     uses: { embedding: 'embeddings', rerank: 'reranking', other: 'speech or pictures' },
   },
@@ -41,14 +37,5 @@ export const thisMachine = {
     unauthorized: 'requires a key',
     unreachable: 'does not answer',
     unresponsive: 'accepts connections but does not answer',
-  },
-  facts: {
-    noneFound: 'none found',
-  },
-  says: {
-    freed: (until: string | null, isOwner: boolean) =>
-      `Its memory is freed by ${isOwner ? 'you' : 'its owner'}${
-        until === null ? '' : ` until ${until}`
-      }: it takes no requests.`,
   },
 };

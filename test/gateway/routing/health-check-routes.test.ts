@@ -30,17 +30,28 @@ async function checking(answering: Answering) {
     pickLocal: () => ({ kind: 'target', target }),
     remotes: () => [],
   });
-  return async () => {
-    const result = await checkHealth('local');
-    return result !== null && isUp(result);
-  };
+  return () => checkHealth('local');
 }
+
+const answer = (status: number, body: string) =>
+  `HTTP/1.1 ${status} Any\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
 test('the answer to a health check that is over 64 KiB counts by its status', async () => {
   const body = 'x'.repeat(70_000);
-  const answer = (status: number) =>
-    `HTTP/1.1 ${status} Any\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   const statuses = [200, 503];
-  const check = await checking((socket) => socket.write(answer(statuses.shift() ?? 0)));
-  expect([await check(), await check()]).toEqual([true, false]);
+  const check = await checking((socket) => socket.write(answer(statuses.shift() ?? 0, body)));
+  const failed = { kind: 'failed', reason: 'http_503' };
+  expect([await check(), await check()]).toEqual([{ kind: 'answered' }, failed]);
+});
+
+test.each([
+  // llama.cpp; an SGLang that starts; the proxy before an engine.
+  ['{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}', 'loading'],
+  ['', 'loading'],
+  ['<h1>503 Service Temporarily Unavailable</h1>', 'http_503'],
+])('an engine whose health check answers 503 with %j is %s, and not up', async (body, reason) => {
+  const check = await checking((socket) => socket.write(answer(503, body)));
+  const result = await check();
+  expect(result).toEqual({ kind: 'failed', reason });
+  expect(result && isUp(result)).toBe(false);
 });
