@@ -107,7 +107,11 @@ test('a machine joins by the pasted join command, without a terminal, and is tol
   await otherPage.getByRole('link', { name: 'Machines', exact: true }).click();
   // At once, when the list of machines may not have been read yet.
   await otherPage.getByRole('button', { name: 'Add a machine' }).click();
-  await otherPage.locator('.provider-name', { hasText: hostname() }).waitFor();
+  const card = otherPage.getByRole('region', { name: /^This machine/ });
+  const link = card.getByRole('link', { name: 'See its tests and history.' });
+  expect(await link.getAttribute('href')).toMatch(/^#\/providers\/prv_/);
+  // One that is alone has no row.
+  expect(await otherPage.locator('.provider-name').count()).toBe(0);
   const line = await otherPage.getByText(/^inglenook join/).innerText();
 
   const { page, url } = await openWindowHost(AGENT);
@@ -130,6 +134,7 @@ test('a machine joins by the pasted join command, without a terminal, and is tol
   await field.waitFor({ state: 'detached' });
   const name = `${hostname()} (${(await idAt(url)).slice(4, 12)})`;
   await otherPage.getByText(`${name} has joined.`).waitFor();
+  await expect.poll(() => otherPage.locator('.provider-name').count()).toBe(2);
   await otherPage.getByRole('link', { name: `See ${name}`, exact: true }).click();
   await expect.poll(() => otherPage.getByRole('heading', { level: 1 }).innerText()).toContain(name);
 });

@@ -1,15 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentRecord } from '#shared/provider.ts';
 import { createManualClock } from '../support/clock.ts';
-import {
-  createAgent,
-  device,
-  HEARTBEAT,
-  NO_TRAFFIC,
-  recordOf,
-  startRegistry,
-  startVerified,
-} from './world.ts';
+import { createAgent, device, HEARTBEAT, recordOf, startRegistry, startVerified } from './world.ts';
 
 test('a heartbeat that cannot be written is not acknowledged, but the machine counts as present', async () => {
   const { agent, beat, store, registry, clock } = await startVerified();
@@ -148,26 +140,6 @@ test('the agent of this process is enrolled by itself, once, and comes from 127.
   const after = startRegistry({ store: before.store, clock });
   expect(await after.registry.adoptOwn(agent.publicKey)).toEqual(own);
   expect(after.store.state().providers).toHaveLength(1);
-});
-
-test('the agent of this process is missed once it has served, also if it comes back without its engine', async () => {
-  const clock = createManualClock();
-  const before = startRegistry({ clock });
-  const agent = createAgent(clock);
-  const { id } = await before.registry.adoptOwn(agent.publicKey);
-  await before.registry.ownHeartbeat(id, recordOf());
-  const traffic = () => ({ ...NO_TRAFFIC, successCount: 1 });
-  const after = startRegistry({ store: before.store, clock, traffic });
-  await after.registry.adoptOwn(agent.publicKey);
-  const engine_health = { status: 'no engine found', code: 0 };
-  const bare = recordOf({ status: 'degraded', models: [], current_model: null, engine_health });
-  await after.registry.ownHeartbeat(id, bare);
-  const { reason, absence, causes } = after.registry;
-  expect([reason(), absence(), causes()]).toEqual([
-    'no_provider',
-    'engine',
-    'tower has no engine that answers',
-  ]);
 });
 
 test('the agent of this process is meant to serve an engine that refuses it, and is named with the cause', async () => {

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import type { ProviderStatus } from '#shared/provider.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
-import { startRegistry, startVerified, type World } from './world.ts';
+import {
+  createAgent,
+  NO_TRAFFIC,
+  recordOf,
+  startRegistry,
+  startVerified,
+  type World,
+} from './world.ts';
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 24 * 3_600_000];
 
@@ -193,4 +200,15 @@ test.each([
   expect(world.status()).toBe('serving');
   clock.advance(25_000);
   expect(world.status()).toBe('stale');
+});
+
+test('the machine of the gateway is missed once it has served, also if it comes back without its engine', async () => {
+  const { registry, clock } = startRegistry({
+    traffic: () => ({ ...NO_TRAFFIC, successCount: 1 }),
+  });
+  const { id } = await registry.adoptOwn(createAgent(clock).publicKey);
+  const engine_health = { status: 'no engine found', code: 0 };
+  const bare = recordOf({ status: 'degraded', models: [], current_model: null, engine_health });
+  await registry.ownHeartbeat(id, bare);
+  expect([registry.reason(), registry.absence()]).toEqual(['no_provider', 'engine']);
 });

@@ -8,7 +8,6 @@ import { startScripted } from '../agent/memory/scripted-engines.ts';
 import { axeViolations } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/gateway.ts';
 import { openPage, turnTo } from '../support/page.ts';
-import { putCardOnPath } from '../support/two-hosts.ts';
 import { NO_AGENT, startWindowHost } from '../support/window-host.ts';
 
 async function openProviders(host: Host): Promise<Page> {
@@ -88,21 +87,6 @@ test('a machine without a GPU that nobody added is neither listed nor reported a
   expect(local?.baseUrl).toBe(engine.url);
   await panel.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { level: 1, name: /your GPUs/ }).waitFor();
-});
-
-test('a machine that is the only one stands in its card alone, which leads to its page', async () => {
-  const engine = await startEngine({ '/v1/models': listed('library', 'qwen3:8b') });
-  putCardOnPath();
-  const host = await startWindowHost({ INGLENOOK_ENGINE_URL: engine.url });
-  const page = await openProviders(host);
-  const link = panelOf(page).getByRole('link', { name: 'See its tests and history.' });
-  await link.waitFor();
-  expect(await page.getByRole('region', { name: 'Machines' }).count()).toBe(0);
-  await link.click();
-  await page.getByRole('log', { name: 'History' }).waitFor();
-  // A link with a filter leads to the list, and so back out of it.
-  await turnTo(page, '#/providers/ready');
-  await page.getByRole('region', { name: 'Machines' }).waitFor();
 });
 
 test('an agent that is switched off is read once, also on the next visit', async () => {

@@ -105,23 +105,16 @@ const problemsOf = (report: ReturnType<typeof upstream>) =>
   headlineOf(line([report]), false).problems.map(({ what }) => what);
 const budgetOf = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
 
-test('a money budget causes a warning from 80 % on', () => {
-  expect(problemsOf(upstream('hosted_a', { budget: budgetOf(7.9) }))).toEqual([]);
-  const problems = problemsOf(upstream('hosted_a', { budget: budgetOf(8) }));
-  expect(problems).toEqual(['Groq has spent over 80% of its budget for the day.']);
-});
-
-test('a money budget of an upstream without a price is a problem, with what to set', () => {
+test('a money budget causes a warning from 80 % on, or at once if nothing uses it up', () => {
   const budget = { ...budgetOf(0), unpriced: true } as const;
-  expect(headlineOf(line([upstream('hosted_a', { budget })]), false).problems).toEqual([
-    {
-      what: 'Groq has no price, so its requests count as 0 and never use up its budget.',
-      todo: '',
-      remedy: { hash: '#/settings/hosted_a/priceInput', word: 'Set prices' },
-    },
+  expect(problemsOf(upstream('hosted_a', { budget }))).toEqual([
+    'Groq has no price, so its requests count as 0 and never use up its budget.',
   ]);
   const none = upstream('hosted_a', { budget: { ...budget, limit: 0 } });
   expect(problemsOf(none)).toEqual(['Groq has a budget of 0.']);
+  expect(problemsOf(upstream('hosted_a', { budget: budgetOf(7.9) }))).toEqual([]);
+  const problems = problemsOf(upstream('hosted_a', { budget: budgetOf(8) }));
+  expect(problems).toEqual(['Groq has spent over 80% of its budget for the day.']);
 });
 
 test('a used-up money budget skips its upstream until it begins again, and leads to the setting', () => {

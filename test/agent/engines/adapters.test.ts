@@ -12,6 +12,7 @@ interface Sample {
   readonly expected: Record<string, unknown>;
 }
 
+const GEMMA = { context_length: 4096, max_context_length: 131_072, size_bytes: 7e9 };
 const HEALTHY = { '/health': ok({ status: 'ok' }) };
 
 /** Written by hand after the documentation and the public source of each engine. */
@@ -55,7 +56,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
     expected: {
       loaded: ['gemma'],
       location: '/data/gemma-Q4_K_M.gguf',
-      facts: [{ use: null, vision: true, tools: true, context_length: 4096, size_bytes: 7e9 }],
+      facts: [{ use: null, vision: true, tools: true, ...GEMMA }],
       metrics: { running: 0, generatedTokens: 4000 },
     },
   },
@@ -154,6 +155,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
           vision: false,
           tools: true,
           context_length: 8192,
+          max_context_length: 131_072,
           size_bytes: 2_620_000_000,
         },
         { loaded: false, context_length: null },

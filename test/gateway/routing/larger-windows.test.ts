@@ -52,11 +52,8 @@ test.each<[EngineKind | null, string]>([
 
 test('the owner learns of no larger window than the model takes, and of none where that is reached', () => {
   expect(remedyAt('ollama', 8)).toMatchObject({ kind: 'setting' });
-  const text = expect.stringContaining('-c 40960') as string;
-  expect(remedyAt('llama.cpp', null, { ...FACTS, max_context_length: 40_960 })).toEqual({
-    kind: 'setting',
-    text,
-  });
+  const remedy = remedyAt('llama.cpp', null, { ...FACTS, max_context_length: 40_960 });
+  expect(JSON.stringify(remedy)).toContain('-c 40960');
   expect(remedyAt('ollama', null, { ...FACTS, max_context_length: 4096 })).toBeUndefined();
 });
 
