@@ -1,21 +1,25 @@
 import { expect, test } from 'vitest';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Sighting } from '#shared/condition.ts';
-import { chat } from '../support/client.ts';
+import { chat, startChat } from '../support/client.ts';
 import { startMachine, startTier } from '../support/tier.ts';
 import { readFeed } from '../support/feed.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import {
   answers,
+  chunk,
+  DONE,
   error,
   lists,
   type Script,
   REFUSED_URL,
   type Upstream,
   json,
+  STOP,
+  stall,
 } from '../support/upstream.ts';
 import { at } from '../support/words.ts';
-import { startStill, startBefore } from '../support/scene.ts';
+import { startStill, startBefore, STREAM } from '../support/scene.ts';
 
 const PAUSE_MS = 30_000;
 /** Of an engine of the owner's own. */
@@ -104,6 +108,31 @@ test('an engine that is back is seen to be within 5 s, without a request', async
       return seen(gateway, 'local');
     })
     .toEqual(ANSWERED);
+});
+
+test('a call that began before the last failure shows nothing, however it ends', async () => {
+  const open = stall(chunk({ content: 'slow' }));
+  const scripts = [open, error(503), open, answers('well')];
+  const { gateway, a: up, clock } = await startStill({ a: scripts }, { RESUME: 'off' });
+  const begin = async () => {
+    const pending = startChat(gateway.url, STREAM);
+    await pending.received('slow');
+    clock.advance(10);
+    return pending;
+  };
+  const before = await begin();
+  await chat(gateway.url);
+  clock.advance(10);
+  up.calls[0]?.res.end(STOP + DONE);
+  await before.answer;
+  expect(seen(gateway, 'hosted_a')).toEqual(failed('request', 'http_503'));
+  // Its beginning shows that the upstream no longer refuses, and its break says nothing newer than the answer after it.
+  const lost = await begin();
+  expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
+  await chat(gateway.url);
+  up.calls[2]?.socket.destroy();
+  await lost.answer;
+  expect(seen(gateway, 'hosted_a')).toEqual(SERVED);
 });
 
 test('a list of models does not clear an upstream that fails its completions, and a passed test does', async () => {

@@ -53,6 +53,8 @@ const SAVED = {
             lastSuccessAt: null,
             lastTtftMs: 12,
             ttft: { value: 12, weight: 1, atMs: NOW.wallMs },
+            owes: 'content',
+            provenAt: null,
           },
           cooldown: { until: deadline(60_000), openings: 1 },
         },

@@ -38,6 +38,13 @@ export const healthSchema = z.strictObject({
   lastSuccessAt: wallMsSchema.nullable(),
   lastTtftMs: z.number().nonnegative().nullable(),
   ttft: meanSchema.nullable(),
+  /**
+   * What a call that began after the last failure must reach to show that the upstream is well again; null: nothing. For
+   * people: routing counts failures in a row, which the end of an earlier call resets.
+   */
+  owes: z.enum(['content', 'end']).nullable(),
+  /** When the call began that last showed it. */
+  provenAt: wallMsSchema.nullable(),
 });
 
 /** Counts and times of an upstream's attempts. */
@@ -54,6 +61,8 @@ export const UNUSED: HealthRecord = {
   lastSuccessAt: null,
   lastTtftMs: null,
   ttft: null,
+  owes: null,
+  provenAt: null,
 };
 
 /** How long a call was silent. `slowMs`: the part that counts as slow, without the time for reading the prompt. */
@@ -95,6 +104,8 @@ export interface Breaker {
  */
 export interface Permit {
   readonly serial: number;
+  /** When it was issued. */
+  readonly wallMs: number;
 }
 
 export type Admission =
@@ -148,7 +159,7 @@ const RELEASE_GRACE_MS = 1000;
 function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
   const { state } = breaker;
   if (state.kind === 'closed') {
-    return { kind: 'admitted', permit: { serial: state.serial }, breaker };
+    return { kind: 'admitted', permit: { serial: state.serial, wallMs: now.wallMs }, breaker };
   }
   const { until, consecutiveOpens } = state;
   const serial = breaker.lastSerial + 1;
@@ -164,7 +175,7 @@ function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admi
   };
   return {
     kind: 'admitted',
-    permit: { serial },
+    permit: { serial, wallMs: now.wallMs },
     breaker: { ...breaker, state: probing, lastSerial: serial },
   };
 }
@@ -188,7 +199,7 @@ export function sent(breaker: Breaker): Breaker {
 export function reset(breaker: Breaker): Breaker {
   const serial = breaker.lastSerial + 1;
   return {
-    health: { ...breaker.health, consecutiveFails: 0, consecutiveSlow: 0 },
+    health: { ...breaker.health, consecutiveFails: 0, consecutiveSlow: 0, owes: null },
     state: { kind: 'closed', serial },
     lastSerial: serial,
   };
@@ -256,7 +267,8 @@ export function record(
   const health = healthAfter(breaker.health, result, now.wallMs, limits);
   const { state } = breaker;
   if (!isCurrent(state, permit)) return countedLate(breaker, health);
-  const counted = { ...breaker, health };
+  const shown = shownBy(result, breaker.health, permit);
+  const counted = { ...breaker, health: { ...health, ...shown } };
   if (state.kind === 'closed') {
     const hasFailed = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
     if (hasFailed) return { ...counted, state: opened(limits, now) };
@@ -298,7 +310,8 @@ export function firstContent(
     const releaseMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
     return { ...breaker, health, state: { ...state, release: later(now, releaseMs) } };
   }
-  return slowed({ ...breaker, health }, 'content', { now, limits });
+  const shown = shownBy({ kind: 'content' }, health, permit);
+  return slowed({ ...breaker, health: { ...health, ...shown } }, 'content', { now, limits });
 }
 
 function slowed(
@@ -354,6 +367,22 @@ function healthAfter(
     case 'neutral':
       return health;
   }
+}
+
+/** What its end, or its first content, shows of how the upstream is now. */
+function shownBy(
+  result: Result | { readonly kind: 'content' },
+  { owes, provenAt, lastFailAt }: HealthRecord,
+  { wallMs }: Permit,
+): Partial<HealthRecord> {
+  if (result.kind === 'failure') {
+    if (result.costMs < Infinity) return { owes: 'content' };
+    // What it waited for may have been lost before a call began that was answered.
+    return wallMs < (provenAt ?? 0) ? {} : { owes: 'end' };
+  }
+  const isFar = result.kind === 'success' || (result.kind === 'content' && owes !== 'end');
+  const isProof = isFar && wallMs >= (lastFailAt ?? 0);
+  return isProof ? { owes: null, provenAt: Math.max(provenAt ?? 0, wallMs) } : {};
 }
 
 /** Counts the result of a call that was admitted earlier, which changes neither the state nor what leads to it. */

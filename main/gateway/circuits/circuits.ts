@@ -192,15 +192,16 @@ export function createCircuits(deps: CircuitsDeps) {
     ): AdmissionResult {
       const circuit = at(id);
       const time = now();
+      const { ticks, wallMs } = time;
       if (requestEpoch < circuit.epoch)
-        return { kind: 'admitted', permit: { id, serial: STALE_SERIAL }, at: time.ticks };
+        return { kind: 'admitted', permit: { id, serial: STALE_SERIAL, wallMs }, at: ticks };
       const isHeeded = mode === 'in_turn' || mode === 'hedge';
       const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
       if (excluded !== null) return excluded;
       const admission = admissionTo(circuit.breaker, time, mode, timeoutMs);
       if (admission.kind === 'refused') return excludedFor('circuit_open', admission.waitMs, time);
       change(id, () => admission.breaker);
-      return { kind: 'admitted', permit: { id, ...admission.permit }, at: time.ticks };
+      return { kind: 'admitted', permit: { id, ...admission.permit }, at: ticks };
     },
     /** What excludes a request for `model` now, without admitting one; null: nothing. */
     exclusionOf(id: string, model: string): Rejection | null {

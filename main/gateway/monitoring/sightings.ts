@@ -62,7 +62,7 @@ const UNKNOWN_PROOF: VerificationProof = { checkedAt: 0, hasFailed: false, compl
 
 function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
   const { since, last } = seen;
-  const servedAt = after(since, health.lastSuccessAt);
+  const servedAt = after(since, health.provenAt);
   const failedAt = Math.max(
     after(since, health.lastFailAt),
     after(since, seen.setback?.at ?? null),
@@ -82,11 +82,11 @@ function sightingOf(health: HealthRecord, seen: CheckFacts): Sighting {
 
 /** How the last request or test failed; null if it did not. */
 function failureOf(health: HealthRecord, { since, setback }: CheckFacts): Setback | null {
-  const { lastSuccessAt, lastFailAt, lastError, consecutiveFails } = health;
+  const { provenAt, lastFailAt, lastError, owes } = health;
   const failedAt = after(since, lastFailAt);
-  const isLast = setback !== null && setback.at > Math.max(since, lastSuccessAt ?? 0, failedAt);
+  const isLast = setback !== null && setback.at > Math.max(since, provenAt ?? 0, failedAt);
   if (isLast) return setback;
-  if (consecutiveFails === 0 || failedAt === 0) return null;
+  if (owes === null || failedAt === 0) return null;
   return { at: failedAt, reason: lastError?.split(': ', 1)[0] ?? '', by: 'request' };
 }
 
