@@ -88,7 +88,7 @@ async function lookWith(ask: Ask, address: EngineAddress, isPinned: boolean): Pr
   const engine = await engineAt(ask, likely(address, isPinned || list.json !== null));
   if (engine !== null) return { kind: 'found', found: await readAs(engine, ask) };
   const models = modelList(list);
-  const said = detail(list, models, { location: models?.[0]?.root ?? null });
+  const said = detail(list, { location: models?.[0]?.root ?? null });
   if (!isPinned || models === null) return { kind: 'stranger', detail: said };
   return { kind: 'found', found: { kind: 'other', apiPath: '', detail: said } };
 }

@@ -2,14 +2,7 @@ import type { ModelFacts } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
 import { currentModel, modelFacts } from '../models.ts';
 import type { EngineDetail, EngineKind } from './engine-view.ts';
-import {
-  type Ask,
-  type EngineAnswer,
-  type EngineModel,
-  healthOf,
-  idsOf,
-  modelList,
-} from './probe.ts';
+import { type Ask, type EngineAnswer, healthOf, idsOf, isOk, modelList } from './probe.ts';
 
 /** How one kind of engine is recognised and read. */
 export interface Engine {
@@ -35,15 +28,21 @@ export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
 /** What an engine said of its models, by id. */
 export type ModelFactsById = ReadonlyMap<string, Partial<ModelFacts>>;
 
-/** The details that most engines report; `given` overrides them, and `said` adds to what is known of models. */
+interface Told extends Partial<Omit<EngineDetail, 'facts' | 'health'>> {
+  /** What tells how the engine is, unless its list does. */
+  readonly health?: EngineAnswer;
+  readonly said?: ModelFactsById;
+}
+
+/**
+ * The details that most engines report; `given` overrides them, and `said` adds to what is known of models. An engine
+ * whose load ends between two answers has refused its `list`: it counts as it was then, not as one without models.
+ */
 export function detail(
-  health: EngineAnswer,
-  models: readonly EngineModel[] | null,
-  {
-    said = new Map(),
-    ...given
-  }: Partial<Omit<EngineDetail, 'facts'>> & { readonly said?: ModelFactsById } = {},
+  list: EngineAnswer,
+  { health = list, said = new Map(), ...given }: Told = {},
 ): EngineDetail {
+  const models = modelList(list);
   const loaded = given.loaded ?? null;
   const ids = [...new Set([...(given.models ?? idsOf(models)), ...(loaded ?? [])])];
   const entries = new Map((models ?? []).map(({ id, entry }) => [id, entry]));
@@ -56,7 +55,7 @@ export function detail(
     }),
   );
   return {
-    health: healthOf(health),
+    health: healthOf(isOk(list) ? health : list),
     models: idsOf(models),
     loaded,
     facts,

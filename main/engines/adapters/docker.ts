@@ -23,7 +23,7 @@ export const dockerModelRunner: Engine = {
     const running = (await ask('/engines/ps')).json;
     const loaded = Array.isArray(running) ? idsIn(listOf(running), 'model_name') : null;
     const said = new Map(listOf(running).flatMap(saidOf));
-    return detail(list, modelList(list), { loaded, said });
+    return detail(list, { loaded, said });
   },
 };
 

@@ -16,7 +16,8 @@ export const llamaCpp: Engine = {
     return server === 'llama.cpp' || (await isOwnedBy(ask, 'llamacpp'));
   },
   async read(ask) {
-    const models = modelList(await ask(MODELS_PATH));
+    const list = await ask(MODELS_PATH);
+    const models = modelList(list);
     const running = (models ?? []).filter(isLoaded);
     const loaded = idsOf(running);
     const query = queryFor(running[0], models ?? []);
@@ -28,7 +29,7 @@ export const llamaCpp: Engine = {
     );
     // Even with `--api-key`, health and models need no key.
     const health = healthOf(props).status === 'unauthorized' ? props : await ask('/health');
-    return detail(health, models, { loaded, location, said, metrics });
+    return detail(list, { health, loaded, location, said, metrics });
   },
 };
 

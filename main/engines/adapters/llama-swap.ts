@@ -1,6 +1,6 @@
 import { listOf, memberOf } from '../../platform/json.ts';
 import { detail, type Engine, isOwnedBy, MODELS_PATH } from './adapter.ts';
-import { idsIn, isOk, modelList } from './probe.ts';
+import { idsIn, isOk } from './probe.ts';
 
 /** llama-swap starts a server for each model that is asked for, most often llama.cpp's. */
 export const llamaSwap: Engine = {
@@ -15,6 +15,6 @@ export const llamaSwap: Engine = {
     // The states of a model's server: stopped, starting, ready, stopping, shutdown (internal/process/process.go).
     const ready = listOf(running).filter((each) => memberOf(each, 'state') === 'ready');
     const loaded = Array.isArray(running) ? idsIn(ready, 'model') : null;
-    return detail(list, modelList(list), { loaded });
+    return detail(list, { loaded });
   },
 };

@@ -2,7 +2,7 @@ import type { ModelFacts, ModelUse } from '#shared/models.ts';
 import { booleanOf, listOf, memberOf, numberOf, textOf } from '../../platform/json.ts';
 import { mostTokens } from '../models.ts';
 import { detail, type Engine, MODELS_PATH } from './adapter.ts';
-import { type Ask, modelList } from './probe.ts';
+import type { Ask } from './probe.ts';
 
 /** LM Studio answers 200 to every path it does not know, so only the body counts. */
 export const lmStudio: Engine = {
@@ -17,7 +17,7 @@ export const lmStudio: Engine = {
     const native = await nativeModels(ask);
     const loaded = native?.filter((each) => each.loaded === true).map(({ id }) => id) ?? null;
     const said = new Map((native ?? []).map((model) => [model.id, model]));
-    return detail(list, modelList(list), { loaded, said });
+    return detail(list, { loaded, said });
   },
 };
 

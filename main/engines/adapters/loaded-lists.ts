@@ -16,11 +16,13 @@ export const vllm: Engine = {
     return /^vllm:/m.test((await ask('/metrics')).text);
   },
   async read(ask) {
-    const models = modelList(await ask(MODELS_PATH));
+    const list = await ask(MODELS_PATH);
+    const models = modelList(list);
     // The route exists where a request can put it to sleep (VLLM_SERVER_DEV_MODE).
     const isAsleep = memberOf((await ask('/is_sleeping')).json, 'is_sleeping') === true;
     const loaded = isAsleep ? [] : idsOf(models);
-    return detail(await ask('/health'), models, { loaded, location: models?.[0]?.root ?? null });
+    const location = models?.[0]?.root ?? null;
+    return detail(list, { health: await ask('/health'), loaded, location });
   },
 };
 
@@ -38,10 +40,11 @@ export const sglang: Engine = {
     return path !== null && typeof memberOf(json, 'is_generation') === 'boolean';
   },
   async read(ask) {
-    const models = modelList(await ask(MODELS_PATH));
+    const list = await ask(MODELS_PATH);
+    const models = modelList(list);
     const path = textOf(memberOf((await ask(SGLANG_INFO)).json, 'model_path'));
     const location = path ?? models?.[0]?.root ?? null;
-    return detail(await ask('/health'), models, { loaded: idsOf(models), location });
+    return detail(list, { health: await ask('/health'), loaded: idsOf(models), location });
   },
 };
 
@@ -56,12 +59,12 @@ export const koboldCpp: Engine = {
     return memberOf((await ask(KOBOLD_VERSION)).json, 'result') === 'KoboldCpp';
   },
   async read(ask) {
-    const models = modelList(await ask(MODELS_PATH));
-    const loaded = idsOf(models);
+    const list = await ask(MODELS_PATH);
+    const loaded = idsOf(modelList(list));
     const length = await ask('/api/extra/true_max_context_length');
     const context_length = numberOf(memberOf(length.json, 'value'));
     const said = new Map(loaded.map((id) => [id, { context_length }]));
-    return detail(await ask(KOBOLD_VERSION), models, { loaded, said });
+    return detail(list, { loaded, said });
   },
 };
 
@@ -76,12 +79,13 @@ export const tgi: Engine = {
     return textOf(memberOf(json, 'router'))?.startsWith('text-generation-router') === true;
   },
   async read(ask) {
-    const { json } = await ask('/info');
+    const info = await ask('/info');
+    const { json } = info;
     const id = textOf(memberOf(json, 'model_id'));
     const models = id === null ? [] : [id];
     const context_length = numberOf(memberOf(json, 'max_total_tokens'));
     const said = new Map(models.map((model) => [model, { context_length }]));
-    return detail(await ask('/health'), null, { models, loaded: models, said });
+    return detail(info, { health: await ask('/health'), models, loaded: models, said });
   },
 };
 
@@ -97,7 +101,6 @@ export const jan: Engine = {
   },
   async read(ask) {
     const list = await ask(MODELS_PATH);
-    const models = modelList(list);
-    return detail(list, models, { loaded: idsOf(models) });
+    return detail(list, { loaded: idsOf(modelList(list)) });
   },
 };

@@ -21,10 +21,10 @@ export const mlx: Engine = {
     return isOk(health) && memberOf(health.json, 'status') === 'ok';
   },
   async read(ask) {
-    const models = modelList(await ask(MODELS_PATH));
+    const list = await ask(MODELS_PATH);
     const loaded = await loadedModels(ask);
-    const location = loaded?.[0] ?? models?.[0]?.id ?? null;
-    return detail(await ask('/health'), models, { loaded, location });
+    const location = loaded?.[0] ?? modelList(list)?.[0]?.id ?? null;
+    return detail(list, { health: await ask('/health'), loaded, location });
   },
 };
 

@@ -20,7 +20,7 @@ export const ollama: Engine = {
     const running = memberOf((await ask('/api/ps')).json, 'models');
     const loaded = idsIn(running, 'name');
     const said = await saidOf(listOf(listed), listOf(running), ask);
-    return detail(tags, null, { models, loaded, said });
+    return detail(tags, { models, loaded, said });
   },
 };
 

@@ -3,7 +3,14 @@ import { shownLocation } from '../../../main/engines/adapters/probe.ts';
 import { lookAt } from '../../../main/engines/detect.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
-import { type FakeEngine, listed, ok, type Route, startEngine } from '../fake-engine.ts';
+import {
+  type FakeEngine,
+  listed,
+  ok,
+  type Route,
+  startAnswering,
+  startEngine,
+} from '../fake-engine.ts';
 import { fixture } from '../fixture.ts';
 
 interface Sample {
@@ -220,7 +227,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   },
 };
 
-async function look(engine: FakeEngine, isPinned = false) {
+async function look(engine: Pick<FakeEngine, 'url'>, isPinned = false) {
   const http = createHttpClient();
   onTestFinished(() => http.close());
   const address = { origin: engine.url, basePath: '', authorization: null };
@@ -235,6 +242,26 @@ test.each(Object.entries(SAMPLES))(
     expect(seen).toMatchObject({ kind: 'found', found: { kind, detail: expected } });
     expect(engine.asked.filter((line) => !line.startsWith('GET '))).toEqual([]);
     expect(new Set(engine.asked).size).toBe(engine.asked.length);
+  },
+);
+
+test.each(Object.entries(SAMPLES))(
+  'no look finds %s well but without a model, at whichever request its load ends',
+  async (_kind, { routes, headers }) => {
+    const loaded: Sample['routes'] = { ...routes, '/health': ok({ status: 'ok' }) };
+    let [asked, readyAfter] = [0, 0];
+    const engine = await startAnswering(({ path }): Route => {
+      asked += 1;
+      if (asked <= readyAfter) return { status: 503, body: { error: 'Loading model' } };
+      return loaded[path] ?? loaded['*'] ?? { status: 404, body: 'Not Found' };
+    }, headers);
+    for (; asked >= readyAfter; readyAfter += 1) {
+      asked = 0;
+      const seen = await look(engine);
+      expect(seen).not.toMatchObject({
+        found: { detail: { health: { status: 'ok' }, models: [] } },
+      });
+    }
   },
 );
 
@@ -290,7 +317,9 @@ test('a vLLM that needs a key is recognised, and its refused list of models make
     ...SAMPLES['vllm']?.routes,
     '/v1/models': { status: 401, body: { error: 'Unauthorized' } },
   });
-  expect(await look(engine)).toMatchObject({ found: { kind: 'vllm', detail: { models: [] } } });
+  expect(await look(engine)).toMatchObject({
+    found: { kind: 'vllm', detail: { health: { status: 'unauthorized', code: 401 }, models: [] } },
+  });
 });
 
 test.each<[string, FakeEngine['routes']]>([
