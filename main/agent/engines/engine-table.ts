@@ -52,10 +52,12 @@ export function createEngineTable() {
       return true;
     },
     served,
-    /** The served engine was late in the last round, and may be stuck. */
+    /** The served engine is loading, or was late in the last round and may be stuck: what it is will show soon. */
     isDoubtful() {
-      const lateRounds = served()?.lateRounds ?? 0;
-      return lateRounds > 0 && lateRounds < STUCK_ROUNDS;
+      const engine = served();
+      if (engine === null) return false;
+      const { lateRounds, view } = engine;
+      return view.health.status === 'loading' || (lateRounds > 0 && lateRounds < STUCK_ROUNDS);
     },
     /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
     isStuck,

@@ -67,6 +67,8 @@ export function createEngineWatch(options: EngineWatchOptions) {
     const free = places.filter((place) => !table.answersAt(place));
     await Promise.all(free.map((place) => lookInTurn(place, signal)));
     const hasChanged = !signal.aborted && settle();
+    // An engine that has just appeared may be loading.
+    if (hasChanged) reading.runNow();
     hasLooked();
     return hasChanged;
   }
@@ -80,7 +82,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     // An engine that has disappeared may be back on another port.
     if (hasChanged) searching.runNow();
     if (table.isDoubtful()) reading.runNow();
-    return hasChanged || table.isDoubtful();
+    return hasChanged;
   }
 
   function repeated(round: (signal: AbortSignal) => Promise<boolean>, maxPauseMs: number) {
