@@ -29,10 +29,8 @@ const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
 /** To spare the GPU, a change brings a test inference forward at most once in this time. */
 const PULL_MS = 60_000;
-/** The same for a run without one, so that a machine whose engine starts late need not wait for a minute. */
-const PULL_UNTESTED_MS = 15_000;
-/** The same after a run that found no engine, which costs next to nothing, and whose machine waits for just that change. */
-const PULL_ENGINELESS_MS = 1000;
+/** The same after a run without one, which costs next to nothing, and whose machine may wait for just that change. */
+const PULL_UNTESTED_MS = 1000;
 /** A machine that may not be used yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
 
@@ -93,11 +91,11 @@ function nextTestTicks({ testedTicks }: RunMemory): number {
 
 /** The time to which a change brings a run forward. */
 function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
-  const { startedTicks, testedTicks, hadEngine } = memory;
+  const { startedTicks, testedTicks } = memory;
   if (startedTicks === null) return -Infinity;
-  if (!hadEngine) return startedTicks + PULL_ENGINELESS_MS;
-  const isCheap = state === 'pending' || testedTicks !== startedTicks;
-  return startedTicks + (isCheap ? PULL_UNTESTED_MS : PULL_MS);
+  if (testedTicks !== startedTicks) return startedTicks + PULL_UNTESTED_MS;
+  // The next run of a `pending` machine makes no test inference until one is due.
+  return startedTicks + (state === 'pending' ? DEFERRED_MS : PULL_MS);
 }
 
 /** The memory of a new process, from stored wall-clock times, which may be in the future. */
@@ -112,7 +110,6 @@ export function remembered(
     finishedTicks: ticksOf(lastCheckAt),
     provenTicks: ticksOf(lastInferenceAt),
     deferred: false,
-    hadEngine: true,
     leftOut: false,
     testedTicks: ticksOf(lastCheckAt),
     testedChanges: null,

@@ -12,7 +12,7 @@ export type RunOutcome =
   | { readonly kind: 'not_ready' };
 
 /** The checks of which at least one entry passed. */
-export function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName> {
+function passedNames(findings: readonly Finding[]): ReadonlySet<CheckName> {
   return new Set(findings.filter(({ check }) => check.passed).map(({ check }) => check.name));
 }
 
@@ -142,8 +142,6 @@ export function inferenceEnding(findings: readonly Finding[]): InferenceEnding {
 export interface RunEnding {
   /** The machine is loading or busy. */
   readonly deferred: boolean;
-  /** Its engine was there, and not loading. */
-  readonly hadEngine: boolean;
   /** The result of its test inferences. */
   readonly inference: InferenceEnding;
   /** A test inference was due but left out, because no model was loaded. */

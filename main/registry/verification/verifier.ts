@@ -1,4 +1,3 @@
-import { CHECKS } from '#shared/checks.ts';
 import { dualTimeOf } from '../../platform/clock.ts';
 import { nameOf } from '../../platform/errors.ts';
 import type { Log } from '../../platform/log.ts';
@@ -14,7 +13,7 @@ import {
   withRouted,
   withStart,
 } from './schedule.ts';
-import { inferenceEnding, passedNames, type RunEnding, settled, verdictOf } from './verdict.ts';
+import { inferenceEnding, type RunEnding, settled, verdictOf } from './verdict.ts';
 
 /** Verifies the providers of a registry when they are due. */
 export type Verifier = ReturnType<typeof createVerifier>;
@@ -184,7 +183,6 @@ export function createVerifier(deps: VerifierDeps) {
 /** A run that broke off may have made its test inference. */
 const AFTER_FAULT = {
   deferred: false,
-  hadEngine: true,
   inference: 'failed',
   leftOut: false,
 } as const;
@@ -215,7 +213,6 @@ async function verifyOnce(
   });
   return {
     deferred: outcome.kind === 'not_ready',
-    hadEngine: passedNames(findings).has(CHECKS.engineHealth),
     inference: tested,
     leftOut: inference === 'if_loaded' && tested === 'none' && outcome.kind === 'verified',
     materialChanges,

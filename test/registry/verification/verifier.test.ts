@@ -241,8 +241,10 @@ test('a machine that fails is tried again after 30 s, 1 and 2 min, and loses its
   expect(results).toEqual([kept, kept, lost, lost]);
 });
 
-test('an engine that starts after its machine was found without one is verified within a second', async () => {
-  const engine_health = { status: 'no engine found', code: 0 };
+test.each([
+  ['starts after its machine was found without one', { status: 'no engine found', code: 0 }],
+  ['gets its first model after its machine was found without one', { status: 'ok', code: 200 }],
+])('an engine that %s is verified within a second', async (_what, engine_health) => {
   const without = { engine_health, models: [], current_model: null };
   const { world, provider } = await startOne((made, one) =>
     made.change(one.id, { record: recordAt(one.port, without) }),
