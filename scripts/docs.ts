@@ -34,20 +34,14 @@ export async function configurationPage(): Promise<string> {
   });
 }
 
-const anchorOf = (heading: string) => heading.toLowerCase().replaceAll(' ', '-');
-
-const INDEX = SECTIONS.map(([heading]) => `[${heading}](#${anchorOf(heading)})`).join(' · ');
-
 const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of settings; changes here are overwritten. -->
 
 # Configuration
 
-${INDEX}
-
 Each setting can be set in three places; the first wins:
 
 1. its environment variable;
-2. \`settings.json\` in the data directory, or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;
+2. \`settings.json\` in the [data directory](ports-and-files.md#files), or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;
 3. the default.
 
 \`\`\`sh
@@ -81,8 +75,6 @@ stays in force. If it is a price or a limit of spending, or the whole file can't
 - That of a hosted API includes its version (\`/v1\`), and is called exactly as you enter it. Elsewhere you may leave out \`/v1\`.
 - A query, such as Azure's \`?api-version=…\`, is kept.
 - A user name and a password (\`https://user:password@host/v1\`) are sent if there is no API key. In them, write \`%\` as \`%25\`.
-
-[Which key your own engine gets](../guides/engines.md#another-port-or-another-engine). [Where the data directory is](ports-and-files.md#files).
 `;
 
 /** One list for sections that are alike, with the settings of the first and those in which another differs. */

@@ -165,8 +165,6 @@ const MODES = [
 
 /** Uses of the commands that take more than their name, one a line, for their help and docs/reference/cli.md. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
-  open: 'inglenook open --print',
-  logs: 'inglenook logs --follow --lines 200',
   get: 'inglenook get circuit',
   set: 'inglenook set agent.onlyWhenIdle true',
   keys: `inglenook keys list
@@ -174,16 +172,8 @@ inglenook keys add anna --requests-day 500
 inglenook keys limit anna --tokens-day none
 inglenook keys revoke anna`,
   machines: `inglenook machines
-inglenook machines add
-inglenook machines verify prv_…
-inglenook machines remove prv_…`,
+inglenook machines verify prv_…`,
   reset: 'inglenook reset hosted_a',
-  join: 'inglenook join http://192.168.1.10:47900 <token>',
-  free: 'inglenook free --for 2h',
-  load: 'inglenook load qwen3:8b',
-  unload: 'inglenook unload qwen3:8b',
-  service: 'inglenook service install',
-  help: 'inglenook help set',
 };
 
 /** The arguments do not include the paths of Node and of the script. */

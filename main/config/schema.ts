@@ -259,10 +259,7 @@ export const SETTINGS = {
       15_000,
       'How often this machine reports to its gateway.',
     ),
-    region: optional(
-      kinds.text,
-      'Where this machine is, such as office. It is shown with the machine.',
-    ),
+    region: optional(kinds.text, 'Where this machine is, such as office.'),
     onlyWhenIdle: setting(
       kinds.flag,
       false,
@@ -316,11 +313,7 @@ export const SETTINGS = {
       [],
       'Web pages and apps that may call the gateway, such as https://chat.example.com, http://localhost:*, app://obsidian.md. A new list replaces the current one.',
     ),
-    maxBodyBytes: setting(
-      kinds.byteCount,
-      33_554_432,
-      'Largest request body to accept. Larger ones get an error.',
-    ),
+    maxBodyBytes: setting(kinds.byteCount, 33_554_432, 'Largest request body to accept.'),
     maxBodiesInFlightBytes: setting(
       kinds.memoryBytes,
       268_435_456,
@@ -332,11 +325,7 @@ export const SETTINGS = {
       2000,
       'How many requests may run at the same time. Further ones get a 503 with Retry-After.',
     ),
-    currency: setting(
-      kinds.text,
-      'USD',
-      'Currency of the prices you enter, such as EUR. It is shown after amounts.',
-    ),
+    currency: setting(kinds.text, 'USD', 'Currency of the prices you enter, such as EUR.'),
     electricityPriceKwh: optional(
       kinds.amount,
       'Price of a kilowatt-hour, such as 0.30. The cost of electricity is then subtracted from what your GPUs save.',
