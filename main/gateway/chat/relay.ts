@@ -223,10 +223,9 @@ class Relay implements FlowReader {
   #isFirst = true;
   /** Whether its events have ids, as the first ones show. */
   readonly #hasIds: boolean;
-  /** Events that the observer knows of, and whether it is told of more soon. */
+  /** Events that the observer knows of, and when the last of them came, in clock ticks. */
   #reported = 0;
-  #willReport = false;
-  #cancelReport: () => void = () => {};
+  #reportedAt = -Infinity;
 
   constructor(
     { exchange, start, contentAt }: StreamAnswer,
@@ -241,7 +240,6 @@ class Relay implements FlowReader {
     this.#plan = plan;
     this.#watch = plan.format.createWatch(plan.choices);
     this.#flow = createFlow({ exchange, res, since: contentAt }, plan, this, (end) => {
-      this.#cancelReport();
       this.#report();
       resolve(end);
     });
@@ -337,20 +335,18 @@ class Relay implements FlowReader {
     const bytes = translator === null ? told.bytes : translator.push(told);
     const isTaken = bytes.length === 0 || writeChunk(this.#res, bytes);
     meter.relayed += own.ends.length;
-    if (!this.#willReport) this.#report();
+    // The first events at once, later ones together: a window shows no more, and to report each costs a twentieth of it.
+    if (this.#flow.lastDataAt() - this.#reportedAt >= REPORT_MS) this.#report();
     return isTaken;
   }
 
-  /** The first events at once, later ones together: a window shows no more, and to report each costs a twentieth of it. */
-  readonly #report = (): void => {
-    const { meter, observer, clock } = this.#plan;
+  #report(): void {
+    const { meter, observer } = this.#plan;
     const events = meter.relayed - this.#reported;
-    this.#willReport = events > 0 && !this.#flow.isOver();
-    if (events === 0) return;
     this.#reported = meter.relayed;
-    observer.relayed(events, this.#flow.lastDataAt());
-    if (this.#willReport) this.#cancelReport = clock.after(REPORT_MS, this.#report);
-  };
+    this.#reportedAt = this.#flow.lastDataAt();
+    if (events > 0) observer.relayed(events, this.#reportedAt);
+  }
 
   /** A spliced stream was searched before its events were changed. */
   #metered(frames: Frames): Frames {

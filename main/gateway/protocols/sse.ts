@@ -13,6 +13,7 @@ export const MAX_END_MS = 10_000;
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
+const BLANK = 0x20;
 /** `data` */
 const DATA_WORD = 0x64617461;
 
@@ -151,6 +152,10 @@ const OTHER_THAN_ASCII = /[^\0-\x7f]/;
 
 /** The values of such lines, joined with LF; null if there is none. */
 function valueOf(event: Buffer, lines: RegExp): string | null {
+  // Most events are one line of data, for which a search by expressions costs ten times as much.
+  const isOneLine = isData(event) && event[5] === BLANK && event.indexOf(LF) === event.length - 2;
+  if (isOneLine && event.at(-1) === LF && !event.includes(CR))
+    return lines === DATA ? event.toString('utf8', 6, event.length - 2) : null;
   const found = event.toString('latin1').match(lines);
   if (found === null) return null;
   const joined = found.map((line) => line.replace(FIELD_NAME, '')).join('\n');
@@ -162,9 +167,12 @@ export const dataOf = (event: Buffer): string | null => valueOf(event, DATA);
 
 /** Whether any event has data: comments and blank lines only keep a connection open. */
 export const hasData = ({ bytes }: Frames): boolean =>
-  // Most reads begin with `data:`, and to make a text of it costs more than the rest.
-  (bytes.length > 4 && bytes.readUInt32BE() === DATA_WORD && bytes[4] === COLON) ||
-  ANY_DATA.test(bytes.toString('latin1'));
+  // Most reads begin with it, and to make a text of it costs more than the rest.
+  isData(bytes) || ANY_DATA.test(bytes.toString('latin1'));
+
+/** Whether its first line begins with `data:`. */
+const isData = (bytes: Buffer): boolean =>
+  bytes.length > 4 && bytes.readUInt32BE() === DATA_WORD && bytes[4] === COLON;
 
 export const isNamedError = (event: Buffer): boolean => valueOf(event, NAME) === 'error';
 

@@ -82,6 +82,10 @@ test.each<[event: string, data: string | null, isNamedError: boolean]>([
   ['data\nevent: error\n\n', '', true],
   ['data: a\n\n\n\n', 'a', false],
   ['data: a', 'a', false],
+  ['data: \n\n', '', false],
+  ['data: é\n\n', 'é', false],
+  ['data: a\nb', 'a', false],
+  ['data: a\revent: error\n\n', 'a', true],
   ['data: a\ndata\ndata: b\n', 'a\n\nb', false],
 ])('the event %j has the data %j, and is an error by its name: %j', (event, data, isError) => {
   expect(dataOf(Buffer.from(event))).toBe(data);
