@@ -1,14 +1,9 @@
 import { expect, test } from 'vitest';
 import type { ProviderStatus } from '#shared/provider.ts';
 import { createManualClock, type ManualClock } from '../support/clock.ts';
-import {
-  createAgent,
-  NO_TRAFFIC,
-  recordOf,
-  startRegistry,
-  startVerified,
-  type World,
-} from './world.ts';
+import { createAgent, NO_TRAFFIC, recordOf, startRegistry, startVerified } from './world.ts';
+
+type World = ReturnType<typeof startRegistry>;
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 24 * 3_600_000];
 

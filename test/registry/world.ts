@@ -102,10 +102,7 @@ export function createAgent(clock: { now(): number }) {
   return agent;
 }
 
-/** A registry and all that is around it. */
-export type World = ReturnType<typeof startRegistry>;
-
-/** Starts a registry on what `store` holds; nothing of it outlives the test. */
+/** Starts a registry and all that is around it on what `store` holds; nothing of it outlives the test. */
 export function startRegistry(
   given: Partial<Pick<RegistryDeps, 'traffic' | 'clock'>> & {
     readonly store?: TestStore;
