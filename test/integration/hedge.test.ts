@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
-import { type Clock, systemClock } from '../../main/platform/clock.ts';
-import { chatStream, expectServed, startChat } from '../support/client.ts';
-import { startGateway } from '../support/gateway.ts';
+import { expectServed, startChat } from '../support/client.ts';
 import {
   ask,
   askHedged,
@@ -17,22 +15,10 @@ import {
   askNobody,
 } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
-import {
-  answers,
-  chunk,
-  DONE,
-  error,
-  hang,
-  ROLE,
-  stall,
-  startUpstream,
-  STOP,
-} from '../support/upstream.ts';
+import { answers, chunk, DONE, hang, ROLE, stall, STOP } from '../support/upstream.ts';
 
 const A = chunk({ content: 'a' });
 const REST = STOP + DONE;
-/** The pause before a retry, with the random numbers of the tests. */
-const RETRY_MS = 125;
 
 describe.each([
   ['a stream', STREAM],
@@ -178,17 +164,4 @@ test('three requests may be hedged at once, and then one in twenty', async () =>
   await askNobody(scene, 20);
   expect(await isHedged(scene)).toBe(true);
   expect(await isHedged(scene)).toBe(false);
-});
-
-test('a fault in a call that may be hedged ends its request with a 500, and the gateway goes on', async () => {
-  const a = await startUpstream(error(500), answers('well'));
-  const b = await startUpstream(hang);
-  const after: Clock['after'] = (ms, fn) => {
-    if (ms === RETRY_MS) throw new Error('a fault');
-    return systemClock.after(ms, fn);
-  };
-  const settings = { HOSTED_A_BASE_URL: a.url, HOSTED_B_BASE_URL: b.url, HEDGE: 'all' };
-  const { url } = await startGateway(settings, { ...systemClock, after });
-  expect((await chatStream(url)).status).toBe(500);
-  expectServed(await chatStream(url), 'hosted_a');
 });

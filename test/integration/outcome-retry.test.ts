@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { chat, chatStream, expectServed, textOf } from '../support/client.ts';
-import { answers, error, json, type Script } from '../support/upstream.ts';
+import { answers, error, hang, json, type Script } from '../support/upstream.ts';
 import { startOnly, startStill } from '../support/scene.ts';
 import { nextPause, pollUntil } from '../support/polling.ts';
 import { worded, wordOf } from '../support/words.ts';
@@ -132,4 +132,16 @@ test('an ondemand that refuses connections once it was reached has scaled down, 
   await pollUntil(answer, clock);
   expectServed(await answer, 'ondemand');
   expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
+});
+
+test('a fault in a call that may be hedged ends its request with a 500, and the gateway goes on', async () => {
+  const { gateway, clock } = await startStill({ a: [error(500), answers('well')], b: hang });
+  const after = clock.after.bind(clock);
+  clock.after = (ms, fn) => {
+    // The pause before a retry.
+    if (ms === 125) throw new Error('a fault');
+    return after(ms, fn);
+  };
+  expect((await chatStream(gateway.url)).status).toBe(500);
+  expectServed(await chatStream(gateway.url), 'hosted_a');
 });
