@@ -37,16 +37,22 @@ describe.each([...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS])('$name', (protocol
   const settings = protocol.translation === null ? {} : { LOCAL_PROTOCOLS: 'chat' };
 
   test(`a stream of ${protocol.name} begins with signs of life while its prompt is read`, async () => {
-    const { url, untilSigns } = await startReading(settings);
+    const { url, clock, untilSigns } = await startReading({
+      ...settings,
+      LOCAL_TIMEOUT_MS: '120000',
+    });
     const body = { ...protocol.body, stream: true };
     const pending = startCall(url + protocol.path, body);
     const call = await untilSigns();
     await pending.received(signOf(protocol));
+    clock.advance(1);
     await sse(...eventsOf(protocol))(call);
     const { status, upstream, text } = await pending.answer;
     expect([status, upstream]).toEqual([200, 'local']);
     const [before = '', after = ''] = text.split(': answered by local\n\n');
-    expect(timesIn(before, signOf(protocol))).toBe(1);
+    expect(timesIn(before, signOf(protocol))).toBe(2);
+    const numbers = Array.from(text.matchAll(/"sequence_number":(\d+)/g), ([, n]) => Number(n));
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     expect(after).not.toContain('response.created');
     expect(timesIn(text, protocol.endMark)).toBe(1);
   });

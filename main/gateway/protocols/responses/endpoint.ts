@@ -128,7 +128,7 @@ const withOutput = (response: Json, items: readonly unknown[]): Json =>
     ? { ...response, output: items }
     : response;
 
-/** The first two events of a stream, then the second one again: Codex counts events, and no comments. */
+/** The first two events of a stream, then the second one again, as the answer goes on from it: Codex counts events, not comments. */
 function responseSign(
   n: number,
   { id, model }: { readonly id: string; readonly model: string },
@@ -136,7 +136,7 @@ function responseSign(
   const exchange = { id, model, createdAt: 0, request: null };
   const response = responseObject(exchange, { model, usage: null }, { status: 'in_progress' });
   const first = { type: 'response.created', sequence_number: 0, response };
-  const next = { type: 'response.in_progress', sequence_number: n + 1, response };
+  const next = { type: 'response.in_progress', sequence_number: 1, response };
   return (n === 0 ? typedEvent(first) : '') + typedEvent(next);
 }
 
