@@ -41,8 +41,7 @@ export function Live(props: LiveProps) {
   if (looked !== opened) setOpened(looked);
   const now = useNow(data, frozenAt);
   const list = upstreamList(data, now);
-  const isDemo = data.app.demo !== undefined;
-  const headline = frozenAt === null ? headlineOf(list, isDemo) : UNREACHABLE;
+  const headline = frozenAt === null ? headlineOf(list, data.app.demo) : UNREACHABLE;
   useTitle(headline);
   return (
     <WindowContext value={{ ...inglenook, data, now, frozenAt, control, settings }}>

@@ -131,7 +131,7 @@ export interface AppInfo {
   readonly currency: string;
   /** Present in the demo only. */
   readonly demo?: {
-    readonly faults: Readonly<Record<UpstreamId, DemoFault>>;
+    readonly faults: DemoFaults;
     /** It sends a request every second by itself. */
     readonly traffic: boolean;
   };
@@ -141,6 +141,8 @@ export interface AppInfo {
 export const DEMO_FAULTS = ['none', 'refuse', '429', '500', 'slow', 'cut', 'stall'] as const;
 
 export type DemoFault = (typeof DEMO_FAULTS)[number];
+
+export type DemoFaults = Readonly<Record<UpstreamId, DemoFault>>;
 
 /**
  * How a request ended; null while it runs, or if the app cancelled it. It fell back if another upstream than the first

@@ -1,6 +1,7 @@
 const LANGUAGE = 'en-GB';
 const COUNT = new Intl.NumberFormat(LANGUAGE);
-const COMPACT = new Intl.NumberFormat(LANGUAGE, { notation: 'compact', maximumFractionDigits: 1 });
+/** British English writes `5m`, which reads as minutes. */
+const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 /** One answer of a small model costs less than a thousandth. */
 const TINY = new Intl.NumberFormat(LANGUAGE, { maximumSignificantDigits: 2 });
 const DAY = new Intl.DateTimeFormat(LANGUAGE, { day: 'numeric', month: 'short' });
@@ -31,16 +32,15 @@ export function formatSpan(ms: number): string {
 /** `1,204`. */
 export const formatCount = (count: number): string => COUNT.format(count);
 
-/** `1,204`, from ten thousand on `12.4k`, for places of fixed width. */
+/** `1,204`, from ten thousand on `12.4K`, for places of fixed width. */
 export const formatCompact = (count: number): string =>
   count < 10_000 ? COUNT.format(count) : COMPACT.format(count);
 
-/** Billionths of a currency: `0.000012 EUR`, `0.0064 EUR`, `12.30 EUR`. */
+/** Billionths of a currency: `0.000012 EUR`, `0.064 EUR`, `0.40 EUR`, `12.30 EUR`. */
 export function formatMoney(nano: number, currency: string): string {
   const amount = nano / 1e9;
-  const size = Math.abs(amount);
-  if (size > 0 && size < 0.001) return `${TINY.format(amount)} ${currency}`;
-  return `${amount.toFixed(size > 0 && size < 1 ? 4 : 2)} ${currency}`;
+  const isTiny = nano !== 0 && Math.abs(amount) < 0.1;
+  return `${isTiny ? TINY.format(amount) : amount.toFixed(2)} ${currency}`;
 }
 
 /** Memory, in powers of 1,024 as the makers of GPUs count it: `512 MB`, `18.6 GB`, `140 GB`. */

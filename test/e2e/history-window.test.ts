@@ -77,11 +77,11 @@ test('the history can be read, by keyboard too, fits, and has a column of money 
   await chat(url, HELLO, bearer(KEY));
   await page.getByRole('columnheader', { name: 'Spent' }).first().waitFor();
   await page.goBack();
-  await today.getByText('0.0120 EUR').waitFor();
+  await today.getByText('0.012 EUR').waitFor();
   await today.getByText('1,545').waitFor();
   expect(await today.locator('.sparkline rect').count()).toBeGreaterThan(0);
   await today.getByRole('link', { name: 'History' }).click();
-  await page.getByText('0.0120 EUR').first().waitFor();
+  await page.getByText('0.012 EUR').first().waitFor();
   await page.getByRole('link', { name: 'Hour' }).focus();
   await page.keyboard.press('Enter');
   await page

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import type { AgentEnergy, AgentView } from '#shared/agent.ts';
+import type { Condition } from '#shared/condition.ts';
 import { OWNER_RULE_KEYS } from '../../main/agent/availability/rules.ts';
 import { problemsOf } from '../../main/agent/problems.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
-import { engineNote } from '../../renderer/features/setup/engine-choice.tsx';
+import { currentOf, engineNote } from '../../renderer/features/setup/engine-choice.tsx';
 import { isSameEngine } from '../../renderer/features/this-machine/agent-engine.ts';
 import {
   agentFacts,
@@ -53,18 +54,22 @@ test('a missing fact on this machine is shown as missing', () => {
   expect(bare).not.toHaveProperty('Model');
 });
 
+test('a machine whose GPU was found and that runs no engine is told both, unless it is being tested or loads a model', () => {
+  const seen = { kind: 'on', view: agentView({ engine: null, engines: [] }) } as const;
+  const noteIn = (condition: Condition) => engineNote(currentOf(seen, condition));
+  for (const cause of ['verifying', 'loading'] as const)
+    expect(noteIn({ kind: 'no-provider', cause })).toBe('Looking for engines…');
+  expect(noteIn({ kind: 'missing', wants: 'engine' })).toMatch(
+    /RTX 4090 found, but no engine yet\. Start Ollama/,
+  );
+});
+
 test('a port that could not be bound is named alongside the one that could', () => {
   const failed = { kind: 'failed', port: 3001, message: '' } as const;
   const at = (...ports: AgentView['server']['ports']) =>
     facts({ server: { host: '0.0.0.0', ports, url: '' } })['Listens on'];
   expect(at(failed, { kind: 'listening', port: 47_901 })).toBe('0.0.0.0:47901, not on 3001');
   expect(at(failed)).toBe('nothing, not on 3001');
-});
-
-test('a machine whose GPU was found and that runs no engine is told both', () => {
-  const view = agentView({ engines: [] });
-  const note = engineNote({ kind: 'on', view });
-  expect(note).toMatch(/RTX 4090 found, but no engine yet\. Start Ollama/);
 });
 
 test.each([

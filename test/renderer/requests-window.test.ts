@@ -30,6 +30,7 @@ const ALL = [
 
 const SIZES = [
   { width: 1280, height: 800 },
+  { width: 1024, height: 768 },
   { width: 900, height: 600 },
   { width: 390, height: 844 },
 ];
@@ -49,8 +50,9 @@ test('the Requests page shows its filters only if there are requests, even at th
   await filters.waitFor();
 });
 
-test('a second call changes no row’s height, no text leaves its row, and the details fit each window', async () => {
-  const plain = request('plain', { attempts: [attempt({ firstContentMs: 300, endMs: 900 })] });
+test('a second call changes no row’s height, no text leaves its row, the model that answered is in full, and the details fit each window', async () => {
+  const answered = attempt({ model: 'demo-model', firstContentMs: 300, endMs: 900 });
+  const plain = request('plain', { model: 'gpt-4o-mini', attempts: [answered] });
   const page = await open([...ALL, plain]);
   const dialog = page.getByRole('dialog');
   for (const size of SIZES) {
@@ -71,6 +73,8 @@ test('a second call changes no row’s height, no text leaves its row, and the d
         }).length,
     );
     expect(outside).toBe(0);
+    const model = page.getByTitle('gpt-4o-mini, answered by demo-model');
+    expect(await model.evaluate((it) => it.scrollWidth - it.clientWidth)).toBeLessThanOrEqual(0);
     for (const { id } of ALL) {
       await turnTo(page, `#/requests/${id}`);
       await dialog.getByText(id, { exact: true }).waitFor();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
 import { labelFor, PRESETS } from '../../renderer/features/setup/hosted-form.tsx';
-import { testWords } from '../../renderer/features/setup/upstream-test.tsx';
+import { isShownBy, testWords } from '../../renderer/features/setup/upstream-test.tsx';
 import { completeAddress } from '#shared/base-url.ts';
 import { completeBaseUrl } from '../../renderer/text/address.ts';
 
@@ -80,4 +80,12 @@ test('a test that meets an engine which still loads its model says so, and what 
   const { tone, word, detail, brief } = testWords({ kind: 'ended', result });
   expect([tone, word]).toEqual(['amber', 'Starting up.']);
   for (const text of [detail, brief]) expect(text).toMatch(/minutes.*[Tt]est again/);
+});
+
+test('the result of a test goes once its source is switched off, and stays with what it has changed', () => {
+  expect(isShownBy(passed, { kind: 'zero-spend', by: 'switch' })).toBe(false);
+  expect(isShownBy(passed, { kind: 'closed', isUnused: true })).toBe(true);
+  const failed = { ok: false, reason: 'http_500', message: 'no', totalMs: 9 } as const;
+  expect(isShownBy(failed, { kind: 'down', reason: 'http_500', by: 'check' })).toBe(true);
+  expect(isShownBy(failed, { kind: 'untested' })).toBe(false);
 });

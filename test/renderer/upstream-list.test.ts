@@ -31,7 +31,7 @@ function line(
 const absent = (cause: NoProviderCause | null): LocalStanding => ({ kind: 'absent', cause });
 
 function sentence(...args: Parameters<typeof line>): string {
-  const { lead, subject, rest } = headlineOf(line(...args), false);
+  const { lead, subject, rest } = headlineOf(line(...args));
   return lead + subject + rest;
 }
 
@@ -82,13 +82,13 @@ test('a machine that nobody expects to serve is “not set up”, and no upstrea
   expect(upstreams[0]?.condition).toEqual({ kind: 'missing', wants: 'engine' });
   expect(upstreams[0] && upstreamWords(upstreams[0]).word).toBe('not set up');
   expect(sentence([GROQ], bare)).toBe('Serving from Groq');
-  expect(headlineOf(line([GROQ], bare), false).problems).toEqual([]);
+  expect(headlineOf(line([GROQ], bare)).problems).toEqual([]);
   expect(isUnconfigured(line([], bare))).toBe(true);
 });
 
 test('your GPU, while it is paused for slowness, offers to wait as long as it took', () => {
   const local = { ...status().local, slow: { ttftMs: 7_000, enoughMs: 14_000 } };
-  expect(headlineOf(line([SLOW], { local }), false).problems).toEqual([
+  expect(headlineOf(line([SLOW], { local })).problems).toEqual([
     {
       what: 'Local is paused for slowness: the first token took 7.0 s.',
       todo: '',
@@ -102,7 +102,7 @@ test('your GPU, while it is paused for slowness, offers to wait as long as it to
 });
 
 const problemsOf = (report: ReturnType<typeof upstream>) =>
-  headlineOf(line([report]), false).problems.map(({ what }) => what);
+  headlineOf(line([report])).problems.map(({ what }) => what);
 const budgetOf = (spent: number) => ({ period: 'day', limit: 10, spent }) as const;
 
 test('a money budget causes a warning from 80 % on, or at once if nothing uses it up', () => {
@@ -126,7 +126,7 @@ test('a used-up money budget skips its upstream until it begins again, and leads
     word: 'no budget left',
     detail: 'back in 1 h 00 min',
   });
-  expect(headlineOf(drawn, false).problems).toEqual([
+  expect(headlineOf(drawn).problems).toEqual([
     {
       what: 'Groq has spent its budget for the day.',
       todo: '',
@@ -182,7 +182,6 @@ test('every problem says what to do', () => {
       skipped('hosted_b', 'model_not_found', 9_000),
       skipped('hosted_c', 'quota', 9_000),
     ]),
-    false,
   );
   expect(problems).toHaveLength(4);
   for (const { todo, remedy } of problems) expect([todo, remedy]).not.toContain('');
@@ -198,7 +197,7 @@ test('every problem says what to do', () => {
 
 test('the verdict has no countdown, as it is read aloud when it changes', () => {
   const given = [tripped('local', 60_000), GROQ];
-  expect(headlineOf(line(given), false)).toEqual(headlineOf(line(given, {}, 1_000), false));
+  expect(headlineOf(line(given))).toEqual(headlineOf(line(given, {}, 1_000)));
 });
 
 test.each([
@@ -224,13 +223,13 @@ test.each<[NoProviderCause, string]>([
   ['no-gpu', 'Local has an engine, but no GPU.'],
   ['failed', 'Local has no machine that passed its test.'],
 ])('the advice for machines that do not serve names the cause: %s', (cause, what) => {
-  const { problems } = headlineOf(line([], { standing: absent(cause) }), false);
+  const { problems } = headlineOf(line([], { standing: absent(cause) }));
   expect(problems.map((problem) => problem.what)).toEqual([what]);
 });
 
 test('machines that are held back can be resumed from the headline, which stays green while another upstream serves', () => {
   const found = line([GROQ], { standing: absent('paused') });
-  const { problems, tone, rest } = headlineOf(found, false);
+  const { problems, tone, rest } = headlineOf(found);
   const remedy = { cause: 'paused', elsewhere: { word: 'Show machines' } };
   expect(problems).toMatchObject([{ what: 'Local is held back.', todo: '', remedy }]);
   expect([tone, rest]).toEqual(['green', '']);
@@ -245,7 +244,7 @@ test('the advice is not to start an engine while a machine of local is verified'
     upstream('local'),
   ]) {
     const standing: LocalStanding = { kind: 'present', hindrance: null };
-    const { problems } = headlineOf(line([{ ...report, baseUrl: null }], { standing }), false);
+    const { problems } = headlineOf(line([{ ...report, baseUrl: null }], { standing }));
     for (const { todo } of problems) expect(todo).not.toMatch(/[Ss]tart/);
   }
 });
@@ -256,7 +255,7 @@ test('every cause is shown if nothing can answer, even one that passes by itself
     skipped('hosted_a', 'rate_limited', 16_000),
     { ...skipped('hosted_b', 'budget', 60_000), budget: { ...budgetOf(1), limit: 1 } },
   ]);
-  const { problems, tone, details } = headlineOf(found, false);
+  const { problems, tone, details } = headlineOf(found);
   expect([tone, details]).toEqual(['red', ['Requests still try Local first.']]);
   expect(problems.map(({ what, remedy }) => [what, remedy && 'check' in remedy])).toEqual([
     ['Local is failing (unreachable).', true],
@@ -301,7 +300,22 @@ test('every upstream that costs money is shown as switched off while none may be
   expect(states).toEqual(['serving', 'switched off', 'not set up', 'not set up', 'switched off']);
 });
 
+test.each([
+  ['500', /^Choose “healthy”/],
+  ['none', /“Try again now”/],
+] as const)(
+  'a source of the demo whose fault is “%s” is told how it serves again',
+  (local, todo) => {
+    const faults = { ...perUpstream('none' as const), local };
+    expect(
+      headlineOf(line([tripped('local', 9_000)]), { faults, traffic: true }).problems[0]?.todo,
+    ).toMatch(todo);
+  },
+);
+
 test('the way out is named if only what costs money could answer', () => {
   const out = line([tripped('local', 9_000), GROQ], { zero: true });
-  expect(headlineOf(out, true).problems.at(-1)?.what).toMatch(/Never spend money/);
+  expect(
+    headlineOf(out, { faults: perUpstream('none'), traffic: true }).problems.at(-1)?.what,
+  ).toMatch(/Never spend money/);
 });

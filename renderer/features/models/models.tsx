@@ -26,7 +26,7 @@ export function Models() {
         <div>
           <h1 id="models-title">Models</h1>
           {asked !== null && (
-            <p className="quiet">{`The model names that apps asked for in the last ${asked.days} days, and which model answered. A name that no source has is answered by the model that your engine has loaded, unless you choose another under “Send to”.`}</p>
+            <p className="quiet">{`The model names that apps asked for in the last ${asked.days} days, and which model answered. A name that isn’t in /v1/models is answered by the model that your engine has loaded, unless you choose another under “Send to”.`}</p>
           )}
         </div>
       </div>

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { DemoFault } from '#shared/live.ts';
+import type { DemoFault, DemoFaults } from '#shared/live.ts';
 import type { Control } from '../../api/control.ts';
 import { hashOf } from '../../route.ts';
 import * as t from '../../text/t.ts';
@@ -24,7 +24,7 @@ const STEPS: readonly {
   { name: 'heal', faults: {} },
 ];
 
-export function DemoTour({ faults }: { readonly faults: Readonly<Record<UpstreamId, DemoFault>> }) {
+export function DemoTour({ faults }: { readonly faults: DemoFaults }) {
   const { actions } = useWindow();
   const [error, setError] = useState<string | null>(null);
   // Before anything was broken, nothing has been healed: the last step is not the one to begin with.
@@ -78,7 +78,7 @@ export function DemoTour({ faults }: { readonly faults: Readonly<Record<Upstream
 /** Breaks and heals what differs, and lets every upstream be tried at once; resolves with an error message, or null. */
 async function play(
   wanted: Partial<Record<UpstreamId, DemoFault>>,
-  now: Readonly<Record<UpstreamId, DemoFault>>,
+  now: DemoFaults,
   { setFault, resetCircuit }: Pick<Control, 'setFault' | 'resetCircuit'>,
 ): Promise<string | null> {
   for (const id of UPSTREAM_IDS) {

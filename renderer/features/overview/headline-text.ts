@@ -10,6 +10,7 @@ import {
   passingIn,
 } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
+import type { AppInfo, DemoFault } from '#shared/live.ts';
 import { budgetFault, clause, inSentence } from '#shared/services.ts';
 import type { UpstreamReport } from '#shared/status.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
@@ -52,22 +53,25 @@ export const UNREACHABLE: HeadlineText = {
   isStuck: false,
 };
 
-export function headlineOf(list: UpstreamList, demo: boolean): HeadlineText {
+export function headlineOf(list: UpstreamList, demo?: AppInfo['demo']): HeadlineText {
   const { upstreams, verdict } = list;
   const isStuck = verdict.kind === 'stuck';
-  const found = upstreams
-    .map((upstream) => slownessAt(upstream, list) ?? problemAt(upstream, isStuck))
-    .filter((problem) => problem !== null);
-  const broken = demo
-    ? found.map(({ what }, index) => ({
-        what,
-        todo: index === 0 ? 'Choose “healthy” below and watch the recovery.' : '',
-        remedy: null,
-      }))
-    : found;
+  const found = upstreams.flatMap((upstream) => {
+    const its = slownessAt(upstream, list) ?? problemAt(upstream, isStuck);
+    return its === null ? [] : [{ id: upstream.report.id, its }];
+  });
+  const broken = found.map(({ id, its }, index) => {
+    if (demo === undefined) return its;
+    return { ...its, todo: index === 0 ? healingOf(demo.faults[id]) : '', remedy: null };
+  });
   const problems = isStuck ? [...broken, ...unpaid(upstreams)] : broken;
   return { ...sentenceFor(list), problems, isStuck };
 }
+
+const healingOf = (fault: DemoFault): string =>
+  fault === 'none'
+    ? 'Healed: choose “Try again now” below, or wait.'
+    : 'Choose “healthy” below and watch the recovery.';
 
 /** Why no money may be spent on sources that could answer. */
 function unpaid(upstreams: readonly UpstreamView[]): readonly Problem[] {

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { AgentEngine } from '#shared/agent.ts';
+import { type Condition, passingIn } from '#shared/condition.ts';
 import type { AgentState } from '../../api/agent.ts';
 import { completeBaseUrl } from '../../text/address.ts';
 import { Button, CodeLine, ControlButton } from '../../ui/buttons.tsx';
@@ -58,7 +59,7 @@ export function EngineChoice({ onWorks }: { readonly onWorks?: (() => void) | un
           ))}
         </ul>
       )}
-      <EngineNote seen={value} />
+      <EngineNote seen={currentOf(value, data.judgement.conditions.local)} />
       <Form
         className="setup-address"
         aria-label="Engine address"
@@ -118,6 +119,12 @@ function EngineNote({ seen }: { readonly seen: AgentState | null }) {
       {isNone && <CodeLine text="ollama pull qwen3:8b" what="command" />}
     </>
   );
+}
+
+/** A machine that is being tested has an engine, which a reading without one has not found yet. */
+export function currentOf(seen: AgentState | null, local: Condition): AgentState | null {
+  const isOld = seen?.kind === 'on' && seen.view.engines.length === 0 && passingIn(local) !== null;
+  return isOld ? null : seen;
 }
 
 export function engineNote(seen: AgentState | null): string {

@@ -1,6 +1,6 @@
 import { TOKENS } from '../../text/en/nouns.ts';
 import { type ReactNode, useState } from 'react';
-import type { Condition } from '#shared/condition.ts';
+import { type Condition, isSound } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { UpstreamTest } from '#shared/live.ts';
 import type { Answer } from '../../api/client.ts';
@@ -67,17 +67,17 @@ export function TestResult({ state, isBrief = false, onAgain }: TestResultProps)
 }
 
 export function useTest(id: UpstreamId) {
-  const { actions, data, now } = useWindow();
+  const { actions, data } = useWindow();
   const { testUpstream } = actions;
+  const condition = data.judgement.conditions[id];
   // Null before the first test.
   const [state, setState] = useState<TestState | null>(null);
-  const [endedAt, setEndedAt] = useState(0);
   // The result goes once the state changes, but not with the change that it has caused itself.
-  const stands = standingOf(data.judgement.conditions[id]);
+  const stands = standingOf(condition);
   const [stood, setStood] = useState(stands);
   if (stood !== stands) {
     setStood(stands);
-    if (state?.kind === 'ended' && now - endedAt > SETTLED_MS) setState(null);
+    if (state?.kind === 'ended' && !isShownBy(state.result, condition)) setState(null);
   }
   return {
     state,
@@ -86,15 +86,15 @@ export function useTest(id: UpstreamId) {
       setState({ kind: 'running' });
       const answer = await testUpstream(id);
       setState(endOf(answer));
-      setEndedAt(Date.now());
       return answer.ok && answer.value.ok;
     },
     clear: () => setState(null),
   };
 }
 
-/** A test is followed by the report of what it has changed. */
-const SETTLED_MS = 2_000;
+/** Whether a test that ended so may have led to the condition. */
+export const isShownBy = ({ ok }: UpstreamTest, condition: Condition): boolean =>
+  condition.kind !== 'untested' && isSound(condition) === ok;
 
 const standingOf = (condition: Condition): string =>
   'reason' in condition ? `${condition.kind} ${condition.reason}` : condition.kind;
