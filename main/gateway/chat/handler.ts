@@ -75,7 +75,7 @@ async function answer(
 ): Promise<void> {
   const id = newRequestId();
   const base = { ...caller.cors, 'x-gateway-request-id': id };
-  const refused = { ...base, ...NOT_ROUTED };
+  const refused = () => ({ ...base, ...NOT_ROUTED });
   const from = callerOf(req, caller.identity);
   const gone = new Cancellation();
   res.on('close', () => {
@@ -85,14 +85,14 @@ async function answer(
   if (read === 'aborted') return;
   if ('error' in read) {
     const rest = { clock: deps.clock, keptBytes: SHORT_REST_BYTES, ...read.rest };
-    sendError(res, read.error, refused, rest);
+    sendError(res, read.error, refused(), rest);
     return;
   }
   const { keyName: key } = caller.identity;
   // Nothing is awaited from here until the request counts.
   const reached = deps.keyLimits.reached(key);
   if (reached !== null) {
-    sendError(res, limitReached(reached, deps.clock.now()), { ...refused, ...NO_RETRY });
+    sendError(res, limitReached(reached, deps.clock.now()), { ...refused(), ...NO_RETRY });
     return;
   }
   const { config, remotes, epoch, items } = read;

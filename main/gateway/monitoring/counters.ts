@@ -199,11 +199,14 @@ interface Series {
 
 /** Counts that begin with the process, as scrapers expect: one restored from disk would jump after a crash. */
 function createSeries<Name extends string>(families: Readonly<Record<Name, Family>>) {
-  const all = new Map<string, Map<string, Series>>();
+  const names = Object.keys(families) as Name[];
+  const all = Object.fromEntries(names.map((name) => [name, new Map()])) as Record<
+    Name,
+    Map<string, Series>
+  >;
 
   function at(name: Name, labels: Labels): Series {
-    const series = all.get(name) ?? new Map<string, Series>();
-    all.set(name, series);
+    const series = all[name];
     const key = Object.values(labels).join('\n');
     const known = series.get(key);
     if (known !== undefined) return known;
@@ -215,7 +218,7 @@ function createSeries<Name extends string>(families: Readonly<Record<Name, Famil
 
   function textOf(name: Name): string {
     const { help, unit = 1, bounds } = families[name];
-    const series = [...(all.get(name)?.values() ?? [])];
+    const series = [...all[name].values()];
     if (bounds === undefined)
       return counter(
         name,
@@ -237,11 +240,11 @@ function createSeries<Name extends string>(families: Readonly<Record<Name, Famil
     return familyText('histogram', name, help, lines);
   }
 
-  const names = Object.keys(families) as Name[];
   for (const name of names) for (const labels of families[name].initial) at(name, labels);
   return {
     add(name: Name, labels: Labels, value = 1) {
-      at(name, labels).value += value;
+      // Most calls have no price and no energy, and what is present from the start need not be looked up for that.
+      if (value !== 0 || families[name].initial.length === 0) at(name, labels).value += value;
     },
     observe(name: Name, labels: Labels, value: number) {
       const series = at(name, labels);

@@ -106,7 +106,7 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       const { own, pool } = permits;
       const endedAt = dualTimeOf(clock);
       const ms = endedAt.ticks - progress.sentAt;
-      const { result, ...words } = judge(end, ms, call);
+      const { result, reason, error, verdict } = judge(end, ms, call);
       const latencyMs = end.kind === 'served' && circuitsOf(call) !== null ? ms : null;
       circuitsOf(call)?.record(own, result, endedAt);
       // After a failure another machine of the pool may be called.
@@ -121,7 +121,7 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       const circuit = circuits.at(own.id).breaker.state.kind;
       const cutAtTokens = progress.cut === null ? null : (tokens?.input ?? null);
       const told = { circuit, endedAt, latencyMs, tokens, repairedCalls, reading };
-      return { ...words, ...told, cutAtTokens, isRecalled };
+      return { ...told, reason, error, verdict, cutAtTokens, isRecalled };
     },
   };
 }

@@ -274,8 +274,8 @@ function createTally() {
       for (const [place, added] of counts) {
         const { figures } = countedAt(at, place);
         for (const name of Object.keys(added) as FigureName[]) {
-          const sum = figures[name] + Math.round(added[name] ?? 0);
-          figures[name] = Math.min(sum || 0, MAX_FIGURE);
+          const more = Math.round(added[name] ?? 0);
+          if (more !== 0) figures[name] = Math.min(figures[name] + more || 0, MAX_FIGURE);
         }
       }
     },
