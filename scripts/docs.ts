@@ -18,7 +18,7 @@ const SECTIONS: readonly (readonly [heading: string, ...sections: string[]])[] =
   ['Hosted APIs and the rented GPU', ...HOSTED_IDS, 'ondemand'],
   ['Circuits', 'circuit'],
   ['Routing', 'routing'],
-  ['Share this machine', 'agent'],
+  ['This machine', 'agent'],
   ['Gateway', 'gateway'],
 ];
 

@@ -40,8 +40,9 @@ export async function setSetting(input: Input): Promise<CommandOutcome> {
   const call = { method: 'PATCH', path: 'settings', json: tree } as const;
   const asked = await ask<SettingsView>(dataDirectory, call);
   if (asked.kind === 'failed') {
-    const isKnown = asked.exitCode === EXIT.notRunning || PATHS.includes(path);
-    return isKnown ? asked : failed(`${asked.message}${hintFor(path)}`);
+    if (asked.exitCode === EXIT.notRunning) return asked;
+    const hint = value === '' ? ' The value "default" unsets it.' : '';
+    return failed(`${asked.message}${PATHS.includes(path) ? hint : hintFor(path)}`);
   }
   const view = chosen(asked.body, path);
   const isLater = Object.values(view).some((each) => Object.values(each).some((of) => of.restart));

@@ -151,7 +151,7 @@ test('status says why a circuit is open, by its own cause, and reset closes it; 
   expect([code, stderr]).toEqual([1, expect.stringContaining('hosted_aa')]);
 });
 
-test('a setting of another section is answered with its path, and an unknown one with the place where all are listed', async () => {
+test('a setting of another section is answered with its path, an unknown one with the place where all are listed, and an empty value with how to unset it', async () => {
   const { run } = await startRunning();
   const expected = [
     ['routing.forceZreo', 1, null],
@@ -168,6 +168,9 @@ test('a setting of another section is answered with its path, and an unknown one
     const said = expect.stringContaining(`${hint} "inglenook get" lists them all.`) as unknown;
     expect([path, set.code, set.stderr]).toEqual([path, code, said]);
   }
+  expect((await run('set', 'local.baseUrl', '')).stderr).toContain(
+    'The value "default" unsets it.',
+  );
 });
 
 test('a secret is set from standard input, so that it stands on no command line', async () => {

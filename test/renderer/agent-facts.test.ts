@@ -32,8 +32,8 @@ test('the facts on this machine are its engine, model, GPU, gateway and ports, i
     Model: 'qwen3-32b',
     GPU: 'RTX 4090 · 24\u00a0GB',
     'Reports to': 'this gateway',
-    'Last heartbeat': '4 s ago',
-    'Listens on': '127.0.0.1:3001 and 47901',
+    'Last report': '4 s ago',
+    'Agent listens on': '127.0.0.1:3001 and 47901',
   });
 });
 
@@ -49,7 +49,7 @@ test('a missing fact on this machine is shown as missing', () => {
     Engine: 'none found',
     GPU: 'none found',
     'Reports to': 'no gateway',
-    'Last heartbeat': 'none yet',
+    'Last report': 'none yet',
   });
   expect(bare).not.toHaveProperty('Model');
 });
@@ -67,7 +67,7 @@ test('a machine whose GPU was found and that runs no engine is told both, unless
 test('a port that could not be bound is named alongside the one that could', () => {
   const failed = { kind: 'failed', port: 3001, message: '' } as const;
   const at = (...ports: AgentView['server']['ports']) =>
-    facts({ server: { host: '0.0.0.0', ports, url: '' } })['Listens on'];
+    facts({ server: { host: '0.0.0.0', ports, url: '' } })['Agent listens on'];
   expect(at(failed, { kind: 'listening', port: 47_901 })).toBe('0.0.0.0:47901, not on 3001');
   expect(at(failed)).toBe('nothing, not on 3001');
 });

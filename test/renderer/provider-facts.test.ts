@@ -64,7 +64,7 @@ test('a chip is shown without its maker, and further models are counted', () => 
 test('a heartbeat of a machine is never from the future', () => {
   expect(heartbeatAge(provider(), NOW)).toBe('4 s ago');
   expect(heartbeatAge(provider(), NOW - 60_000)).toBe('0 s ago');
-  expect(valueOf(networkFacts(provider(), NOW), 'Last heartbeat')).toBe('4 s ago');
+  expect(valueOf(networkFacts(provider(), NOW), 'Last report')).toBe('4 s ago');
 });
 
 test.each([
@@ -106,7 +106,7 @@ const state = (open: boolean, cooldownRemainingMs: number, elapsedMs: number) =>
   );
 
 test('the cool-down of a machine counts down from the report on', () => {
-  expect(state(false, 0, 0)).toBe('closed');
+  expect(state(false, 0, 0)).toBe('healthy');
   expect(state(true, 42_000, 2_000)).toBe('skipped; retries in 40 s');
   expect(state(true, 42_000, 50_000)).toBe('skipped; retries next');
 });

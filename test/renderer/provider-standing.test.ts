@@ -4,6 +4,7 @@ import {
   addressOf,
   checkGroups,
   checkTodo,
+  entryText,
   groupOf,
   isRechecked,
   type ProviderCircuit,
@@ -95,9 +96,10 @@ test('a machine that failed keeps its cause while it is verified again', () => {
   expect(fresh && isRechecked(fresh, standingOf(fresh, undefined))).toBe(false);
 });
 
-test('one of several addresses that answers is enough for a machine to be reachable', () => {
+test('one of several addresses that answers is enough for a machine to be reachable, and the others are no fault', () => {
   const machine = failedWith(refused, { ...unnamed, passed: true });
   expect(standingOf(machine, undefined).kind).toBe('check-failed');
+  expect(entryText(refused, 'passed')).toBe('also tried: connection refused');
 });
 
 test('a machine without heartbeats is shown with the time of the last one', () => {
@@ -105,7 +107,7 @@ test('a machine without heartbeats is shown with the time of the last one', () =
     status: 'stale',
     last_heartbeat: new Date(NOW - 70_000).toISOString(),
   });
-  expect(words(machine).what).toMatch(/^No heartbeat since \d\d:\d\d:50\.$/);
+  expect(words(machine).what).toMatch(/^No report since \d\d:\d\d:50\.$/);
 });
 
 test('an unreachable machine is shown with the address that was tried, and how it failed', () => {

@@ -4,7 +4,7 @@ import { type Condition, isArrival, type Pause } from '#shared/condition.ts';
 import type { UpstreamTally } from '#shared/live.ts';
 import type { UpstreamReport, WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
-import { FAILURES, RETRIES, TIMES } from '../../text/en/nouns.ts';
+import { FAILURES, RETRIES } from '../../text/en/nouns.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import {
   counted,
@@ -90,7 +90,7 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
 
 /** What it is set to answer with; machines have models of their own. */
 const modelText = ({ model }: UpstreamReport, isPool: boolean): string =>
-  model || (isPool ? '' : 'the model that the app asks for');
+  model || (isPool ? '' : 'the model asked for');
 
 function Answered({ asked, answered, retries }: UpstreamTally) {
   return (
@@ -159,10 +159,7 @@ const UNPAID = { switch: states.off, budget: states.noBudget };
 
 const pauseState = ({ cause, times }: Pause): StateText => ({
   ...states.skipped,
-  word:
-    cause === 'slow'
-      ? `paused: ${counted(times, TIMES)} too slow`
-      : `paused after ${counted(times, FAILURES)}`,
+  word: cause === 'slow' ? 'paused: too slow' : `paused after ${counted(times, FAILURES)}`,
 });
 
 function closedWords(isUnused: boolean, serving: boolean): UpstreamWords {

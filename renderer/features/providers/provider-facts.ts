@@ -91,16 +91,15 @@ export function servingFacts(provider: Provider, latencies?: Latencies): readonl
 }
 
 export function networkFacts(provider: Provider, serverNow: number): readonly FactText[] {
-  const { host, heartbeat_count, last_heartbeat_ip, trust_level } = provider;
+  const { host, heartbeat_count, last_heartbeat_ip } = provider;
   return [
-    { label: 'Last heartbeat', value: heartbeatAge(provider, serverNow) },
+    { label: 'Last report', value: heartbeatAge(provider, serverNow) },
     { label: 'Came from', value: last_heartbeat_ip || UNKNOWN },
-    { label: 'Heartbeats', value: formatCount(heartbeat_count) },
+    { label: 'Reports', value: formatCount(heartbeat_count) },
     { label: 'Agent’s address', value: provider.agent_url || UNKNOWN },
     { label: 'Host name', value: host.hostname || UNKNOWN },
     { label: 'Tailnet name', value: host.tailnet_hostname ?? NONE },
     { label: 'Tailnet address', value: provider.tailnet_ip || NONE },
-    { label: 'Trust', value: trust_level === 'software' ? 'software: alive and able' : 'none yet' },
   ];
 }
 
@@ -224,7 +223,7 @@ export function circuitFacts(
 }
 
 function stateText({ open, cooldownRemainingMs }: ProviderCircuit, elapsedMs: number): string {
-  if (!open) return 'closed';
+  if (!open) return 'healthy';
   const leftMs = Math.max(0, cooldownRemainingMs - elapsedMs);
   return leftMs === 0 ? 'skipped; retries next' : `skipped; retries in ${formatCountdown(leftMs)}`;
 }

@@ -11,6 +11,7 @@ import {
   type CheckGroup,
   checkGroups,
   checkTitle,
+  entryText,
   type ProviderCircuit,
 } from './provider-standing.ts';
 
@@ -131,20 +132,14 @@ const SIGNS = { passed: '✓', failed: '✕', missing: '–' } as const;
 function CheckItem({ name, outcome, entries }: CheckGroup) {
   return (
     <li data-tone={TONES[outcome]}>
-      <h3>
-        {checkTitle(name)} <small className="quiet">{name}</small>
-      </h3>
+      <h3 title={name}>{checkTitle(name)}</h3>
       <span className="check-word">
         <span aria-hidden="true">{SIGNS[outcome]}</span> {checkWords.outcomes[outcome]}
       </span>
       {outcome !== 'missing' && (
         <ul>
           {entries.map((entry, place) => (
-            <EntryLine
-              key={`${place} ${entry.detail}`}
-              entry={entry}
-              alone={entries.length === 1}
-            />
+            <EntryLine key={`${place} ${entry.detail}`} {...{ entry, outcome }} />
           ))}
         </ul>
       )}
@@ -152,16 +147,12 @@ function CheckItem({ name, outcome, entries }: CheckGroup) {
   );
 }
 
-/** `alone`: it is the check's only entry, whose result the check already shows. */
-function EntryLine({ entry, alone }: { readonly entry: Check; readonly alone: boolean }) {
-  const { passed, error, detail, latencyMs } = entry;
-  const address = addressOf(entry) ?? detail ?? '';
-  const passing = alone ? '' : 'passed';
-  const result = passed ? passing : (error ?? 'failed');
+function EntryLine({ entry, outcome }: Pick<CheckGroup, 'outcome'> & { readonly entry: Check }) {
+  const { detail, latencyMs } = entry;
   return (
-    <li data-tone={passed ? 'green' : 'red'}>
-      <code>{address}</code>
-      <span className="check-result">{result}</span>
+    <li data-tone={outcome === 'failed' ? 'red' : 'grey'}>
+      <code>{addressOf(entry) ?? detail}</code>
+      <span className="check-result">{entryText(entry, outcome)}</span>
       <span className="check-took">{latencyMs === undefined ? '' : formatDuration(latencyMs)}</span>
     </li>
   );

@@ -161,6 +161,12 @@ function outcomeOf(entries: readonly Check[]): CheckGroup['outcome'] {
   return entries.every(({ error }) => error === CHECK_MISSING) ? 'missing' : 'failed';
 }
 
+/** What is said of an entry next to the outcome of its check, for which one address is enough. */
+export function entryText({ passed, error = 'failed' }: Check, outcome: CheckGroup['outcome']) {
+  if (passed) return '';
+  return outcome === 'passed' ? `also tried: ${error}` : error;
+}
+
 /** The address of a check, such as `tower:47901`; null for a check without a network call. */
 export function addressOf({ detail }: Check): string | null {
   const url = /https?:\/\/([^/\s]+)/.exec(detail ?? '');
@@ -200,14 +206,14 @@ function whatOf(standing: Standing, serverNow: number): StandingText {
       return say(`Shut down at ${formatMoment(standing.since, serverNow)}.`);
     case 'silent':
       return say(
-        `No heartbeat since ${formatMoment(standing.since, serverNow)}.`,
+        `No report since ${formatMoment(standing.since, serverNow)}.`,
         'Check that the machine is on, its agent runs and the network is up.',
       );
     case 'unreachable': {
       const shown = standing.entries.slice(0, SHOWN_ADDRESSES).map(failureText);
       const more = standing.entries.length - SHOWN_ADDRESSES;
       return say(
-        `Its heartbeats arrive, but it cannot be reached: ${shown.join(', ')}${
+        `Its reports arrive, but it cannot be reached: ${shown.join(', ')}${
           more > 0 ? ` and ${counted(more, ADDRESSES)}` : ''
         }.`,
         checkTodo(CHECKS.health),

@@ -173,7 +173,7 @@ function registryWords({ kind, state }: AgentMembership): AgentWords | null {
     case 'failing':
       return say(
         ['silent', 'red', own.noContact],
-        `Its heartbeats do not reach ${isJoined ? 'the gateway that it joined' : 'this gateway'}.`,
+        `Its reports do not reach ${isJoined ? 'the gateway that it joined' : 'this gateway'}.`,
       );
     case 'starting':
       return say(
@@ -257,8 +257,8 @@ export function agentFacts(view: AgentView, serverNow: number): readonly FactTex
       ? []
       : [
           { label: 'Reports to', value: gatewayText(registry) },
-          { label: 'Last heartbeat', value: heartbeatText(registry, serverNow) },
-          { label: 'Listens on', value: listenText(view) },
+          { label: 'Last report', value: heartbeatText(registry, serverNow) },
+          { label: 'Agent listens on', value: listenText(view) },
         ]),
   ];
 }

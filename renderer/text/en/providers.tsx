@@ -47,7 +47,7 @@ export const providers = {
     version: { title: 'Version', sort: 'Version', aloud: 'version ' },
     speed: { title: 'Tokens/s', sort: 'Tokens/s', after: ' tokens/s' },
     inFlight: { title: 'Running', sort: 'Requests running', after: ' running' },
-    heartbeat: { title: 'Heartbeat', sort: 'Longest silence', aloud: 'last heartbeat ' },
+    heartbeat: { title: 'Last report', sort: 'Longest silence', aloud: 'last report ' },
   } satisfies Record<string, ColumnText>,
   here: 'This machine',
   panels: {

@@ -3,7 +3,7 @@ export const settings = {
   sections: {
     circuit: 'Skip what fails',
     routing: 'Routing',
-    agent: 'Share this machine',
+    agent: 'This machine',
     gateway: 'Gateway',
   } as Readonly<Record<string, string>>,
   summary: {

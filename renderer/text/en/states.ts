@@ -86,7 +86,7 @@ export const stateDetails = {
 
 export const machineStates = {
   stopped: { word: 'stopped', means: 'Its agent was shut down.' },
-  silent: { word: 'no heartbeat', means: 'Its agent stopped reporting without shutting down.' },
+  silent: { word: 'not reporting', means: 'Its agent stopped reporting without shutting down.' },
   paused: {
     word: 'held back',
     means: 'Its owner or one of the owner’s rules keeps requests away.',
@@ -131,5 +131,5 @@ export const agentStates = {
   },
   noGpu: { word: 'no GPU', means: 'Gateways send requests only to machines with a GPU.' },
   notEnrolled: { word: 'not joined', means: 'It has not joined a gateway.' },
-  noContact: { word: 'no contact', means: 'Its heartbeats do not reach its gateway.' },
+  noContact: { word: 'no contact', means: 'Its reports do not reach its gateway.' },
 } satisfies Record<string, StateText>;
