@@ -67,8 +67,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     const free = places.filter((place) => !table.answersAt(place));
     await Promise.all(free.map((place) => lookInTurn(place, signal)));
     const hasChanged = !signal.aborted && settle();
-    // An engine that has just appeared may be loading.
-    if (hasChanged) reading.runNow();
+    if (hasChanged && table.isDoubtful()) reading.runNow();
     hasLooked();
     return hasChanged;
   }
