@@ -58,10 +58,13 @@ export async function startEngine(
   /** Method and path of each request, in order. */
   const asked: string[] = [];
   const heard: IncomingHttpHeaders[] = [];
-  const engine = { routes, asked, headers: heard };
+  /** It answers so many of those in `asked` like one that loads. */
+  const loading = 0;
+  const engine = { routes, asked, headers: heard, loading };
   const server = await startAnswering((call) => {
     asked.push(`${call.method} ${call.path}`);
     heard.push(call.headers);
+    if (asked.length <= engine.loading) return { status: 503, body: { error: 'Loading model' } };
     return engine.routes[call.path] ?? engine.routes['*'] ?? { status: 404, body: 'Not Found' };
   }, headers);
   return Object.assign(engine, server);

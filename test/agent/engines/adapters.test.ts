@@ -3,14 +3,7 @@ import { shownLocation } from '../../../main/engines/adapters/probe.ts';
 import { lookAt } from '../../../main/engines/detect.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
-import {
-  type FakeEngine,
-  listed,
-  ok,
-  type Route,
-  startAnswering,
-  startEngine,
-} from '../fake-engine.ts';
+import { type FakeEngine, listed, ok, type Route, startEngine } from '../fake-engine.ts';
 import { fixture } from '../fixture.ts';
 
 interface Sample {
@@ -227,11 +220,11 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   },
 };
 
-async function look(engine: Pick<FakeEngine, 'url'>, isPinned = false) {
+async function look(engine: FakeEngine) {
   const http = createHttpClient();
   onTestFinished(() => http.close());
   const address = { origin: engine.url, basePath: '', authorization: null };
-  return lookAt(address, isPinned, { http, clock: systemClock, memory: new Map() });
+  return lookAt(address, false, { http, clock: systemClock, memory: new Map() });
 }
 
 test.each(Object.entries(SAMPLES))(
@@ -239,7 +232,8 @@ test.each(Object.entries(SAMPLES))(
   async (kind, { routes, headers, expected }) => {
     const engine = await startEngine(routes, headers);
     const seen = await look(engine);
-    expect(seen).toMatchObject({ kind: 'found', found: { kind, detail: expected } });
+    const apiPath = kind === 'docker' ? '/engines' : '';
+    expect(seen).toMatchObject({ kind: 'found', found: { kind, apiPath, detail: expected } });
     expect(engine.asked.filter((line) => !line.startsWith('GET '))).toEqual([]);
     expect(new Set(engine.asked).size).toBe(engine.asked.length);
   },
@@ -248,27 +242,14 @@ test.each(Object.entries(SAMPLES))(
 test.each(Object.entries(SAMPLES))(
   'no look finds %s well but without a model, at whichever request its load ends',
   async (_kind, { routes, headers }) => {
-    const loaded: Sample['routes'] = { ...routes, '/health': ok({ status: 'ok' }) };
-    let [asked, readyAfter] = [0, 0];
-    const engine = await startAnswering(({ path }): Route => {
-      asked += 1;
-      if (asked <= readyAfter) return { status: 503, body: { error: 'Loading model' } };
-      return loaded[path] ?? loaded['*'] ?? { status: 404, body: 'Not Found' };
-    }, headers);
-    for (; asked >= readyAfter; readyAfter += 1) {
-      asked = 0;
-      const seen = await look(engine);
-      expect(seen).not.toMatchObject({
-        found: { detail: { health: { status: 'ok' }, models: [] } },
-      });
+    const engine = await startEngine({ ...routes, '/health': ok({ status: 'ok' }) }, headers);
+    const empty = { found: { detail: { health: { status: 'ok' }, models: [] } } };
+    for (; engine.asked.length >= engine.loading; engine.loading += 1) {
+      engine.asked.length = 0;
+      expect(await look(engine)).not.toMatchObject(empty);
     }
   },
 );
-
-test('Docker Model Runner is served under its own path', async () => {
-  const engine = await startEngine(SAMPLES['docker']?.routes ?? {});
-  expect(await look(engine)).toMatchObject({ found: { apiPath: '/engines' } });
-});
 
 test.each([
   ['vllm-mlx', listed('vllm-mlx', 'a'), ['a']],
@@ -284,14 +265,19 @@ test.each([
   expect(await look(engine)).toMatchObject({ found: { kind: 'mlx', detail: { loaded } } });
 });
 
-test('a llama.cpp with a key is reported as needing one, although health and models answer without it', async () => {
-  const refused = { status: 401, body: { error: { message: 'Invalid API Key', code: 401 } } };
-  const routes = { '/props': refused, '/metrics': refused, '/health': ok({ status: 'ok' }) };
-  const engine = await startEngine({ ...routes, '/v1/models': listed('llamacpp', 'gemma') });
-  expect(await look(engine)).toMatchObject({
-    found: { detail: { health: { status: 'unauthorized', code: 401 }, models: ['gemma'] } },
-  });
-});
+test.each([
+  ['llama.cpp', '/props', ['gemma']],
+  ['vllm', '/v1/models', []],
+])(
+  'a %s that wants a key for %s is recognised and said to need one',
+  async (kind, path, models) => {
+    const { routes = {}, headers } = SAMPLES[kind] ?? {};
+    const refused = { status: 401, body: { error: { message: 'Invalid API Key', code: 401 } } };
+    const detail = { health: { status: 'unauthorized', code: 401 }, models };
+    const engine = await startEngine({ ...routes, [path]: refused }, headers);
+    expect(await look(engine)).toMatchObject({ found: { kind, detail } });
+  },
+);
 
 test('the agent asks a llama.cpp router only about models that are loaded', async () => {
   const entry = (id: string, value: string) => ({ id, owned_by: 'llamacpp', status: { value } });
@@ -310,16 +296,6 @@ test('the agent asks a llama.cpp router only about models that are loaded', asyn
   engine.asked.length = 0;
   await look(engine);
   expect(engine.asked.filter((asked) => asked.includes('model='))).toEqual([]);
-});
-
-test('a vLLM that needs a key is recognised, and its refused list of models makes it unhealthy', async () => {
-  const engine = await startEngine({
-    ...SAMPLES['vllm']?.routes,
-    '/v1/models': { status: 401, body: { error: 'Unauthorized' } },
-  });
-  expect(await look(engine)).toMatchObject({
-    found: { kind: 'vllm', detail: { health: { status: 'unauthorized', code: 401 }, models: [] } },
-  });
 });
 
 test.each<[string, FakeEngine['routes']]>([
