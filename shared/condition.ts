@@ -176,9 +176,8 @@ function conditionOf(upstream: UpstreamReport, evidence: Evidence): Condition {
   if (upstream.id === 'local' && local.kind === 'present' && local.hindrance !== null) {
     return hindered(local.hindrance, status);
   }
-  const isHealed = sighting.kind === 'answered';
-  const { consecutiveFails: fails } = upstream.circuit;
-  if (fails > 0 && !isHealed) {
+  if (isFailing(upstream, sighting)) {
+    const { consecutiveFails: fails } = upstream.circuit;
     return { kind: 'failing', fails, limit: status.stats.config.failThreshold };
   }
   if (sighting.kind === 'failed') {
@@ -189,6 +188,19 @@ function conditionOf(upstream: UpstreamReport, evidence: Evidence): Condition {
   const isUnused = sighting.by === 'check' && upstream.circuit.lastSuccessAt === null;
   return { kind: 'closed', isUnused };
 }
+
+function isFailing({ baseUrl, circuit }: UpstreamReport, sighting: Sighting): boolean {
+  if (sighting.kind === 'answered') return false;
+  const isRequests = sighting.kind === 'failed' && sighting.by === 'request';
+  // The end of a call that began before the failure ends the count. Each machine of a pool has its own.
+  const isUncounted = isRequests && baseUrl !== null && !isLasting(sighting.reason);
+  return circuit.consecutiveFails > 0 || isUncounted;
+}
+
+const PERMANENT = new Set(['credentials', 'quota', 'model_not_found']);
+
+/** True for an exclusion that only a person can end; the others expire. */
+export const isLasting = (reason: string): boolean => PERMANENT.has(reason);
 
 function unpaid({ id, budget }: UpstreamReport, { zero }: StatusReport): Condition | null {
   if (zero && id !== 'local') return { kind: 'zero-spend', by: 'switch' };

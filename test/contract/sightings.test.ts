@@ -126,6 +126,7 @@ test('a call that began before the last failure shows nothing, however it ends',
   up.calls[0]?.res.end(STOP + DONE);
   await before.answer;
   expect(seen(gateway, 'hosted_a')).toEqual(failed('request', 'http_503'));
+  expect(gateway.host.snapshot().judgement.conditions.hosted_a.kind).toBe('failing');
   // Its beginning shows that the upstream no longer refuses, and its break says nothing newer than the answer after it.
   const lost = await begin();
   expect(seen(gateway, 'hosted_a')).toEqual(SERVED);

@@ -45,7 +45,7 @@ const down = provider(
 const MACHINES: Readonly<Record<string, readonly [Provider, ProviderCircuit?]>> = {
   serving: [provider()],
   idle: [provider({}, { status: 'idle' })],
-  silent: [provider({ status: 'stale' })],
+  silent: [{ ...failedWith(refused), status: 'offline' }],
   stopped: [provider({ status: 'offline' }, { status: 'offline' })],
   paused: [provider({}, { status: 'paused' })],
   draining: [provider({}, { status: 'draining' })],
@@ -67,10 +67,6 @@ test('a machine that is verified again after a change is ready while requests go
   const again = verification({ status: 'pending', routable: true, checks: [] });
   const machine = provider({ verification: again }, { status: 'idle' });
   expect(standingOf(machine, undefined).kind).toBe('idle');
-});
-
-test('a machine without heartbeats is silent, whatever was last known of it', () => {
-  expect(standingOf({ ...failedWith(refused), status: 'offline' }, undefined).kind).toBe('silent');
 });
 
 test('an unreachable machine is not blamed on its engine', () => {
@@ -96,13 +92,7 @@ test('a machine that failed keeps its cause while it is verified again', () => {
   expect(fresh && isRechecked(fresh, standingOf(fresh, undefined))).toBe(false);
 });
 
-test('one of several addresses that answers is enough for a machine to be reachable, and the others are no fault', () => {
-  const machine = failedWith(refused, { ...unnamed, passed: true });
-  expect(standingOf(machine, undefined).kind).toBe('check-failed');
-  expect(entryText(refused, 'passed')).toBe('also tried: connection refused');
-});
-
-test('a machine without heartbeats is shown with the time of the last one', () => {
+test('a machine without heartbeats is shown as silent, whatever was last known of it, with the time of the last one', () => {
   const machine = provider({
     status: 'stale',
     last_heartbeat: new Date(NOW - 70_000).toISOString(),
@@ -139,14 +129,17 @@ test('a machine that failed verification is shown with the check that failed', (
   expect(todo).toBe(checkTodo('latency <10s'));
 });
 
-test('entries of one check are grouped, and the check passes if one of them has', () => {
-  const groups = checkGroups([refused, slow, { ...unnamed, passed: true }]);
+test('entries of one check are grouped, the check passes if one of them has, and the others are no fault then', () => {
+  const entries = [refused, slow, { ...unnamed, passed: true }];
+  const groups = checkGroups(entries);
   const outcomes = groups.map(({ name, outcome }) => [name, outcome]);
   expect(outcomes).toEqual([
     [HEALTH, 'passed'],
     ['latency <10s', 'failed'],
   ]);
   expect(groups[0]?.entries).toHaveLength(2);
+  expect(entryText(refused, 'passed')).toBe('also tried: connection refused');
+  expect(standingOf(failedWith(...entries), undefined).kind).toBe('check-failed');
 });
 
 test('a check that was not run has not failed', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LocalStanding, NoProviderCause, Sightings } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
+import type { DemoFault } from '#shared/live.ts';
 import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline-text.ts';
 import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
@@ -300,22 +301,18 @@ test('every upstream that costs money is shown as switched off while none may be
   expect(states).toEqual(['serving', 'switched off', 'not set up', 'not set up', 'switched off']);
 });
 
-test.each([
-  ['500', /^Choose “healthy”/],
-  ['none', /“Try again now”/],
-] as const)(
-  'a source of the demo whose fault is “%s” is told how it serves again',
-  (local, todo) => {
-    const faults = { ...perUpstream('none' as const), local };
-    expect(
-      headlineOf(line([tripped('local', 9_000)]), { faults, traffic: true }).problems[0]?.todo,
-    ).toMatch(todo);
-  },
-);
+const demo = (local: DemoFault) => {
+  return { faults: { ...perUpstream<DemoFault>('none'), local }, traffic: true };
+};
+
+test('a source of the demo is told how it serves again, by whether its fault is still chosen', () => {
+  const todoAt = (fault: DemoFault) =>
+    headlineOf(line([tripped('local', 9_000)]), demo(fault)).problems[0]?.todo;
+  expect(todoAt('500')).toMatch(/^Choose “healthy”/);
+  expect(todoAt('none')).toMatch(/“Try again now”/);
+});
 
 test('the way out is named if only what costs money could answer', () => {
   const out = line([tripped('local', 9_000), GROQ], { zero: true });
-  expect(
-    headlineOf(out, { faults: perUpstream('none'), traffic: true }).problems.at(-1)?.what,
-  ).toMatch(/Never spend money/);
+  expect(headlineOf(out, demo('none')).problems.at(-1)?.what).toMatch(/Never spend money/);
 });

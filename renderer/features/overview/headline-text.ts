@@ -4,6 +4,7 @@ import {
   CAUSES,
   type Condition,
   isArrival,
+  isLasting,
   isSwitchedOff,
   NO_BUDGET,
   type NoProviderCause,
@@ -19,7 +20,7 @@ import type { Tone } from '../../text/en/states.ts';
 import { counted, formatDuration, formatList } from '../../text/format.ts';
 import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
-import { isLasting, type UpstreamList, type UpstreamView } from './upstream-list.ts';
+import type { UpstreamList, UpstreamView } from './upstream-list.ts';
 
 /* What the headline of the Overview says, and what can be done about each problem. */
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
-import { type Condition, isArrival, type Pause } from '#shared/condition.ts';
+import { type Condition, isArrival, isLasting, type Pause } from '#shared/condition.ts';
 import type { UpstreamTally } from '#shared/live.ts';
 import type { UpstreamReport, WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
@@ -17,7 +17,7 @@ import { reasonText } from '../../text/reason-text.ts';
 import * as t from '../../text/t.ts';
 import { Fact, StateWord } from '../../ui/facts.tsx';
 import { useWindow } from '../../window-context.ts';
-import { type Flow, isLasting, type UpstreamView } from './upstream-list.ts';
+import type { Flow, UpstreamView } from './upstream-list.ts';
 
 interface UpstreamCardProps {
   readonly upstream: UpstreamView;

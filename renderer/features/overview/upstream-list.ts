@@ -2,6 +2,7 @@ import {
   type Condition,
   conditionAfter,
   isAdmitted,
+  isLasting,
   isSound,
   type Sighting,
   type Verdict,
@@ -114,11 +115,6 @@ export function firstBack({ upstreams }: UpstreamList) {
   });
   return waiting.toSorted((a, b) => a.remainingMs - b.remainingMs)[0] ?? null;
 }
-
-const PERMANENT = new Set(['credentials', 'quota', 'model_not_found']);
-
-/** True for an exclusion that only a person can end; the others expire. */
-export const isLasting = (reason: string): boolean => PERMANENT.has(reason);
 
 function flowAt(index: number, end: number, condition: Condition): Flow {
   if (index > end) return 'none';
