@@ -81,14 +81,3 @@ test('the log names each dropped field once, whichever element has it, and not e
   expect(lines).toHaveLength(100);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(120);
 });
-
-test('a page of an allowed origin may read what was left out', async () => {
-  const origin = 'https://chat.example.com';
-  const { url } = await startBefore(
-    { a: saysInChat(SAID) },
-    { HOSTED_A_PROTOCOLS: 'chat', ALLOWED_ORIGINS: origin },
-  );
-  const { headers } = await postJson(`${url}/v1/messages`, { ...MESSAGE, ...NEW }, { origin });
-  expect(headers['x-gateway-dropped']).toBe('new_field');
-  expect(headers['access-control-expose-headers']).toContain('X-Gateway-Dropped');
-});

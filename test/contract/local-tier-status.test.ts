@@ -237,18 +237,6 @@ test('the verifier checks a machine that has failed a request, and no other', as
   expect(await checkedAt(alive)).toBe('2026-01-01T00:00:00.000Z');
 });
 
-test('the verifier ignores refusals that say nothing about health', async () => {
-  const busy = await startMachine(error(503, 'busy'));
-  const tier = await startTier([busy]);
-  for (let n = 0; n < 4; n += 1) {
-    tier.clock.advance(2000);
-    await chat(tier.url);
-  }
-  await turns(tier, 5);
-  const { verification } = await tier.provider(busy.id);
-  expect(verification.last_check).toBe('2026-01-01T00:00:00.000Z');
-});
-
 /** One run of a gateway on a directory that outlives it. */
 async function start(dataDirectory: string, machines: readonly Machine[], clock: ManualClock) {
   const heard = { lastHeartbeatAt: clock.now() };

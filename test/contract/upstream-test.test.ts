@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { UpstreamTest } from '#shared/live.ts';
 import { chat } from '../support/client.ts';
 import { startControlled } from '../support/control.ts';
-import { expectError, send } from '../support/http.ts';
+import { expectError } from '../support/http.ts';
 import {
   answers,
   chunk,
@@ -150,10 +150,8 @@ test('the test of an upstream that has a new address neither waits for the forme
   expect(gateway.host.snapshot().sightings).toEqual(sightings);
 });
 
-test('the test of an upstream needs control, a known upstream and one that is set up', async () => {
+test('the test of an upstream needs one that is known and set up', async () => {
   const gateway = await startControlled({});
-  const path = `${gateway.url}/api/v1/upstreams/local/test`;
-  expectError(await send(path, { method: 'POST' }), 401, 'control_required');
   for (const id of ['local', 'hosted_c']) {
     expectError(await gateway.post(`upstreams/${id}/test`), 409, 'not_configured');
   }

@@ -43,13 +43,14 @@ test.each<[when: string, settings: Record<string, string>, headers?: Record<stri
   expectServed(await pending.answer, 'local');
 });
 
-test('HEDGE=own hedges among paid upstreams once local has failed', async () => {
+/** More than own machines read twice. */
+const LONG = { ...STREAM, messages: [{ role: 'user', content: 'x'.repeat(8192) }] };
+
+test('HEDGE=own hedges among paid upstreams once local has failed, for prompts of any length', async () => {
   const scene = await startStill({ local: DEAD, a: hang, b: answers('from b') });
-  const { pending } = await askSlow(scene, scene.a);
+  const { pending } = await askSlow(scene, scene.a, LONG);
   expectServed(await pending.answer, 'hosted_b', 'local=http_503; hosted_a=outrun');
 });
-
-const LONG = { ...STREAM, messages: [{ role: 'user', content: 'x'.repeat(8192) }] };
 
 test('own machines never read a prompt of more than 8 KiB twice', async () => {
   const tier = await startTierScene({ first: hang, second: answers('never asked') });
@@ -58,12 +59,6 @@ test('own machines never read a prompt of more than 8 KiB twice', async () => {
   expect(tier.own.second.calls).toHaveLength(0);
   await answers('from the first')(call);
   expectServed(await pending.answer, 'local');
-});
-
-test('paid upstreams are hedged for prompts of any length', async () => {
-  const scene = await startStill({ a: hang, b: answers('from b') });
-  const { pending } = await askSlow(scene, scene.a, LONG);
-  expect(await pending.answer).toMatchObject({ upstream: 'hosted_b' });
 });
 
 /** Three upstreams of which the second has failed once, and so is out. */

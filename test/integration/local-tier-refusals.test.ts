@@ -10,6 +10,7 @@ import {
 } from '../support/tier.ts';
 import { answers, error, type Script } from '../support/upstream.ts';
 import { startTierScene } from '../support/scene.ts';
+import { turns } from '../support/report.ts';
 
 /** The agent does not know the gateway's token. */
 const unauthorized = (status: number): Script =>
@@ -119,13 +120,19 @@ test.each(['busy', 'paused', 'draining'])(
   },
 );
 
-test('a local pool of busy machines gives a 503 with a time to come back if no other upstream is left', async () => {
-  const machines = [await startMachine(error(503, 'busy')), await startMachine(error(503, 'busy'))];
-  const tier = await startTier(machines);
-  const answer = await chat(tier.url);
-  expect(answer).toMatchObject({ status: 503, upstream: 'none' });
-  expect(answer.headers['retry-after']).toBe('2');
-  expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
+test('a local pool of busy machines gives a 503 with a time to come back if no other upstream is left, and none is verified again', async () => {
+  const machine = await startMachine(error(503, 'busy'));
+  const tier = await startTier([machine, await startMachine(error(503, 'busy'))]);
+  const before = await lastCheck(tier, machine);
+  for (let n = 0; n < 4; n += 1) {
+    tier.clock.advance(2000);
+    const answer = await chat(tier.url);
+    expect(answer).toMatchObject({ status: 503, upstream: 'none' });
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'upstream_busy' } });
+  }
+  await turns(tier, 5);
+  expect(await lastCheck(tier, machine)).toBe(before);
 });
 
 const offering = async (...models: string[]) => {

@@ -16,10 +16,13 @@ import { cut, sse } from '../support/upstream.ts';
 
 const BEGUN = begun('a', 3);
 const SENT = 'The quick brown ';
-const OLD_CALL = chunkOf('a', { function_call: { name: 'f' } });
+const LOOK = { name: 'look', arguments: '{"place' };
+const CALL = chunkOf('a', {
+  tool_calls: [{ index: 0, id: 'x', type: 'function', function: LOOK }],
+});
 
 describe.each<[name: string, first: readonly string[], more: object]>([
-  ['an old function call has begun', [...BEGUN, OLD_CALL], {}],
+  ['a tool call has begun', [...BEGUN, CALL], {}],
   ['it refuses', [...BEGUN, chunkOf('a', { refusal: 'I cannot' })], {}],
   ['several choices were asked for', BEGUN, { n: 2 }],
   ['several choices come', [...BEGUN, BEGUN[2]?.replace('"index":0', '"index":1') ?? ''], {}],

@@ -157,25 +157,8 @@ test('reasoning before the text of an answer given again is compared and not sen
   expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then' });
 });
 
-// Answers that break off in a thought or in a call of a tool.
-
-const LLAMA_CPP = { same: 'llamacpp' };
-
 const thinks = (id: string, ...pieces: readonly string[]) =>
   pieces.map((piece) => chunkOf(id, { reasoning_content: piece }));
-const piece = (id: string, call: object, callId?: string) =>
-  chunkOf(id, { tool_calls: [{ index: 0, id: callId, type: 'function', function: call }] });
-/** Two words, and a call whose arguments come in pieces. */
-const calls = (id: string, ...parts: readonly string[]) => [
-  ...begun(id, 2),
-  piece(id, { name: 'look', arguments: '' }, `call_${id}`),
-  ...parts.map((part) => piece(id, { arguments: part })),
-];
-const CALLED = [
-  ...calls('b', '{"place', '": "over', ' there"}'),
-  chunkOf('b', {}, 'tool_calls'),
-  'data: [DONE]\n\n',
-];
 
 const ROLE = chunkOf('a', { role: 'assistant', content: null });
 
@@ -183,7 +166,7 @@ const THINKING = [ROLE, ...thinks('a', 'a fox', ', then')];
 const REST = [...thinks('b', ' a dog'), ...told('b').slice(1)];
 
 test('reasoning is continued by llama.cpp, which gets it as it was sent', async () => {
-  const { b, gateway } = await startListed([cut(...THINKING), sse(...REST)], LLAMA_CPP);
+  const { b, gateway } = await startListed([cut(...THINKING), sse(...REST)], { same: 'llamacpp' });
   const { text } = await chatStream(gateway.url, { max_tokens: 50 });
   expect(heard(text)).toMatchObject({ ...ONE_WHOLE, reasoning: 'a fox, then a dog' });
   const { messages, max_tokens: limit } = (await b.call(1)).json;
@@ -191,14 +174,6 @@ test('reasoning is continued by llama.cpp, which gets it as it was sent', async 
   expect((messages as object[]).at(-1)).toEqual(begunSoFar);
   // Two pieces, and the tag before them with its line break.
   expect(limit).toBe(46);
-});
-
-test('a tool call that was begun is not continued, and no upstream is asked', async () => {
-  const first = calls('a', '{"place');
-  const { b, gateway } = await startListed([cut(...first), sse(...CALLED)], LLAMA_CPP);
-  const { text } = await chatStream(gateway.url);
-  expect(endedInError(text).before).toBe(first.join(''));
-  expect(b.calls).toHaveLength(0);
 });
 
 /** Its connection stays open: only the gateway can end it. */

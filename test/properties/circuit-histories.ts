@@ -65,11 +65,11 @@ export interface Step {
 const MINUTE_MS = 60_000;
 
 /** The longest cool-down with these histories' limits. */
-export const LONGEST_COOLDOWN_MS = 10 * MINUTE_MS * 1.1;
+export const LONGEST_COOLDOWN_MS = 20 * MINUTE_MS * 1.1;
 
 const limits: fc.Arbitrary<Limits> = fc.record({
   failThreshold: fc.integer({ min: 1, max: 3 }),
-  cooldownMs: fc.constantFrom(1, 1000, MINUTE_MS, 10 * MINUTE_MS),
+  cooldownMs: fc.constantFrom(1, 1000, MINUTE_MS, 10 * MINUTE_MS, 20 * MINUTE_MS),
   ttftThresholdMs: fc.constantFrom(100, 5000),
   ttftSlowThreshold: fc.integer({ min: 1, max: 3 }),
 });

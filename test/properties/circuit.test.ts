@@ -157,9 +157,10 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
       const isDear = costOf(event.result) >= after.limits.ttftThresholdMs;
       const doublings = before.breaker.state.consecutiveOpens - (isDear ? 0 : 1);
       if (after.breaker.state.consecutiveOpens !== doublings + 1) return false;
-      const doubledMs = Math.min(after.limits.cooldownMs * 2 ** doublings, 600_000);
-      const lengthMs = leftMs(after);
-      return lengthMs >= doubledMs * 0.9 && lengthMs <= Math.ceil(doubledMs * 1.1);
+      const { cooldownMs } = after.limits;
+      // One that is configured longer than ten minutes is kept, and does not grow.
+      const doubledMs = Math.min(cooldownMs * 2 ** doublings, Math.max(cooldownMs, 600_000));
+      return leftMs(after) === Math.ceil(doubledMs * (0.9 + 0.2 * event.random));
     }
     return leftMs(after) === after.limits.cooldownMs;
   },
