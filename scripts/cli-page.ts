@@ -50,7 +50,7 @@ const PRINTED: Readonly<Record<string, string>> = {
   status: '  OpenAI     hosted_a  next in line  gpt-4o-mini  https://api.openai.com/v1',
   models: 'openai/gpt-4o-mini  hosted_a',
   keys: 'anna  created 2026-11-29T20:42:16.600Z  last used 2026-11-29T20:42:17.677Z  2 of 500 requests per day',
-  machines: 'prv_78cd3662a1146df5c93de7b0cc60c7a5  tower  idle  tested  qwen3:8b',
+  machines: 'prv_78cd3662a1146df5c93de7b0cc60c7a5  tower  ready  tested  qwen3:8b',
   doctor:
     '  ok   test inference returns choices (17 ms): http://127.0.0.1:3001/v1/chat/completions',
 };

@@ -6,7 +6,7 @@ import type { Check, Provider } from '#shared/provider.ts';
 import { budgetFault } from '#shared/services.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 import { answer, type CommandOutcome, EXIT, type Input } from './command.ts';
-import { testWord } from './lists.ts';
+import { stateWord } from './lists.ts';
 import { ask } from './running-app.ts';
 
 /** What serves the requests for this machine's GPUs, or how its gateway has verified it, and what its agent knows. */
@@ -111,7 +111,7 @@ function textOf({ gateway, fixedEngine, verification, problems }: Diagnosis): st
   const who = gateway === null ? 'The gateway here' : `The gateway at ${gateway}`;
   const finding =
     fixedEngine === null
-      ? `says about this machine: ${verification === null ? 'nothing yet' : testWord(verification.status)}`
+      ? `says about this machine: ${verification === null ? 'nothing yet' : stateWord(verification.status)}`
       : `sends requests to the engine at ${fixedEngine.url} (local.baseUrl), which ${fixedEngine.trouble ?? 'serves'}`;
   return [
     `${who} ${finding}.`,

@@ -38,22 +38,23 @@ const USAGE = failed(
 );
 
 function listed(all: ProviderList): CommandOutcome {
-  const lines = all.data.map(({ id, host, status, verification, current_model: model }) =>
-    [id, host.hostname, status, testWord(verification.status), model, verification.failure_reason]
-      .filter(Boolean)
-      .join('  '),
-  );
+  const lines = all.data.map(({ id, host, status, verification, current_model: model }) => {
+    const words = [status, verification.status].map(stateWord);
+    const parts = [id, host.hostname, ...words, model, verification.failure_reason];
+    return parts.filter(Boolean).join('  ');
+  });
   return answer(all, lines.length === 0 ? NO_MACHINE : lines.join('\n'));
 }
 
-const TEST_WORDS: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<string, string>> = {
+  idle: 'ready',
   verified: 'tested',
   pending: 'waiting',
   verifying: 'testing',
 };
 
-/** The state of a machine's test in the words of the dashboard. */
-export const testWord = (status: string): string => TEST_WORDS[status] ?? status;
+/** The state of a machine, or of its test, in the words of the dashboard. */
+export const stateWord = (status: string): string => WORDS[status] ?? status;
 
 const NO_MACHINE = `No machine has joined yet. "${OWN_COMMAND} machines add" prints the line that adds one.`;
 

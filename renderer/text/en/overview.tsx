@@ -36,7 +36,7 @@ export const overview = {
         watch:
           'Your GPUs drop each answer halfway. Service A continues it, and the app sees one answer. After five drops your GPUs are skipped for a while.',
       },
-      heal: { word: '4 Heal all', watch: 'Everything is healthy again, and your GPUs answer.' },
+      heal: { word: '4 Heal all', watch: 'Everything is healthy again.' },
     },
     faults: {
       none: 'healthy',
