@@ -246,16 +246,27 @@ test('requests for a hundred seconds spend on a dead local its threshold and one
   expect(local.calls.length).toBeLessThanOrEqual(5 + 6);
 });
 
-test('a probe that streams closes the circuit at its end, not at its beginning', async () => {
-  const { clock, up, gateway } = await startOpened('hosted_a');
-  clock.advance(MINUTE_MS);
-  up.script = stall(ROLE, chunk({ content: 'a' }));
-  const probe = startChat(gateway.url, { ...HELLO, stream: true });
-  await probe.received('"a"');
-  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true, cooldownRemainingMs: 0 });
-  expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
-  const { res } = await up.call(2);
-  res.end(STOP + DONE);
-  await probe.answer;
-  expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false });
-});
+test.each([
+  ['streams', true],
+  ['is assembled', false],
+])(
+  'a probe whose answer %s lets others through from its first token on, and closes the circuit at its end',
+  async (_how, stream) => {
+    const { clock, up, gateway } = await startOpened('hosted_a');
+    clock.advance(MINUTE_MS);
+    up.script = stall(ROLE);
+    const probe = startChat(gateway.url, { ...HELLO, stream });
+    const { res } = await up.call(2);
+    expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
+    res.write(chunk({ content: 'a' }));
+    await turns(gateway);
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false, consecutiveFails: 1 });
+    up.script = answers('next to it');
+    expectServed(await chat(gateway.url), 'hosted_a');
+    up.script = DEAD;
+    expect((await chat(gateway.url)).reason).toBe('hosted_a=http_503');
+    res.end(STOP + DONE);
+    await probe.answer;
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false, consecutiveFails: 0 });
+  },
+);

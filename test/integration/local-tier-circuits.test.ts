@@ -116,6 +116,19 @@ test('the machine that comes back first is called if no other upstream is left, 
   });
 });
 
+test('a source that is slow but answers is called by every request if no other is left', async () => {
+  const { a, url, clock } = await startStill({ a: hang }, { TTFT_SLOW_THRESHOLD: '1' });
+  const slow = await askSlow({ url, clock }, a);
+  clock.advance(1);
+  await answers('late')(slow.call);
+  await slow.pending.answer;
+  const others = [await ask({ url, clock }, a), await ask({ url, clock }, a)];
+  for (const { pending, call } of others) {
+    await answers('well')(call);
+    expectServed(await pending.answer, 'hosted_a');
+  }
+});
+
 test('a forced call that finds nothing listening is followed by one to the next excluded upstream', async () => {
   const { a, b, url } = await startBefore({ a: error(503), b: error(503) }, SENSITIVE);
   await chat(url);

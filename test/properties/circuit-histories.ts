@@ -50,6 +50,8 @@ export interface Probe {
   readonly permit: Permit;
   readonly since: DualTime;
   readonly timeoutMs: number;
+  /** Its first content has come, and in time if the circuit opened by slow calls alone. */
+  readonly isAnswering: boolean;
 }
 
 /** One event with the worlds around it. */
@@ -209,12 +211,13 @@ function sentAfter(
   { permit, breaker }: Extract<Admission, { readonly kind: 'admitted' }>,
   probeTimeoutMs: number,
 ): World {
-  const isProbe = breaker.state.kind !== 'closed';
+  const isProbe = breaker.state.kind !== 'closed' && breaker.serial === permit.serial;
+  const probe = { permit, since: world.now, timeoutMs: probeTimeoutMs, isAnswering: false };
   return {
     ...world,
     breaker: sent(breaker),
     tickets: [...world.tickets, permit],
-    probe: isProbe ? { permit, since: world.now, timeoutMs: probeTimeoutMs } : world.probe,
+    probe: isProbe ? probe : world.probe,
   };
 }
 
@@ -228,7 +231,9 @@ function heardOf(
   if (event.kind === 'first_content') {
     const judging = { now, limits: present };
     const took = { silentMs: event.ttftMs, slowMs: event.ttftMs };
-    return { ...world, breaker: firstContent(breaker, permit, took, judging) };
+    const isInTime = event.ttftMs <= present.ttftThresholdMs || breaker.health.consecutiveFails > 0;
+    const probe = isOfProbe ? { ...world.probe, isAnswering: isInTime } : world.probe;
+    return { ...world, probe, breaker: firstContent(breaker, permit, took, judging) };
   }
   const judging = { now, limits: present, random: event.random };
   return {

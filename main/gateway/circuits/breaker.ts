@@ -77,31 +77,29 @@ interface Cooldown {
   readonly consecutiveOpens: number;
 }
 
-/** Only `closed` and `probing` have admitted requests, so only they have a serial. */
 export type BreakerState =
-  | { readonly kind: 'closed'; readonly serial: number }
+  | { readonly kind: 'closed' }
   /** Admits no request until the cool-down is over, then one as the probe. */
   | ({ readonly kind: 'open' } & Cooldown)
-  /** The probe is running: admits no other request until its result is recorded or `release` has passed. */
+  /** The probe is running: nothing but its result closes the breaker, until `release` has passed. */
   | ({
       readonly kind: 'probing';
-      readonly serial: number;
       readonly release: DualTime;
       /** Admitted before the cool-down was over, because no other upstream was left. */
       readonly isForced: boolean;
+      /** Its first content came, and in time if slowness opened the breaker: others are admitted next to it. */
+      readonly isAnswering: boolean;
     } & Cooldown);
 
 /** A circuit breaker (docs/reference/routing-rules.md#circuits) as a value. It knows neither ids nor HTTP. */
 export interface Breaker {
   readonly health: HealthRecord;
   readonly state: BreakerState;
-  readonly lastSerial: number;
+  /** Of the probe or the closed period, or of the last one: a late result of an earlier one is recognised by it. */
+  readonly serial: number;
 }
 
-/**
- * Issued with an admission and returned with its result. Each probe and each closed period has its own
- * serial, so that a late result of an earlier one is recognised.
- */
+/** Issued with an admission and returned with its result. */
 export interface Permit {
   readonly serial: number;
   /** When it was issued. */
@@ -115,8 +113,8 @@ export type Admission =
 
 export const NEW_BREAKER: Breaker = {
   health: UNUSED,
-  state: { kind: 'closed', serial: 0 },
-  lastSerial: 0,
+  state: { kind: 'closed' },
+  serial: 0,
 };
 
 /**
@@ -126,19 +124,27 @@ export const NEW_BREAKER: Breaker = {
  */
 export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';
 
-/** After a cool-down the first request admitted is the probe. */
+/** Of a permit that matches no state of a breaker: its result is counted, but changes nothing. */
+export const COUNTED_ONLY = -1;
+
+/** After a cool-down the first request admitted is the probe; what comes next to it changes nothing. */
 export function admissionTo(
   breaker: Breaker,
   now: DualTime,
   mode: AdmissionMode,
   probeTimeoutMs: number,
 ): Admission {
-  const { state } = breaker;
+  const { state, health } = breaker;
   const waitMs = waitMsOf(breaker, now);
-  const probeMs = state.kind === 'probing' ? remainingMs(state.release, now) : 0;
-  const isAdmitted =
-    mode === 'hedge' ? state.kind === 'closed' : (mode === 'forced' ? probeMs : waitMs) === 0;
-  return isAdmitted ? admitNow(breaker, now, probeTimeoutMs) : { kind: 'refused', waitMs };
+  const isProbing = state.kind === 'probing' && remainingMs(state.release, now) > 0;
+  // What is only slow answers a request that has no other place to go.
+  const isForced = mode === 'forced' && (!isProbing || health.consecutiveFails === 0);
+  const isAdmitted = mode === 'hedge' ? state.kind === 'closed' : isForced || waitMs === 0;
+  if (!isAdmitted) return { kind: 'refused', waitMs };
+  const isProbe = state.kind !== 'closed' && !isProbing;
+  const after = isProbe ? withProbe(breaker, state, now, probeTimeoutMs) : breaker;
+  const serial = isProbing ? COUNTED_ONLY : after.serial;
+  return { kind: 'admitted', permit: { serial, wallMs: now.wallMs }, breaker: after };
 }
 
 /** Milliseconds until a request is admitted at the latest; 0: at once. */
@@ -149,6 +155,7 @@ export function waitMsOf({ state }: Breaker, now: DualTime): number {
     case 'open':
       return remainingMs(state.until, now);
     case 'probing':
+      if (state.isAnswering) return 0;
       return Math.max(remainingMs(state.until, now), remainingMs(state.release, now));
   }
 }
@@ -156,28 +163,23 @@ export function waitMsOf({ state }: Breaker, now: DualTime): number {
 /** The probe's own timeout must be recorded first: its timer starts a little after its admission. */
 const RELEASE_GRACE_MS = 1000;
 
-function admitNow(breaker: Breaker, now: DualTime, probeTimeoutMs: number): Admission {
-  const { state } = breaker;
-  if (state.kind === 'closed') {
-    return { kind: 'admitted', permit: { serial: state.serial, wallMs: now.wallMs }, breaker };
-  }
-  const { until, consecutiveOpens } = state;
-  const serial = breaker.lastSerial + 1;
+function withProbe(
+  breaker: Breaker,
+  { until, consecutiveOpens }: Cooldown,
+  now: DualTime,
+  timeoutMs: number,
+): Breaker {
   const isForced = remainingMs(until, now) > 0;
-  const probing: BreakerState = {
+  const state: BreakerState = {
     kind: 'probing',
     // A cool-down that is over stays over, even if the clock is set back while the probe is running.
     until: isForced ? until : now,
     consecutiveOpens,
-    serial,
-    release: later(now, probeTimeoutMs + RELEASE_GRACE_MS),
+    release: later(now, timeoutMs + RELEASE_GRACE_MS),
     isForced,
+    isAnswering: false,
   };
-  return {
-    kind: 'admitted',
-    permit: { serial, wallMs: now.wallMs },
-    breaker: { ...breaker, state: probing, lastSerial: serial },
-  };
+  return { ...breaker, state, serial: breaker.serial + 1 };
 }
 
 /** Ends a cool-down early, after a passed health check: the next request is the probe. */
@@ -197,11 +199,10 @@ export function sent(breaker: Breaker): Breaker {
  * counts stay. Running requests no longer affect its state: they may have used a former address or key.
  */
 export function reset(breaker: Breaker): Breaker {
-  const serial = breaker.lastSerial + 1;
   return {
     health: { ...breaker.health, consecutiveFails: 0, consecutiveSlow: 0, owes: null },
-    state: { kind: 'closed', serial },
-    lastSerial: serial,
+    state: { kind: 'closed' },
+    serial: breaker.serial + 1,
   };
 }
 
@@ -266,8 +267,9 @@ export function record(
 ): Breaker {
   const health = healthAfter(breaker.health, result, now.wallMs, limits);
   const { state } = breaker;
-  if (!isCurrent(state, permit)) return countedLate(breaker, health);
-  const shown = shownBy(result, breaker.health, permit, now);
+  if (state.kind === 'open' || breaker.serial !== permit.serial)
+    return countedLate(breaker, health);
+  const shown = shownBy(result, breaker.health, permit);
   const counted = { ...breaker, health: { ...health, ...shown } };
   if (state.kind === 'closed') {
     const hasFailed = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
@@ -287,8 +289,8 @@ const ANSWERING_PROBE_MS = 600_000;
 
 /**
  * Records first content after a silence. Consecutive slow ones open a closed breaker, and a faster one resets
- * their count. A probe is judged by its end alone, but its first
- * content extends its release; until then it leaves the count, which says why the breaker is open.
+ * their count. A probe is judged by its end alone: its first content extends its release, and does not
+ * reset the count, which says why the breaker is open.
  */
 export function firstContent(
   breaker: Breaker,
@@ -305,12 +307,14 @@ export function firstContent(
     ttft: withSample(ttft, silentMs, now.wallMs),
     consecutiveSlow: isSlow ? consecutiveSlow + 1 : state.kind === 'closed' ? 0 : consecutiveSlow,
   };
-  if (!isCurrent(state, permit)) return countedLate(breaker, health);
+  if (state.kind === 'open' || breaker.serial !== permit.serial)
+    return countedLate(breaker, health);
   if (state.kind === 'probing') {
     const releaseMs = Math.max(remainingMs(state.release, now), ANSWERING_PROBE_MS);
-    return { ...breaker, health, state: { ...state, release: later(now, releaseMs) } };
+    const isAnswering = !isSlow || health.consecutiveFails > 0;
+    return { ...breaker, health, state: { ...state, release: later(now, releaseMs), isAnswering } };
   }
-  const shown = shownBy({ kind: 'content' }, health, permit, now);
+  const shown = shownBy({ kind: 'content' }, health, permit);
   return slowed({ ...breaker, health: { ...health, ...shown } }, 'content', { now, limits });
 }
 
@@ -327,12 +331,7 @@ function slowed(
   return { ...breaker, health: { ...health, consecutiveFails }, state: opened(limits, now) };
 }
 
-type Admitting = Exclude<BreakerState, { readonly kind: 'open' }>;
 type Probing = Extract<BreakerState, { readonly kind: 'probing' }>;
-
-function isCurrent(state: BreakerState, permit: Permit): state is Admitting {
-  return state.kind !== 'open' && state.serial === permit.serial;
-}
 
 /** A failure after a long silence counts as slow, too. */
 function healthAfter(
@@ -374,18 +373,15 @@ function shownBy(
   result: Result | { readonly kind: 'content' },
   { owes, provenAt, lastFailAt }: HealthRecord,
   { wallMs }: Permit,
-  now: DualTime,
 ): Partial<HealthRecord> {
-  // What lies ahead was noted before the clock was set back.
-  const past = (at: number | null) => (at !== null && at <= now.wallMs ? at : 0);
   if (result.kind === 'failure') {
     if (result.costMs < Infinity) return { owes: 'content' };
     // What it waited for may have been lost before a call began that was answered.
-    return wallMs < past(provenAt) ? {} : { owes: 'end' };
+    return wallMs < (provenAt ?? 0) ? {} : { owes: 'end' };
   }
   const isFar = result.kind === 'success' || (result.kind === 'content' && owes !== 'end');
-  const isProof = isFar && wallMs >= past(lastFailAt);
-  return isProof ? { owes: null, provenAt: Math.max(past(provenAt), wallMs) } : {};
+  const isProof = isFar && wallMs >= (lastFailAt ?? 0);
+  return isProof ? { owes: null, provenAt: Math.max(provenAt ?? 0, wallMs) } : {};
 }
 
 /** Counts the result of a call that was admitted earlier, which changes neither the state nor what leads to it. */

@@ -6,6 +6,7 @@ import {
   type Breaker,
   type Conditions,
   cooledDown,
+  COUNTED_ONLY,
   firstContent,
   type Limits,
   NEW_BREAKER,
@@ -54,12 +55,6 @@ export interface AdmissionRequest {
   /** A probe without a result is given up after this time. */
   readonly timeoutMs: number;
 }
-
-/**
- * For a request that began before the last reset and may use a former address or key: it is admitted, and its
- * permit matches no breaker state, so that its result is counted but changes nothing.
- */
-const STALE_SERIAL = -1;
 
 export interface CircuitsDeps {
   readonly memory: Memory;
@@ -193,8 +188,9 @@ export function createCircuits(deps: CircuitsDeps) {
       const circuit = at(id);
       const time = now();
       const { ticks, wallMs } = time;
+      // It began before the last reset, and may use a former address or key.
       if (requestEpoch < circuit.epoch)
-        return { kind: 'admitted', permit: { id, serial: STALE_SERIAL, wallMs }, at: ticks };
+        return { kind: 'admitted', permit: { id, serial: COUNTED_ONLY, wallMs }, at: ticks };
       const isHeeded = mode === 'in_turn' || mode === 'hedge';
       const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
       if (excluded !== null) return excluded;

@@ -20,7 +20,7 @@ import { shownError } from '../upstream/shown-error.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungWatch } from './checker.ts';
 import type { CallEnd, CallProgress, Lessons, Permits, SentCall } from './lessons.ts';
-import type { AttemptObserver, RequestObserver } from './observer.ts';
+import type { AttemptObserver } from './observer.ts';
 import type { UpstreamOutcome } from './outcomes.ts';
 import type { Cut } from './windows.ts';
 import { pollPauseMs, type WarmupRunner } from './warmup.ts';
@@ -211,11 +211,11 @@ function roomInMs(
 /** Sends first and records while the call is in flight, which costs the caller no time. */
 function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   const { turn, request, deps, known, deadline, signal } = plan;
-  const { cause = turn.mode === 'hedge' ? 'hedge' : 'turn' } = plan;
   const { idleTimeoutMs } = request.config.routing;
   let unwatch: ReturnType<HungWatch> = null;
   const onContent = () => {
     unwatch?.();
+    turn.attempt?.firstContent(deps.clock.ticks());
     plan.onContent?.();
   };
   const exchange = { call, known, deadline, idleTimeoutMs, signal, onContent };
@@ -226,17 +226,8 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     if (unwatch !== null) void sending.seen.then(unwatch);
     // A request that is sent once more belongs to the attempt that began with its first sending.
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);
-    else {
-      const sent = { target: call, permits, known };
-      const start = { call: sent, cause, before: turn.before, sending };
-      turn.attempt = new Attempt(start, request.observer, deps);
-    }
+    else turn.attempt = new Attempt({ target: call, permits, known }, sending, plan);
   });
-}
-
-interface AttemptStart extends Pick<CallProgress, 'call'>, Pick<Turn, 'before'> {
-  readonly cause: AttemptCause;
-  readonly sending: PendingCall;
 }
 
 /**
@@ -256,21 +247,23 @@ export class Attempt implements CallProgress {
   cut: Cut | null = null;
   repairedCalls = 0;
 
-  constructor(
-    { call, cause, before, sending }: AttemptStart,
-    observer: RequestObserver,
-    { circuits, lessons }: CallDeps,
-  ) {
+  constructor(call: SentCall, sending: PendingCall, { turn, request, deps, ...plan }: CallPlan) {
     const { target, permits } = call;
     const { own, pool } = permits;
+    const { circuits, lessons } = deps;
     this.call = call;
     this.sentAt = sending.sentAt;
     this.#first = sending;
     this.#lessons = lessons;
     const ids = pool === null ? [own.id] : [own.id, pool.id];
-    const circuit = circuits.at(own.id).breaker.state.kind;
-    const startedAt = sending.sentAt;
-    this.observer = observer.attemptStarted({ target, cause, before, startedAt, ids, circuit });
+    this.observer = request.observer.attemptStarted({
+      target,
+      cause: plan.cause ?? (turn.mode === 'hedge' ? 'hedge' : 'turn'),
+      before: turn.before,
+      startedAt: sending.sentAt,
+      ids,
+      circuit: circuits.at(own.id).breaker.state.kind,
+    });
     for (const id of ids) circuits.sent(id);
   }
 
@@ -285,6 +278,11 @@ export class Attempt implements CallProgress {
     // The request must not stay in memory for as long as the answer goes on.
     this.#first = null;
     this.observer.answering(contentAt);
+    if (this.ttftMs === null) this.firstContent(contentAt);
+  }
+
+  /** The content of an answer that is assembled comes long before the answer is sent. */
+  firstContent(contentAt: number | null): void {
     if (contentAt !== null) this.ttftMs = contentAt - this.sentAt;
     this.#lessons.answering(this);
   }

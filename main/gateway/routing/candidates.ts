@@ -52,8 +52,6 @@ export interface CandidateDeps extends BalancingDeps {
 
 export type Candidates = ReturnType<typeof candidatesFor>;
 
-const OWN = ['local'] as const;
-
 /** The upstreams in routing order; each is looked at when it is needed, as most requests call the first alone. */
 export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
   const { call, config, remotes } = request;
@@ -62,7 +60,7 @@ export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
   const asked = orderFor(request, picked, local);
   // No prompt leaves the owner's machines only to be counted: where they do not count, its length is estimated.
   const isOwnCount = call.request.endpoint.estimate !== undefined && asked[0] === 'local';
-  const order = isOwnCount && local.kind !== 'none' ? OWN : asked;
+  const order: readonly UpstreamId[] = isOwnCount && local.kind !== 'none' ? ['local'] : asked;
   const known: Partial<Record<UpstreamId, Candidate>> = {};
   const find = (id: UpstreamId) => {
     if (id !== 'local')

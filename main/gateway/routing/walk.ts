@@ -84,7 +84,6 @@ export class Walk {
    * only if nothing listened there. To find no machine at an address takes a wait, too.
    */
   force(mayCall: CallFilter = () => true): Turn | null {
-    // One is not admitted while another request's probe is running there.
     const turn = this.#first(this.#forcible(), 'forced', mayCall);
     if (turn === null) this.close();
     return turn;
