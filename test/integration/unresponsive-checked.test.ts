@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ask, expectAtRest, pass, startStill, startTierScene } from '../support/scene.ts';
+import { ask, expectAtRest, pass, startStill, startTierScene, STREAM } from '../support/scene.ts';
 import { expectServed, startCall } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import {
@@ -104,6 +104,15 @@ test('an unresponsive engine keeps later calls for one health check, and gets no
   expect(first).toBeLessThan(LOOK_AFTER_MS + 2 * LOOK_MS + 5 * AGAIN_MS);
   for (const ms of others) expect(ms).toBeLessThan(LOOK_AFTER_MS + LOOK_MS + 6 * AGAIN_MS);
   expect((await scene.gateway.status()).circuits['local']?.open).toBe(true);
+});
+
+test('an unresponsive engine keeps its call if no other upstream may take it', async () => {
+  const scene = await startWedged('vllm');
+  const { pending, call } = await ask(scene, scene.local, STREAM, { 'x-gateway-force-zero': '1' });
+  for (let passed = 0; passed < 25_000; passed += 1000) await pass(scene, 1000);
+  expect(looksAt(scene).length).toBeGreaterThan(1);
+  await answers('late')(call);
+  expectServed(await pending.answer, 'local');
 });
 
 test('an engine that answers health checks keeps its whole timeout, however slow it is', async () => {

@@ -1,3 +1,4 @@
+import type { UpstreamId } from '#shared/ids.ts';
 import type { AttemptCause } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type CancelSignal, type Clock, sleep } from '../../platform/clock.ts';
@@ -56,8 +57,8 @@ export interface CallOptions {
   /** Replaces the turn's own call, such as by a request for the rest of an answer. */
   readonly call?: UpstreamCall;
   readonly cause?: AttemptCause;
-  /** Whether a short wait that the upstream asks for is waited out; left out: unless it is `local`. */
-  readonly waitsForRoom?: boolean;
+  /** Where the request may go if this call fails. */
+  readonly walk: { readonly hasAhead: (which: (id: UpstreamId) => boolean) => boolean };
   /** Ends this call, and no other of the request's. */
   readonly signal: CancelSignal;
   /** Called at first content of an answer that is being assembled. */
@@ -149,8 +150,9 @@ type Try = {
 /** The next try after a failure; null if there is none. */
 function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
   const { call, mayRetry, polls } = before;
-  const { turn, known, deps, request, waitsForRoom = call.upstream !== 'local' } = plan;
+  const { turn, known, deps, request, walk } = plan;
   const { clock, random, warmup } = deps;
+  const { routing } = request.config;
   const { attempt } = turn;
   const again = { kind: 'again', after: failure, call, waitMs: null, mayRetry, polls } as const;
   if (failure.reason === 'unsupported')
@@ -158,7 +160,10 @@ function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
   const other = inOtherForm(failure, call);
   if (other !== null) return { ...again, call: other };
   const leftMs = plan.deadline - clock.ticks();
-  const roomMs = waitsForRoom ? roomInMs(failure, call, request.config.routing) : null;
+  const isOther = (id: UpstreamId) => routing.hedge === 'all' || id === 'local';
+  // For `local` if no other machine is left, before money is spent.
+  const waitsForRoom = call.upstream !== 'local' || !walk.hasAhead(isOther);
+  const roomMs = waitsForRoom ? roomInMs(failure, call, routing) : null;
   const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + random() * 150 : null);
   if (mayRetry && waitMs !== null && waitMs < leftMs) {
     // Meanwhile requests that can go elsewhere do.
@@ -210,7 +215,7 @@ function roomInMs(
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
 function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
-  const { turn, request, deps, known, deadline, signal } = plan;
+  const { turn, request, deps, known, deadline, signal, walk } = plan;
   const { idleTimeoutMs } = request.config.routing;
   let unwatch: ReturnType<HungWatch> = null;
   const onContent = () => {
@@ -222,7 +227,9 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
   if (kind === 'poll') turn.attempt?.observer.polled();
   return sendAdjusted(exchange, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
-    unwatch = deps.watchHung(permits.own.id, call, () => sending.giveUp());
+    unwatch = deps.watchHung(permits.own.id, call, () => {
+      if (walk.hasAhead(() => true)) sending.giveUp();
+    });
     if (unwatch !== null) void sending.seen.then(unwatch);
     // A request that is sent once more belongs to the attempt that began with its first sending.
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);

@@ -139,10 +139,8 @@ function callOrHedge(
     running.set(turn, cancellation);
     armTimer();
     if (signal.aborted) cancellation.abort();
-    const isOther = (id: UpstreamId) => hedge === 'all' || id === 'local';
     const options = {
-      // For `local` if no other machine is left, before money is spent.
-      waitsForRoom: turn.call.upstream !== 'local' || !walk.hasAhead(isOther),
+      walk,
       signal: cancellation,
       onContent() {
         if (running.has(turn)) keepOnly(turn);

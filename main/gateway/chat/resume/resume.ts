@@ -61,7 +61,7 @@ export async function resumeAnswer(
     const request = turn === null ? null : requestFor(turn.call);
     if (turn === null || request === null) return 'not_resumed';
     const { signal } = context;
-    const rest = { call: request.call, cause: 'resume', signal } as const;
+    const rest = { call: request.call, cause: 'resume', walk, signal } as const;
     const outcome = await callUpstream(turn, context, deps, rest);
     if (outcome.kind === 'answered') {
       const splice = outcome.call === request.call ? request.splice : REPEATED;
