@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig, loadSavedConfig } from '../../main/config/load.ts';
@@ -24,8 +24,6 @@ function write(directory: string, values: Readonly<Record<string, unknown>>): vo
     changes.map((entry) => ({ entry, value: values[entry.path] })),
   );
 }
-
-const hasModes = process.platform !== 'win32';
 
 /** As at a start. */
 function read(directory: string) {
@@ -144,18 +142,6 @@ test('a setting of a newer version does not set a file aside', () => {
   const text = '{"circuit":{"newKey":"x"},"newSection":{"a":1},"routing":{"hedge":null}}';
   expect(read(directoryWith(text)).warnings).toEqual([]);
 });
-
-test.runIf(hasModes)(
-  'a write replaces the settings file as a whole, and a program that has it open reads the old one',
-  () => {
-    const before = '{"circuit":{"failThreshold":7}}';
-    const directory = directoryWith(before);
-    const open = openSync(join(directory, 'settings.json'), 'r');
-    write(directory, { 'circuit.failThreshold': 9 });
-    expect(readFileSync(open, 'utf8')).toBe(before);
-    closeSync(open);
-  },
-);
 
 test('a write over a settings file that was broken meanwhile is refused and loses nothing', () => {
   const broken = '{"circuit":{"failThreshold":7,}}';

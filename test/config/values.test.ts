@@ -375,24 +375,13 @@ test('the database password is kept with the secrets and shown nowhere', () => {
     expect(problems({ DATABASE_URL: text }).join()).toMatch(/^(?!.*hunter2).*DATABASE_URL/);
 });
 
-test('the environment wins over the file, and the file over the default', () => {
-  const file = { circuit: { failThreshold: 7, cooldownMs: 8 } };
-  const { config, sources } = loaded({ FAIL_THRESHOLD: '9' }, file);
+test('the environment wins over the file, and the file over the default; an empty variable and a null are none', () => {
+  const file = { circuit: { failThreshold: 7, cooldownMs: 8, ttftThresholdMs: null } };
+  const { config, sources } = loaded({ FAIL_THRESHOLD: '9', COOLDOWN_MS: '' }, file);
   expect(config.circuit).toMatchObject({ failThreshold: 9, cooldownMs: 8, ttftThresholdMs: 5000 });
   expect(sources.get('circuit.failThreshold')).toBe('env');
   expect(sources.get('circuit.cooldownMs')).toBe('file');
   expect(sources.get('circuit.ttftThresholdMs')).toBe('default');
-});
-
-test('an empty variable leaves the value of the file', () => {
-  const { config } = loaded({ FAIL_THRESHOLD: '' }, { circuit: { failThreshold: 7 } });
-  expect(config.circuit.failThreshold).toBe(7);
-});
-
-test('a null in the file counts as unset', () => {
-  const { config, sources } = loaded({}, { circuit: { failThreshold: null } });
-  expect(config.circuit.failThreshold).toBe(5);
-  expect(sources.get('circuit.failThreshold')).toBe('default');
 });
 
 test('unknown variables bring a warning with the name and never the value, and never fail', () => {

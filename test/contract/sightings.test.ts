@@ -122,7 +122,6 @@ test('a call that began before the last failure shows nothing, however it ends',
   };
   const before = await begin();
   await chat(gateway.url);
-  clock.advance(10);
   up.calls[0]?.res.end(STOP + DONE);
   await before.answer;
   expect(seen(gateway, 'hosted_a')).toEqual(failed('request', 'http_503'));

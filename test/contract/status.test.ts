@@ -53,6 +53,7 @@ test('the status report has every value as it was set when everything is configu
     [`${name}_MODEL`, `model of ${name}`],
     [`${name}_LABEL`, `label of ${name}`],
     [`${name}_TIMEOUT_MS`, '1234'],
+    [`${name}_HEADERS`, '{"X-Org":"blue"}'],
   ]);
   const gateway = await startControlled({
     LOCAL_ENGINE_URL: NOWHERE,
@@ -63,8 +64,17 @@ test('the status report has every value as it was set when everything is configu
   const report = await gateway.status();
   expect([report.ok, report.local.health]).toEqual([true, 'ok']);
   expect(report.upstreams.every(({ healthy }) => healthy)).toBe(true);
-  expect(report.upstreams.slice(1).map((each) => [each.label, each.model, each.baseUrl])).toEqual(
-    REMOTES.map((name) => [`label of ${name}`, `model of ${name}`, `${NOWHERE}/v1`]),
+  const [local, ...others] = report.upstreams;
+  expect(local).toMatchObject({ hasKey: false, apiKeyPreview: null });
+  expect(others).toMatchObject(
+    REMOTES.map((name) => ({
+      label: `label of ${name}`,
+      model: `model of ${name}`,
+      baseUrl: `${NOWHERE}/v1`,
+      hasKey: true,
+      apiKeyPreview: 'sk-…cdef',
+      headers: { 'X-Org': '…' },
+    })),
   );
   const timeouts = UPSTREAM_IDS.map((id) => [id, id === 'local' ? 4321 : 1234]);
   expect(report.config.timeouts).toEqual(Object.fromEntries(timeouts));
@@ -136,22 +146,3 @@ test.each<[setting: string, header: string | null, shown: string, zero: boolean]
     expect(statusReportSchema.parse(JSON.parse(text))).toMatchObject({ ...told, zero, ok: !zero });
   },
 );
-
-test('keys, headers and addresses are shown masked in the status report', async () => {
-  const gateway = await startControlled({
-    LOCAL_ENGINE_URL: 'http://token@127.0.0.1:9/',
-    HOSTED_A_BASE_URL: 'https://user:pass@api.example.com:8443/v1/?key=hunter2',
-    HOSTED_A_API_KEY: `sk-proj-${'k'.repeat(150)}wxyz`,
-    HOSTED_A_HEADERS: '{"X-Org":"blue","X-Api":"hunter2"}',
-  });
-  const [local, a, b] = (await gateway.status()).upstreams;
-  expect(local?.baseUrl).toBe('http://…@127.0.0.1:9');
-  expect(a).toMatchObject({
-    baseUrl: 'https://…@api.example.com:8443/v1?…',
-    hasKey: true,
-    apiKeyPreview: 'sk-…wxyz',
-    headers: { 'X-Org': '…', 'X-Api': '…' },
-  });
-  expect(b).toMatchObject({ hasKey: false, apiKeyPreview: null });
-  expect(b).not.toHaveProperty('headers');
-});

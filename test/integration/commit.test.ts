@@ -88,11 +88,12 @@ test.each<[name: string, first: Script, text: string]>([
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });
 
-test('a silence after the finish reason completes the stream', async () => {
-  const { clock, gateway } = await startPair(stall(A, STOP));
+// github.com/maximhq/bifrost/issues/6784; github.com/musistudio/claude-code-router/pull/1271
+test('a silence of ten seconds after the finish reason completes the stream', async () => {
+  const { clock, gateway } = await startStill({ a: stall(A, STOP) });
   const pending = startChat(gateway.url, STREAM);
   await pending.received('"stop"');
-  clock.advance(5000);
+  clock.advance(10_000);
   expect((await pending.answer).text).toBe(A + STOP + DONE);
   expect(await counted(gateway, 'hosted_a')).toEqual({ fails: 0, successes: 1 });
 });

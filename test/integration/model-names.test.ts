@@ -35,12 +35,6 @@ test('a source’s name before that of a model leads there in any case', async (
   expect(modelsAt(a)).toEqual(['nano', 'nano']);
 });
 
-test('a name that an app was made with does not lead past local to a paid upstream', async () => {
-  const { url, local, a } = await started();
-  expectServed(await chat(url, { ...HELLO, model: 'mini' }), 'local');
-  expect([modelsAt(local), modelsAt(a)]).toEqual([['llama'], []]);
-});
-
 test('an alias leads to the upstreams that have its model, under the name that they know', async () => {
   const { url, local, a } = await started({ MODEL_ALIASES: 'cheap=mini,mine=llama' });
   expect(await chat(url, { ...HELLO, model: 'cheap' })).toMatchObject({ upstream: 'hosted_a' });

@@ -221,18 +221,17 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
   },
 };
 
+const LIMITS = { failThreshold: 1, cooldownMs: 60_000, ttftThresholdMs: 100, ttftSlowThreshold: 1 };
+
 /** Found by chance; each broke a property once. */
 const REMEMBERED: readonly History[] = [
   {
     // The clock ends a cool-down early and is set back while the probe is out.
-    limits: { failThreshold: 1, cooldownMs: 60_000, ttftThresholdMs: 100, ttftSlowThreshold: 1 },
+    limits: LIMITS,
     events: [
       { kind: 'admit', timeoutMs: 1000 },
       { kind: 'result', back: 0, result: SILENT, random: 0 },
-      {
-        kind: 'limits',
-        limits: { failThreshold: 1, cooldownMs: 1, ttftThresholdMs: 100, ttftSlowThreshold: 1 },
-      },
+      { kind: 'limits', limits: { ...LIMITS, cooldownMs: 1 } },
       { kind: 'wall_jump', ms: 60_000 },
       { kind: 'admit', timeoutMs: 1000 },
       { kind: 'wall_jump', ms: -3_600_000 },
@@ -248,4 +247,16 @@ test.each(Object.entries(PROPERTIES))('%s, in any history of a circuit', (_, hol
     for (const step of play(past)) check(holds(step), step);
   });
   expect(() => fc.assert(property, RUNS)).not.toThrow();
+});
+
+test('a success shows that an upstream is well, also after the clock was set back', () => {
+  const events: History['events'] = [
+    { kind: 'admit', timeoutMs: 1000 },
+    { kind: 'result', back: 0, result: SILENT, random: 0 },
+    { kind: 'wall_jump', ms: -9000 },
+    { kind: 'admit', timeoutMs: 1000 },
+    { kind: 'result', back: 0, result: { kind: 'success' }, random: 0 },
+  ];
+  const steps = play({ limits: { ...LIMITS, failThreshold: 2, ttftSlowThreshold: 2 }, events });
+  expect([...steps].at(-1)?.after.breaker.health.owes).toBeNull();
 });

@@ -9,7 +9,8 @@ import {
 } from '#shared/provider.ts';
 import type { Registry } from '../../main/registry/registry.ts';
 import { type StoredProvider, UNVERIFIED } from '../../main/registry/store/store.ts';
-import { createAgent, createTestStore, recordOf, startRegistry, startVerified } from './world.ts';
+import { storedProvider } from '../support/store.ts';
+import { createTestStore, recordOf, startRegistry, startVerified } from './world.ts';
 
 function listed(registry: Registry, query: Record<string, unknown> = {}): ProviderList {
   const list = registry.list(query);
@@ -25,23 +26,13 @@ function kept(
     silentMs = 0,
   }: Partial<{ state: 'pending' | 'verified' | 'failed'; silentMs: number }> = {},
 ): StoredProvider {
-  const id = `prv_${index.toString(16).padStart(32, '0')}`;
-  return {
-    id,
-    publicKey: PUBLIC_KEY,
-    tokenSalt: 'salt',
-    enrolledAt: index,
-    sequence: 1,
+  return storedProvider({
+    id: `prv_${index.toString(16).padStart(32, '0')}`,
     record: recordOf(),
     lastHeartbeatAt: Date.UTC(2026, 0, 1) - silentMs,
-    lastHeartbeatIp: '192.168.1.20',
-    heartbeatCount: 1,
     verification: { ...UNVERIFIED, state, address: 'http://192.168.1.20:3001' },
-    note: null,
-  };
+  });
 }
-
-const { publicKey: PUBLIC_KEY } = createAgent({ now: () => 0 });
 
 test.each([
   ['http://us:pw@tower:3001', 'http://tower:3001/'],

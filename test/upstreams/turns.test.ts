@@ -7,7 +7,7 @@ import { startBefore } from '../support/scene.ts';
 import { startBetween } from './between.ts';
 import { ask, inEach } from './caller.ts';
 import { anthropic, openAi } from './refused.ts';
-import { DONE, eventsOf, MESSAGE_START, messageEnd, part, saying, textBlock } from './speech.ts';
+import { MESSAGE_START, messageEnd, saying, textBlock } from './speech.ts';
 
 const TEXT = { text: SAID.text };
 
@@ -26,27 +26,6 @@ test('NVIDIA NIM, which falls silent if it is asked for usage, is not asked for 
   expect(await silent).toMatchObject({ upstream: 'hosted_b', reason: 'hosted_a=timeout' });
   const again = await ask(url, { protocol: 'messages', isStream: true });
   expect(again).toMatchObject({ upstream: 'hosted_a', ...TEXT });
-});
-
-test('a host that neither ends its answer nor its connection keeps no caller longer than ten seconds', async () => {
-  // github.com/maximhq/bifrost/issues/6784; github.com/musistudio/claude-code-router/pull/1271
-  const clock = createManualClock();
-  const { url } = await startBetween(
-    'hosted_a',
-    ({ res }) => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.write(eventsOf([part({ content: 'Yes' }), part({}, 'stop')], {}));
-    },
-    {},
-    clock,
-  );
-  const pending = startCall(`${url}/v1/chat/completions`, {
-    messages: [{ role: 'user', content: 'hi' }],
-    stream: true,
-  });
-  await pending.received('"stop"');
-  clock.advance(10_000);
-  expect((await pending.answer).text).toContain(DONE);
 });
 
 const MESSAGE = {

@@ -269,7 +269,7 @@ export function record(
   const { state } = breaker;
   if (state.kind === 'open' || breaker.serial !== permit.serial)
     return countedLate(breaker, health);
-  const shown = shownBy(result, breaker.health, permit);
+  const shown = shownBy(result, breaker.health, permit, now);
   const counted = { ...breaker, health: { ...health, ...shown } };
   if (state.kind === 'closed') {
     const hasFailed = result.kind === 'failure' && health.consecutiveFails >= limits.failThreshold;
@@ -314,7 +314,7 @@ export function firstContent(
     const isAnswering = !isSlow || health.consecutiveFails > 0;
     return { ...breaker, health, state: { ...state, release: later(now, releaseMs), isAnswering } };
   }
-  const shown = shownBy({ kind: 'content' }, health, permit);
+  const shown = shownBy({ kind: 'content' }, health, permit, now);
   return slowed({ ...breaker, health: { ...health, ...shown } }, 'content', { now, limits });
 }
 
@@ -373,15 +373,18 @@ function shownBy(
   result: Result | { readonly kind: 'content' },
   { owes, provenAt, lastFailAt }: HealthRecord,
   { wallMs }: Permit,
+  now: DualTime,
 ): Partial<HealthRecord> {
+  // What lies ahead was noted before the clock was set back.
+  const past = (at: number | null) => (at !== null && at <= now.wallMs ? at : 0);
   if (result.kind === 'failure') {
     if (result.costMs < Infinity) return { owes: 'content' };
     // What it waited for may have been lost before a call began that was answered.
-    return wallMs < (provenAt ?? 0) ? {} : { owes: 'end' };
+    return wallMs < past(provenAt) ? {} : { owes: 'end' };
   }
   const isFar = result.kind === 'success' || (result.kind === 'content' && owes !== 'end');
-  const isProof = isFar && wallMs >= (lastFailAt ?? 0);
-  return isProof ? { owes: null, provenAt: Math.max(provenAt ?? 0, wallMs) } : {};
+  const isProof = isFar && wallMs >= past(lastFailAt);
+  return isProof ? { owes: null, provenAt: Math.max(past(provenAt), wallMs) } : {};
 }
 
 /** Counts the result of a call that was admitted earlier, which changes neither the state nor what leads to it. */

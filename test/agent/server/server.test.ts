@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { openIdentity } from '../../../main/agent/storage.ts';
 import { parsePublicKey, verifyHealth } from '../../../main/platform/agent-identity.ts';
@@ -12,7 +11,7 @@ import {
   startServing,
   until,
 } from '../../support/agent.ts';
-import { begin, over } from '../../support/agent-caller.ts';
+import { asking, begin, over } from '../../support/agent-caller.ts';
 import { AT_ONCE_MS, millisecondsUntil } from '../../support/at-once.ts';
 import { OUTER_ADDRESS, postJson, send } from '../../support/http.ts';
 import {
@@ -172,21 +171,12 @@ test('a body beyond the memory for all bodies gets the error that the machine is
   const { engine, url } = await serving(hang);
   // The test's agent has room for two of these.
   const large = { ...ASK, user: 'x'.repeat(900_000) };
-  const asking = [1, 2].map(() => {
-    const req = request(url + CHAT, {
-      method: 'POST',
-      agent: false,
-      headers: { 'content-type': 'application/json' },
-    });
-    req.on('error', () => {});
-    req.end(JSON.stringify(large));
-    return req;
-  });
+  const [first] = [asking(url, large), asking(url, large)];
   await engine.call(2);
   const answer = await postJson(url + CHAT, large);
   expect([answer.status, codeOf(answer.text)]).toEqual([503, 'busy']);
   expect(answer.headers['retry-after']).toBe('2');
-  asking[0]?.destroy();
+  first.destroy();
   engine.script = json(200, completion('x'));
   await expect.poll(async () => (await postJson(url + CHAT, large)).status).toBe(200);
 });
