@@ -36,10 +36,11 @@ async function pageAt(url: string, query: string): Promise<RequestPage> {
 
 const idsOf = ({ data }: RequestPage) => data.map(({ id }) => id);
 
-test('requests of an earlier run are listed page by page, and filtered over all that are kept', async () => {
-  const { url } = await startAfter({ rows: ROWS });
+test('requests of an earlier run are in the feed, listed page by page, and filtered over all that are kept', async () => {
+  const { url, host } = await startAfter({ rows: ROWS });
   const newest = await pageAt(url, 'limit=200');
   const ids = ROWS.map(({ id }) => id).toReversed();
+  expect(host.snapshot().requests.map(({ id }) => id)).toEqual(ids.slice(0, 100));
   expect(idsOf(newest)).toEqual(ids.slice(0, 200));
   const oldest = newest.data.at(-1)?.startedAt ?? 0;
   expect(idsOf(await pageAt(url, `before=${oldest}`))).toEqual(ids.slice(199, 299));

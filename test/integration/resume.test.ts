@@ -132,16 +132,6 @@ test('an answer given again that differs is not relayed, and the next upstream i
   expect(inFlight(gateway)).toBe(0);
 });
 
-test('a third answer is compared with all that the caller has from the first two', async () => {
-  const { gateway } = await startAnew(
-    cut(...BEGUN),
-    cut(...begun('b', 6)),
-    sse(...told('c', [...WORDS.slice(0, 5), 'leaps ', 'over.'])),
-  );
-  const { text } = await chatStream(gateway.url, SAME);
-  expect(heard(endedInError(text).before).content).toBe(WORDS.slice(0, 6).join(''));
-});
-
 const THOUGHT = chunkOf('a', { reasoning_content: 'a fox, then' });
 
 test('reasoning before the text of an answer given again is compared and not sent twice', async () => {

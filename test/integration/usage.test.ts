@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createLog } from '../../main/platform/log.ts';
 import { chat, chatStream, HELLO, startCall } from '../support/client.ts';
-import { startIn } from '../support/gateway.ts';
 import { readExposition } from '../support/exposition.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import {
@@ -124,18 +123,6 @@ test('usage is counted under the name of the key, besides that of all requests',
   const { series } = readExposition(metrics.text).get('inglenook_key_tokens_total') ?? {};
   expect(series?.get('{"key":"key 1","type":"input"}')).toBe(14);
   expect(series?.get('{"key":"key 2","type":"output"}')).toBe(2);
-});
-
-test('the requests and the history are there again after a restart', async () => {
-  const { gateway: first, url } = await startBefore({ a: tells });
-  await chat(url, STREAM);
-  const [row] = first.host.snapshot().requests;
-  await first.host.stop();
-  const second = await startIn(first.dataDirectory);
-  expect(second.host.snapshot().requests).toEqual([row]);
-  const { parts, today } = await history(second.url);
-  expect([today.calls, today.inputTokens, today.outputTokens]).toEqual([1, 7, 2]);
-  expect(parts.map(({ upstream: id, model }) => [id, model])).toEqual([['hosted_a', 'm']]);
 });
 
 test('each request is one line of the log with its times and tokens', async () => {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { StoreChange, Store, StoredState } from '../../../main/registry/store/store.ts';
+import type {
+  OpenedStore,
+  StoreChange,
+  Store,
+  StoredState,
+} from '../../../main/registry/store/store.ts';
 import { temporaryDirectory } from '../../support/gateway.ts';
 import { openShared } from '../../support/pooled.ts';
 import { POSTGRES_SKIPPED, usePostgres } from '../../support/postgres.ts';
@@ -25,28 +30,27 @@ interface Subject {
   readonly reopened: () => Promise<StoredState>;
 }
 
+async function subject(
+  open: () => Promise<Pick<OpenedStore, 'store' | 'state'>>,
+): Promise<Subject> {
+  const { store } = await open();
+  return {
+    store,
+    async reopened() {
+      await store.close();
+      return (await open()).state;
+    },
+  };
+}
+
 const STORES: Readonly<Record<string, () => Promise<Subject>>> = {
-  async SQLite() {
+  SQLite() {
     const directory = temporaryDirectory();
-    const { store } = await openTestStore(directory);
-    return {
-      store,
-      async reopened() {
-        await store.close();
-        return (await openTestStore(directory)).state;
-      },
-    };
+    return subject(() => openTestStore(directory));
   },
   async PostgreSQL() {
     const url = await postgres.database();
-    const { store } = await openShared(url);
-    return {
-      store,
-      async reopened() {
-        await store.close();
-        return (await openShared(url)).state;
-      },
-    };
+    return subject(() => openShared(url));
   },
 };
 
