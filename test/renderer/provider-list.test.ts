@@ -92,11 +92,8 @@ test('machines sorted by state have a heading for each group, and a group withou
 });
 
 test('machines sorted by a figure have the highest first, the unknown last and no headings', () => {
-  const [device] = agentRecord().gpu.devices;
   const hot = (name: string, temperature_c: number | null) =>
-    named(name, {
-      gpu: { ...agentRecord().gpu, devices: device ? [{ ...device, temperature_c }] : [] },
-    });
+    named(name, { gpu: { ...agentRecord().gpu, devices: [gpuDevice({ temperature_c })] } });
   const machines = [hot('cool', 40), hot('unknown', null), hot('hot', 81)];
   const lines = linesOf(entries(machines), 'temperature');
   const byHeat = lines.map((line) => line.kind === 'machine' && line.entry.name);

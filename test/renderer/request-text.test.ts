@@ -83,13 +83,15 @@ test('a running request is shown as answering from its first token on', () => {
   expect(outcomeWords(request('a', { ...running, attempts }), 0).word).toBe('answering');
 });
 
+const TOKENS = { input: 12, output: 51, cached: 0, estimated: false };
+const TIMES = { firstContentMs: 500, lastContentMs: 2500, endMs: 2600 };
+const STREAMED = attempt({ tokens: TOKENS, ...TIMES });
+
 test('only a streamed answer shows a number of tokens', () => {
   expect(amountOf(request('a', { events: 1_200 }))).toBe('≈ 1,200 tokens');
   expect(amountOf(request('a', { events: 0, stream: false }))).toBe('not streamed');
   expect(amountOf(request('a', { events: 0, state: 'running' }))).toBe('');
-  const tokens = { input: 12, output: 51, cached: 0, estimated: false };
-  const timed = attempt({ tokens, firstContentMs: 500, lastContentMs: 2500, endMs: 2600 });
-  const amount = amountOf(request('a', { events: 52, tokens, attempts: [timed] }));
+  const amount = amountOf(request('a', { events: 52, tokens: TOKENS, attempts: [STREAMED] }));
   expect(amount).toBe('51 tokens · 25 tokens/s');
 });
 
@@ -131,16 +133,8 @@ test('a request is shown with the name of its key, and with the model that answe
   expect(whatOf(row)).toEqual({ model: 'qwen3', app: 'Open WebUI' });
 });
 
-const TOKENS = { input: 12, output: 51, cached: 0, estimated: false };
-
 test('the tokens of a call are shown with their rate from the first to the last', () => {
-  const streamed = attempt({
-    tokens: TOKENS,
-    firstContentMs: 500,
-    lastContentMs: 2500,
-    endMs: 2600,
-  });
-  expect(usageText(streamed)).toBe('12 tokens in, 51 out · 25 tokens/s');
+  expect(usageText(STREAMED)).toBe('12 tokens in, 51 out · 25 tokens/s');
 });
 
 test('the tokens of a call have no rate if the answer came whole, and are marked if estimated', () => {
