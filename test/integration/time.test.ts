@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CHAT, expectServed, HELLO, startChat } from '../support/client.ts';
+import { chat, CHAT, expectServed, HELLO, startCall, startChat } from '../support/client.ts';
 import { counted, turns } from '../support/report.ts';
 import {
   answers,
@@ -111,6 +111,19 @@ test('a whole answer is limited by the timeout in all, however steadily it comes
     clock.advance(1000);
   }
   expectServed(await pending.answer, 'hosted_b', 'hosted_a=timeout');
+});
+
+test.each([
+  ['chat completions with several choices', CHAT, { ...HELLO, n: 2 }],
+  ['embeddings', '/v1/embeddings', { model: 'm', input: 'hi' }],
+])('%s that take too long keep no chat from their source', async (_what, path, body) => {
+  const { a, clock, gateway } = await startPair(hang, { FAIL_THRESHOLD: '1' });
+  const pending = startCall(gateway.url + path, body);
+  await a.call(1);
+  clock.advance(8000);
+  expect((await pending.answer).reason).toContain('hosted_a=timeout');
+  a.script = answers('hi');
+  expectServed(await chat(gateway.url), 'hosted_a');
 });
 
 const EVENT = chunk({ content: 'x'.repeat(64 * 1024) });

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { ask, expectAtRest, pass, startStill, startTierScene, STREAM } from '../support/scene.ts';
+import {
+  ask,
+  expectAtRest,
+  pass,
+  PLAIN,
+  startStill,
+  startTierScene,
+  STREAM,
+} from '../support/scene.ts';
 import { expectServed, startCall } from '../support/client.ts';
 import { turns } from '../support/report.ts';
 import {
@@ -70,11 +78,15 @@ const askLocal = (scene: Pair) => ask(scene, scene.local);
 const isRunning = ({ gateway }: Pair) =>
   gateway.host.snapshot().requests.some(({ state }) => state === 'running');
 
-test.each(['own', 'off'])(
-  'a call to an unresponsive engine ends after two health checks without an answer (HEDGE=%s)',
-  async (hedge) => {
+test.each([
+  ['own', STREAM, 1],
+  ['off', STREAM, 1],
+  ['off', { ...PLAIN, n: 2 }, 0],
+])(
+  'a call to an unresponsive engine ends after two health checks without an answer (HEDGE=%s, %o)',
+  async (hedge, body, consecutiveSlow) => {
     const scene = await startWedged('llamacpp', { HEDGE: hedge });
-    const { pending, call } = await askLocal(scene);
+    const { pending, call } = await ask(scene, scene.local, body);
     await untilLook(scene, LOOK_AFTER_MS, 1);
     await unanswered(scene);
     await untilLook(scene, AGAIN_MS, 2);
@@ -84,7 +96,7 @@ test.each(['own', 'off'])(
     await expect.poll(() => scene.a.calls.length, { timeout: 10_000 }).toBe(1);
     expect(await pending.answer).toMatchObject(NO_ANSWER);
     await call.gone;
-    const counts = { consecutiveFails: 1, consecutiveSlow: 1 };
+    const counts = { consecutiveFails: 1, consecutiveSlow };
     expect((await scene.gateway.status()).circuits['local']).toMatchObject(counts);
     await expectAtRest(scene.gateway);
   },

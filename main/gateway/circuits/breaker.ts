@@ -111,11 +111,7 @@ export type Admission =
   /** A request is admitted in `waitMs` (never 0) at the latest. */
   | { readonly kind: 'refused'; readonly waitMs: number };
 
-export const NEW_BREAKER: Breaker = {
-  health: UNUSED,
-  state: { kind: 'closed' },
-  serial: 0,
-};
+export const NEW_BREAKER: Breaker = { health: UNUSED, state: { kind: 'closed' }, serial: 0 };
 
 /**
  * `in_turn`: in routing order; `again`: a retry, or after a wait that the upstream asked for, when exclusions by the first

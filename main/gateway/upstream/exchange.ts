@@ -240,14 +240,8 @@ export class PendingCall implements ResponseListener {
     const { request, rescue, secrets } = this.plan.call;
     if (status >= 300) {
       const shown = bodyWithout(secrets, body);
-      const error = readErrorBody(shown);
-      return {
-        kind: 'status',
-        status,
-        headers: headersWithout(secrets, headers),
-        body: shown,
-        error,
-      };
+      const kept = headersWithout(secrets, headers);
+      return { kind: 'status', status, headers: kept, body: shown, error: readErrorBody(shown) };
     }
     const told = request.asAsked?.(body) ?? body;
     const { body: rescued, calls = 0 } = rescue?.whole(told) ?? { body: told };
@@ -302,7 +296,9 @@ export class PendingCall implements ResponseListener {
     // An answer that falls silent after its finish reason is whole, as in a relayed stream.
     const last = this.#contentAt === null ? null : this.#reader?.end();
     this.#exchange?.abort();
+    const { mode, request } = this.plan.call;
     if (last?.kind === 'whole') this.#onProgress(last);
+    else if (mode === 'whole' && !request.isAssemblable()) this.#settle({ kind: 'unfinished' });
     else this.#settle({ kind: 'timeout', wasSilent: this.#contentAt === null });
   };
 
@@ -332,6 +328,7 @@ export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | nul
     }
     // Its prompt is read and paid for, though nothing of the answer came.
     case 'cancelled':
+    case 'unfinished':
     case 'timeout':
       return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, request) : null;
     case 'bad':

@@ -33,6 +33,8 @@ export type NoAnswer =
   | { readonly kind: 'exhausted'; readonly detail: string }
   /** `wasSilent`: no content had arrived. */
   | { readonly kind: 'timeout'; readonly wasSilent: boolean }
+  /** An answer that can only come as a whole, whose first token cannot be seen, was not there in time. */
+  | { readonly kind: 'unfinished' }
   /** An answer to a part of the prompt. */
   | { readonly kind: 'truncated'; readonly detail: string }
   /** A response that is not an answer of the endpoint. */
@@ -99,6 +101,8 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
       return unanswered(seen.kind, seen.detail);
     case 'exhausted':
       return { ...unanswered('gateway_exhausted', seen.detail), retryAfterMs: EXHAUSTED_RETRY_MS };
+    case 'unfinished':
+      return { ...unanswered('timeout', 'no whole answer in time'), mark: 'neutral' };
     case 'timeout':
       return unanswered('timeout', 'no answer in time');
     case 'bad':
