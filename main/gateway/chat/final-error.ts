@@ -246,13 +246,14 @@ function finalErrorOf({ failure }: FailedCall, outcomes: readonly UpstreamOutcom
       return { ...surfaced, status, message, retryAfterMs: smallestWaitMs(limited) };
     }
     case 'upstream_busy':
-      return { ...surfaced, message, retryAfterMs: failure.retryAfterMs ?? exclusionMs(failure) };
+    case 'upstream_unavailable': {
+      const retryAfterMs = failure.retryAfterMs ?? exclusionFor(failure)?.ms ?? null;
+      return { ...surfaced, message, retryAfterMs };
+    }
     case 'overloaded': {
       const own = `The gateway has no file descriptor left for a connection (${failure.detail}); raise its limit of open files, or try again in a moment.`;
       return { ...surfaced, message: own, retryAfterMs: failure.retryAfterMs };
     }
-    case 'upstream_unavailable':
-      return { ...surfaced, message, retryAfterMs: failure.retryAfterMs };
     default:
       return { ...surfaced, message };
   }
@@ -263,18 +264,16 @@ function allRateLimited(outcomes: readonly UpstreamOutcome[]): boolean {
 }
 
 function smallestWaitMs(outcomes: readonly UpstreamOutcome[]): number | null {
-  const waits = outcomes.map((outcome) => {
-    if (outcome.kind === 'failed') return exclusionMs(outcome.failure);
-    return outcome.kind === 'skipped' ? outcome.waitMs : null;
+  const waits = outcomes.flatMap((outcome) => {
+    if (outcome.kind === 'failed') return exclusionFor(outcome.failure)?.ms ?? [];
+    if (outcome.kind === 'hedge_lost') return [];
+    return outcome.reason === 'circuit_open' ? PROBING_MS : (outcome.waitMs ?? []);
   });
-  const known = waits.filter((wait) => wait !== null);
-  return known.length === 0 ? null : Math.min(...known);
+  return waits.length === 0 ? null : Math.min(...waits);
 }
 
-/** How long a failure excludes its upstream; null if it does not. */
-function exclusionMs(failure: FailedCall['failure']): number | null {
-  return exclusionFor(failure)?.ms ?? null;
-}
+/** Until a probe has told more: were none running, an open circuit would have admitted a request with no other choice. */
+const PROBING_MS = 5000;
 
 function sentencesFor(outcomes: readonly UpstreamOutcome[]): string {
   return outcomes.map((outcome) => ` ${nameOf(outcome)} ${wordsFor(outcome)}.`).join('');
