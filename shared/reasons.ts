@@ -13,6 +13,8 @@ export const SKIP_REASONS = [
 
 /** Why an upstream that was asked did not give the answer; `http_<status>` exists besides these. */
 export const FAILURE_REASONS = [
+  /** Its owner ended what its machine was asked. */
+  'paused',
   'unreachable',
   'timeout',
   'busy',

@@ -32,10 +32,10 @@ export function namesOf(
 const DOCKER_HOST = 'host.docker.internal';
 
 /** Whether an origin is a port of this machine, whichever of its `names` it uses. */
-export function isOnThisMachine(origin: string, names: readonly string[]): boolean {
+export function isOnThisMachine(origin: string, names: () => readonly string[]): boolean {
   const bare = bareHost(new URL(origin).hostname);
   const host = canonicalIp(bare) ?? bare;
   return (
-    isLoopbackHost(host) || [...names, DOCKER_HOST].some((name) => name.toLowerCase() === host)
+    isLoopbackHost(host) || [...names(), DOCKER_HOST].some((name) => name.toLowerCase() === host)
   );
 }

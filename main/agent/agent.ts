@@ -223,7 +223,8 @@ export function createAgent(context: AgentContext) {
     readEngines: () => engines.readNow(),
     /** Whether an engine at that origin is to get no requests: it is on this machine, which takes none. */
     holdsBack: (origin: string) =>
-      parts.mode().mode !== 'on' && isOnThisMachine(origin, parts.hostNames()),
+      parts.mode().mode !== 'on' && isOnThisMachine(origin, parts.hostNames),
+    isHere: (origin: string) => isOnThisMachine(origin, parts.hostNames),
     join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),
     /** Applies changed settings: rules, address, engine and registry. */

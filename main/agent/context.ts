@@ -24,8 +24,8 @@ export interface AgentContext {
   readonly otherPorts: () => readonly number[];
   /** What the gateway of this process has seen of engines that cut prompts. */
   readonly cuts: () => readonly WindowCut[];
-  /** Requests that the gateway of this process sends to an engine of this machine itself. */
-  readonly directInFlight: () => number;
+  /** The requests that the gateway of this process sends to an engine of this machine itself. */
+  readonly direct: { readonly inFlight: () => number; readonly endAll: () => void };
   readonly telemetry: TelemetryWatch;
   /** The view has changed, in more than times that pass. */
   readonly changed: () => void;

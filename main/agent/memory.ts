@@ -170,7 +170,7 @@ const CHANGE_WAIT_MS = 60_000;
 
 /** Pieces of work on the memory; one runs at a time. None loads or unloads anything while a request runs. */
 function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: AbortSignal) {
-  const { http, clock, log, directInFlight } = context;
+  const { http, clock, log } = context;
   const { engines, availability, inference } = parts;
   let state: MemoryState = { kind: 'kept' };
   let problems: readonly AgentProblem[] = [];
@@ -180,8 +180,7 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
   const file = createStateFile(path, () => ({ version: 1, toLoad }), context);
 
   const isFreeWanted = () => availability.memoryGoal().kind === 'freed';
-  /** Whether an engine of this machine answers a request of a gateway. */
-  const isInUse = () => inference.inFlight() + directInFlight() > 0;
+  const isInUse = () => inference.inFlight() > 0;
 
   function become(next: MemoryState): void {
     state = next;

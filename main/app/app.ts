@@ -86,7 +86,8 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   const http = createHttpClient({ clock, onUnasked });
   const changed = () => gateway.feed.changed();
   const gpus = () => machine.agent?.gpus() ?? [];
-  const memoryAt = (baseUrl: string) => (isOnThisMachine(baseUrl) ? gpuMemory(gpus()) : null);
+  const isHere = (baseUrl: string) => machine.agent?.isHere(baseUrl) === true;
+  const memoryAt = (baseUrl: string) => (isHere(baseUrl) ? gpuMemory(gpus()) : null);
   const engine = createFixedEngine(
     { http, clock, memoryAt },
     { changed, isDown: () => gateway.checkNow('local') },
@@ -122,8 +123,10 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       ownRegistry: providers.own,
       otherPorts: () => gateway.ports(),
       cuts: () => gateway.cuts(),
-      directInFlight: () =>
-        engine.current() === null ? 0 : gateway.traffic('local').concurrentRequests,
+      direct: {
+        inFlight: () => (engine.current(isHere) ? gateway.traffic('local').concurrentRequests : 0),
+        endAll: () => engine.current(isHere)?.endAll(),
+      },
       isFixed: (path) => loaded.sources.get(path) === 'env',
       hostActivity,
       telemetry: createTelemetry({ clock, env, platform, startHelper }),
@@ -259,8 +262,6 @@ function localOf(
     localUsed: (model) => engine.current()?.used(model),
   };
 }
-
-const isOnThisMachine = (baseUrl: string) => isLoopbackHost(new URL(baseUrl).hostname);
 
 /** The memory of all GPUs in bytes; null while no GPU is known. */
 function gpuMemory(gpus: readonly GpuFigures[]): number | null {

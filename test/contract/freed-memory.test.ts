@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { startScripted } from '../agent/memory/scripted-engines.ts';
 import { chat, startChat } from '../support/client.ts';
 import { expectError } from '../support/http.ts';
-import { answers } from '../support/upstream.ts';
-import { startBefore } from '../support/scene.ts';
+import { answers, chunk, hang, stall } from '../support/upstream.ts';
+import { startBefore, STREAM } from '../support/scene.ts';
 
 /** A gateway that calls an engine of its own machine by its address, without the agent. */
 async function startDirect() {
@@ -43,6 +43,31 @@ test('an engine that is called by its address gets no request while its machine 
   }
   await post('agent/mode', { mode: 'on' });
   expect((await chat(url)).upstream).toBe('local');
+});
+
+test('pause ends what goes to an engine by its address: unanswered requests fall back, streams break off', async () => {
+  const upstreams = {
+    local: [hang, stall(chunk({ content: 'from my' })), answers('from my GPU')],
+    a: answers('from the hosted one'),
+  };
+  const settings = { AGENT: 'true', AGENT_PORTS: '0' };
+  const { gateway, local } = await startBefore(upstreams, settings);
+  const { url, post, agent } = gateway;
+  const unanswered = startChat(url);
+  await local.call(1);
+  const begun = startChat(url, STREAM);
+  await begun.received('from my');
+  await post('agent/mode', { mode: 'drained' });
+  expect((await agent()).owner.mode).toBe('draining');
+  await post('agent/mode', { mode: 'paused' });
+  const { upstream, reason } = await unanswered.answer;
+  expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
+  const { text } = await begun.answer;
+  expect(text).toContain('The answer broke off: the owner of its machine has ended it.');
+  await Promise.all([local.gone(1), local.gone(2)]);
+  await post('agent/mode', { mode: 'on' });
+  expect((await chat(url)).upstream).toBe('local');
+  expect((await gateway.status()).circuits['local']?.consecutiveFails).toBe(0);
 });
 
 test('an order waits for a request that goes to the engine past the agent', async () => {

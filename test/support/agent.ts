@@ -100,7 +100,7 @@ export async function startAgent(given: Given = {}) {
     otherPorts: () => [],
     cuts: () => [],
     changed() {},
-    directInFlight: () => 0,
+    direct: { inFlight: () => 0, endAll() {} },
     telemetry,
     hostActivity: UNKNOWN_HOST_ACTIVITY,
     http,

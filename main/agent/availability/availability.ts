@@ -188,8 +188,7 @@ export function createAvailability(
   function judge(): void {
     const ticks = clock.ticks();
     const ended = inference.lastEndedTicks() ?? -Infinity;
-    const inFlight = inference.inFlight() + context.directInFlight();
-    const isServing = inFlight > 0 || ticks - ended < READING_AGE_MAX_MS;
+    const isServing = inference.inFlight() > 0 || ticks - ended < READING_AGE_MAX_MS;
     const seen = { ...signals(), isServing, ticks };
     set(afterObservation(afterTime(state, clock.now()), settings(), seen));
   }

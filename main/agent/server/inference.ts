@@ -68,7 +68,7 @@ function wrongType(path: string): AgentError {
 export const FORM_PATH = '/v1/audio/transcriptions';
 
 export function createInference(context: AgentContext, parts: InferenceParts) {
-  const { clock, config } = context;
+  const { clock, config, direct } = context;
   const { engines, counters } = parts;
   let inFlight = 0;
   let lastEndedTicks: number | null = null;
@@ -165,12 +165,14 @@ export function createInference(context: AgentContext, parts: InferenceParts) {
       const plan = { request, ...limits, meterFor: () => null, abortError: () => BUSY };
       await forward(plan, res, context);
     },
-    inFlight: () => inFlight,
+    /** With those that go past this agent. */
+    inFlight: () => inFlight + direct.inFlight(),
     /** Null before the first request has ended. */
     lastEndedTicks: () => lastEndedTicks,
     endAll() {
       running.abort();
       running = new AbortController();
+      direct.endAll();
     },
     /** Answers the requests that the engine has not begun to answer with an error. */
     endUnanswered() {
@@ -262,7 +264,6 @@ function forward(
   let cancelTimer = clock.after(silenceMs, onTime);
   res.on('close', onCallerClosed);
   res.on('drain', onDrain);
-  signal.addEventListener('abort', onAbort);
 
   const listener: ResponseListener = {
     onHead(status, headers) {
@@ -288,6 +289,7 @@ function forward(
       finish({ kind: 'served', status: responseStatus, meter });
     },
     onFailure({ kind, detail }) {
+      if (kind === 'ended') return breakOff(abortError(), 'cancelled');
       if (kind === 'exhausted') return breakOff(EXHAUSTED, 'cancelled');
       const code = kind === 'malformed' ? 'engine_bad_response' : 'engine_unreachable';
       const message = `The engine of this machine did not answer: ${detail}.`;
@@ -320,10 +322,6 @@ function forward(
     finish({ kind: 'cancelled' });
   }
 
-  function onAbort(): void {
-    breakOff(abortError(), 'cancelled');
-  }
-
   /** A response that has begun is cut off, so that it does not look complete. */
   function breakOff(error: AgentError, kind: 'broken' | 'cancelled' = 'broken'): void {
     exchange?.abort();
@@ -336,13 +334,11 @@ function forward(
     cancelTimer();
     res.off('close', onCallerClosed);
     res.off('drain', onDrain);
-    signal.removeEventListener('abort', onAbort);
     resolve(end);
   }
 
-  if (signal.aborted) onAbort();
-  else if (res.destroyed) onCallerClosed();
-  else exchange = http.send(request, listener);
+  if (res.destroyed) onCallerClosed();
+  else exchange = http.send({ ...request, signal }, listener);
   return promise;
 }
 

@@ -158,8 +158,9 @@ function createFlow(
     onEnd() {
       if (!isOver) reader.ended();
     },
-    onFailure({ detail }) {
-      if (!isOver) reader.broke(detail, 'upstream_bad_response');
+    onFailure({ kind, detail }) {
+      const code = kind === 'ended' ? 'upstream_unavailable' : 'upstream_bad_response';
+      if (!isOver) reader.broke(detail, code);
     },
   };
 

@@ -126,7 +126,7 @@ function relayToEnd(answer: StreamCall, walk: Walk, to: AnswerContext): Promise<
 /** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function relayBytesToEnd(
   seen: BytesAnswer,
-  { attempt, turn }: CallAnswer,
+  { attempt, turn, call }: CallAnswer,
   walk: Walk,
   headers: OutgoingHttpHeaders,
   { res, context, deps: { clock } }: AnswerContext,
@@ -141,7 +141,7 @@ async function relayBytesToEnd(
   attempt.answering(seen.contentAt);
   const { idleTimeoutMs } = config.routing;
   const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
-  record(end, attempt);
+  record(end, attempt, failureIn(end, call, clock.now()));
   if (end.kind === 'broken') walk.broken(turn);
   observer.ended(STATE_AFTER[end.kind]);
 }
@@ -225,9 +225,12 @@ async function recorded(
   return end;
 }
 
-/** What an error within an answer says of the upstream: that its quota is used up, that it is busy; null for nothing. */
+/** What the end of an answer says of the upstream: that its quota is used up, that it is held back; null for nothing. */
 function failureIn(end: RelayEnd, called: CallFacts, nowMs: number): Failure | null {
-  if (end.kind !== 'broken' || end.error === null) return null;
+  if (end.kind !== 'broken') return null;
+  const { code, detail } = end;
+  if (code === 'upstream_unavailable') return classify({ kind: 'ended', detail }, called, nowMs);
+  if (end.error === null) return null;
   const failure = classify({ kind: 'error_answer', error: end.error, headers: {} }, called, nowMs);
   return failure.reason === 'bad_response' ? null : failure;
 }

@@ -275,7 +275,7 @@ function moreFromLlama(request: ChatRequest, mode: AnswerMode) {
 
 function requestTo(
   id: UpstreamId,
-  { origin, basePath, query, proxied }: BaseAddress,
+  { origin, basePath, query, proxied, signal }: BaseAddress,
   model: string | null,
   {
     call: { headers },
@@ -307,6 +307,7 @@ function requestTo(
     method: 'POST',
     origin,
     proxied,
+    signal,
     path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
     headers: adjustedHeaders(sent, made),
     body: adjustedBody(body, made).bytes,

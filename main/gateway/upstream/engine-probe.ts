@@ -5,6 +5,7 @@ import type { EngineMemory } from '../../engines/adapters/probe.ts';
 import { readEngine } from '../../engines/detect.ts';
 import { modelFacts, byPreference } from '../../engines/models.ts';
 import { withTimeout } from '../../platform/async.ts';
+import { Cancellation } from '../../platform/clock.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { fetchModelList } from './model-catalogue.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
@@ -41,13 +42,14 @@ function createLocalEngine(
   const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
   const address = { origin, basePath, authorization: basicAuth };
   const memory: EngineMemory = new Map();
+  let running = new Cancellation();
   /** What it is; null while unknown. */
   let kind: EngineKind | null = null;
   let strangerUntil = -Infinity;
   /** It has no models until the first list has arrived. */
   let known: LocalTarget = {
     provider: null,
-    baseAddress,
+    baseAddress: { ...baseAddress, signal: running },
     models: [],
     listed: [],
     facts: [],
@@ -142,6 +144,12 @@ function createLocalEngine(
 
   return {
     target: () => known,
+    /** Ends the requests that it is answering. */
+    endAll() {
+      running.abort();
+      running = new Cancellation();
+      known = { ...known, baseAddress: { ...baseAddress, signal: running } };
+    },
     /** A model of it has answered. */
     used(name: string) {
       const { facts, models, listed } = known;
@@ -185,8 +193,9 @@ interface FixedEngineEdges extends FetchEdges {
 export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngineListeners) {
   let engine: LocalEngine | null = null;
   return {
-    /** Null while none is set. */
-    current: () => engine,
+    /** Null while none is set, or none at such an address. */
+    current: (isAsked: (origin: string) => boolean = () => true) =>
+      engine !== null && isAsked(engine.target().baseAddress.origin) ? engine : null,
     /** What serves `local`: the engine if one is set, otherwise what `pick` finds. */
     orElse:
       (

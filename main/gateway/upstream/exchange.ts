@@ -208,7 +208,7 @@ export class PendingCall implements ResponseListener {
     const last = failure.kind === 'cut' ? this.#reader?.end() : undefined;
     // Still whole if it has its finish reason: only [DONE] and a clean end are missing.
     if (last?.kind === 'whole' && this.#head.status < 300) this.#onProgress(last);
-    else this.#settle(unanswered(failure));
+    else this.#settle(failure);
   }
 
   #onProgress(progress: Progress): void {
@@ -331,14 +331,14 @@ export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | nul
     case 'unfinished':
     case 'timeout':
       return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, request) : null;
-    case 'bad':
-    case 'error_answer': {
+    case 'stream':
+    case 'bytes':
+      return null;
+    default: {
       const spent = pending.spent();
       const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
       return hasCome ? tokensOfPart(spent, request) : null;
     }
-    default:
-      return null;
   }
 }
 
@@ -376,12 +376,6 @@ function codingOf(headers: ResponseHeaders): string {
 function problemOf(status: number, headers: ResponseHeaders, coding: string): string | null {
   if (coding !== 'identity' && !isDecodable(coding)) return 'an unknown content coding';
   return status < 300 && isPage(headers) ? 'a page of HTML' : null;
-}
-
-function unanswered(failure: TransportFailure): NoAnswer {
-  const { kind, detail } = failure;
-  const isUnsent = kind === 'unreachable' || kind === 'exhausted';
-  return isUnsent ? { kind, detail } : { kind: 'bad', detail };
 }
 
 /**

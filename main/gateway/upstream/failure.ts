@@ -1,6 +1,6 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
-import type { ResponseHeaders } from '../../platform/http/types.ts';
+import type { ResponseHeaders, TransportFailure } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '#shared/errors.ts';
 import { parseHttpDate } from '../../platform/dates.ts';
 import { numberOf } from '../../platform/json.ts';
@@ -28,9 +28,7 @@ export interface ErrorAnswer {
 export type NoAnswer =
   | ErrorResponse
   | ErrorAnswer
-  | { readonly kind: 'unreachable'; readonly detail: string }
-  /** The gateway itself had no descriptor left for a connection. */
-  | { readonly kind: 'exhausted'; readonly detail: string }
+  | TransportFailure
   /** `wasSilent`: no content had arrived. */
   | { readonly kind: 'timeout'; readonly wasSilent: boolean }
   /** An answer that can only come as a whole, whose first token cannot be seen, was not there in time. */
@@ -81,6 +79,7 @@ const EFFECTS = {
   timeout: effect('failure', 504, 'upstream_timeout'),
   bad_response: effect('failure', 502, 'upstream_bad_response'),
   gateway_exhausted: effect('neutral', 503, 'overloaded'),
+  paused: effect('neutral', 503, 'upstream_unavailable'),
   truncated: effect('neutral', 400, 'context_length_exceeded'),
   quota: effect('neutral', 502, 'upstream_quota'),
   model_not_found: effect('neutral', 404, 'model_not_found'),
@@ -99,18 +98,20 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
     case 'unreachable':
     case 'truncated':
       return unanswered(seen.kind, seen.detail);
+    case 'ended':
+      return unanswered('paused', seen.detail);
     case 'exhausted':
       return { ...unanswered('gateway_exhausted', seen.detail), retryAfterMs: EXHAUSTED_RETRY_MS };
     case 'unfinished':
       return { ...unanswered('timeout', 'no whole answer in time'), mark: 'neutral' };
     case 'timeout':
       return unanswered('timeout', 'no answer in time');
-    case 'bad':
-      return unanswered('bad_response', seen.detail);
     case 'status':
       return classifyStatus(seen, seen.error, called, nowMs);
     case 'error_answer':
       return classifyErrorAnswer(seen, called, nowMs);
+    default:
+      return unanswered('bad_response', seen.detail);
   }
 }
 

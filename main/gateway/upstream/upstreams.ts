@@ -6,10 +6,12 @@ import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import { isForChat, isRemote, standIn } from '../../engines/models.ts';
 import { basicAuthOf } from '../../platform/addresses.ts';
+import type { HttpRequest } from '../../platform/http/types.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
 
-export interface BaseAddress {
+/** `signal`: of a fixed engine's calls. An agent ends those that go through it. */
+export interface BaseAddress extends Pick<HttpRequest, 'signal'> {
   readonly origin: string;
   /** The path of the base URL, without a slash at its end. */
   readonly basePath: string;

@@ -80,12 +80,13 @@ export function createHttpClient({
   }
 
   function start(request: HttpRequest, call: Call, isRetry: boolean): void {
-    if (call.isOver()) return;
+    if (call.isOver) return;
+    if (request.signal?.aborted === true) return call.onSignal();
     const origin = originOf(request);
     const kept = isRetry ? undefined : origin.idle.pop();
     try {
       const connection = kept ?? new Connection(origin);
-      call.start(connection, request);
+      call.start(connection);
       if (isClosed) connection.destroy();
     } catch (error) {
       // undici throws for an address of a proxy that it cannot use.
@@ -95,7 +96,8 @@ export function createHttpClient({
 
   return {
     send(request, listener) {
-      const call = new Call(listener, clock, () => setImmediate(start, request, call, true));
+      const again = () => setImmediate(start, request, call, true);
+      const call = new Call(request, listener, clock, again);
       // It starts in the next turn, so that a caller has what is returned before it hears of a failure.
       setImmediate(start, request, call, false);
       return call;
@@ -148,11 +150,12 @@ const MAX_BYTES_AT_ONCE = 32 * 1024;
 /** Passes on what its listener is to hear, and nothing once it is over. */
 class Call implements Exchange, Dispatcher.DispatchHandler {
   listener: ResponseListener;
+  readonly #request: HttpRequest;
   readonly #clock: Clock;
   readonly #sendAgain: () => void;
   #connection: Connection | null = null;
   #controller: Dispatcher.DispatchController | null = null;
-  #isOver = false;
+  isOver = false;
   /** When the request was written, in clock ticks. */
   #leftAt: number | null = null;
   #hasBegun = false;
@@ -167,24 +170,27 @@ class Call implements Exchange, Dispatcher.DispatchHandler {
   #bytesAtOnce = 0;
 
   /** `sendAgain` starts it on a new connection. */
-  constructor(listener: ResponseListener, clock: Clock, sendAgain: () => void) {
+  constructor(
+    request: HttpRequest,
+    listener: ResponseListener,
+    clock: Clock,
+    sendAgain: () => void,
+  ) {
+    request.signal?.addEventListener('abort', this.onSignal);
+    this.#request = request;
     this.listener = listener;
     this.#clock = clock;
     this.#sendAgain = sendAgain;
   }
 
-  isOver(): boolean {
-    return this.#isOver;
-  }
-
-  start(connection: Connection, request: HttpRequest): void {
+  start(connection: Connection): void {
     this.#connection = connection;
-    connection.send(request, this);
+    connection.send(this.#request, this);
   }
 
   pause(): void {
     this.#isPaused = true;
-    if (!this.#isOver) this.#controller?.pause();
+    if (!this.isOver) this.#controller?.pause();
   }
 
   resume(): void {
@@ -198,13 +204,21 @@ class Call implements Exchange, Dispatcher.DispatchHandler {
   }
 
   abort(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.#finish();
     this.#connection?.destroy();
   }
 
+  #finish(): void {
+    this.isOver = true;
+    this.#request.signal?.removeEventListener('abort', this.onSignal);
+  }
+
+  readonly onSignal = (): void =>
+    this.fail({ kind: 'ended', detail: 'the owner of its machine has ended it' });
+
   fail(failure: TransportFailure): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.abort();
     this.listener.onFailure(failure);
   }
@@ -233,7 +247,7 @@ class Call implements Exchange, Dispatcher.DispatchHandler {
     status: number,
     headers: Parameters<ResponseListener['onHead']>[1],
   ): void {
-    if (this.#isOver || this.#isTimedOut) return;
+    if (this.isOver || this.#isTimedOut) return;
     if (status < 200) {
       this.#interimHeads += 1;
       if (this.#interimHeads > MAX_INTERIM_HEADS)
@@ -249,7 +263,7 @@ class Call implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.#isOver || this.#isTimedOut) return;
+    if (this.isOver || this.#isTimedOut) return;
     this.listener.onData(piece);
     this.#bytesAtOnce += piece.length;
     if (this.#bytesAtOnce < MAX_BYTES_AT_ONCE || this.#isYielding) return;
@@ -259,15 +273,15 @@ class Call implements Exchange, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     if (this.#isTimedOut) return this.#retry();
-    this.#isOver = true;
+    this.#finish();
     this.#connection?.answered();
     this.listener.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     if (this.#isTimedOut || this.#isStale(error)) this.#retry();
     else this.fail(transportFailure(error, this.#hasHead));
   }
@@ -295,6 +309,6 @@ class Call implements Exchange, Dispatcher.DispatchHandler {
   };
 
   readonly #goOn = (): void => {
-    if (!this.#isOver && !this.#isPaused && !this.#isYielding) this.#controller?.resume();
+    if (!this.isOver && !this.#isPaused && !this.#isYielding) this.#controller?.resume();
   };
 }

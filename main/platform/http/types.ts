@@ -1,3 +1,5 @@
+import type { CancelSignal } from '../clock.ts';
+
 /**
  * The states of an exchange. `abort` leads from any state to `over`, and no event follows it. `pause` and
  * `resume` stop and restart the reads of the response; they may be called in any state.
@@ -43,6 +45,8 @@ export interface HttpRequest {
   readonly body: Buffer | null;
   /** Through the proxy that the environment names, if it does for this origin. Never to one's own machines. */
   readonly proxied?: boolean;
+  /** Aborted, it ends the request as a failure of its own kind. */
+  readonly signal?: CancelSignal | undefined;
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -72,8 +76,9 @@ export interface TransportFailure {
    * `malformed`: the response is not HTTP, or its head is over the limit.
    * `cut`: the response began and did not end.
    * `exhausted`: this process or machine has no descriptor left for a connection; says nothing about the upstream.
+   * `ended`: by the signal of the request.
    */
-  readonly kind: 'unreachable' | 'malformed' | 'cut' | 'exhausted';
+  readonly kind: 'unreachable' | 'malformed' | 'cut' | 'exhausted' | 'ended';
   /** Short text for logs and reports, such as `nothing listens at 127.0.0.1:8080`; never holds a secret. */
   readonly detail: string;
 }

@@ -31,7 +31,7 @@ import {
   wholeNameOf,
   whoOf,
 } from './request-text.ts';
-import { elapsedOf, isSkip } from './waterfall.tsx';
+import { elapsedOf } from './waterfall.tsx';
 import { reasonText } from '../../text/reason-text.ts';
 
 interface OpenRequestProps {
@@ -315,9 +315,7 @@ function Attempt(props: DetailsProps & { readonly attempt: AttemptRow }) {
       </td>
       <td data-label="Started">{`+${formatDuration(startMs)}`}</td>
       <td data-label="First token">{firstTokenMs === null ? '–' : formatDuration(firstTokenMs)}</td>
-      <td data-label="Took">
-        {isSkip(attempt) ? '–' : formatDuration((endMs ?? elapsedMs) - startMs)}
-      </td>
+      <td data-label="Took">{formatDuration((endMs ?? elapsedMs) - startMs)}</td>
     </tr>
   );
 }

@@ -1,5 +1,5 @@
 import type { AttemptRow, RequestRow } from '#shared/live.ts';
-import { OUTRUN, SKIP_REASONS } from '#shared/reasons.ts';
+import { OUTRUN } from '#shared/reasons.ts';
 import * as t from '../../text/t.ts';
 import { brokenBefore, silentMsOf } from './request-text.ts';
 
@@ -22,12 +22,6 @@ interface Stretch {
 }
 
 const MIN_PERCENT = 1.4;
-const SKIPS: ReadonlySet<string> = new Set(SKIP_REASONS);
-
-export const isSkip = ({ reason }: AttemptRow): boolean => reason !== null && SKIPS.has(reason);
-
-export const drawnOf = ({ attempts }: RequestRow): readonly AttemptRow[] =>
-  attempts.filter((attempt) => !isSkip(attempt));
 
 /** Milliseconds from the request's start to its end, or to now. */
 export function elapsedOf(row: RequestRow, serverNow: number): number {
@@ -43,7 +37,7 @@ export function elapsedOf(row: RequestRow, serverNow: number): number {
  * lane.
  */
 export function segmentsOf(row: RequestRow, elapsedMs: number): readonly Segment[] {
-  const attempts = drawnOf(row);
+  const { attempts } = row;
   const lanes = lanesOf(attempts);
   const segments: Segment[] = [];
   const ends: number[] = [];
@@ -175,7 +169,7 @@ interface Mark {
 }
 
 export function marksOf(row: RequestRow, segments: readonly Segment[]): readonly Mark[] {
-  const attempts = drawnOf(row);
+  const { attempts } = row;
   return spansOf(segments).flatMap(({ attempt: index, lane, left }): readonly Mark[] => {
     const attempt = attempts[index];
     if (attempt === undefined) return [];

@@ -155,11 +155,11 @@ test('a machine whose saved choice cannot be read is held back, over restarts', 
 });
 
 test('requests that go to the engine past the agent are no other program’s use of the GPU', async () => {
-  let directInFlight = 1;
+  let inFlight = 1;
   const clock = createManualClock();
   const { agent, telemetry, set } = await startAgent({
     clock,
-    directInFlight: () => directInFlight,
+    direct: { inFlight: () => inFlight, endAll() {} },
   });
   telemetry.card({ utilGpu: 90 });
   const modeAfter = (ms: number) => {
@@ -168,7 +168,7 @@ test('requests that go to the engine past the agent are no other program’s use
     return agent.view().owner.mode;
   };
   expect([modeAfter(0), modeAfter(30_000)]).toEqual(['on', 'on']);
-  directInFlight = 0;
+  inFlight = 0;
   expect([modeAfter(0), modeAfter(30_000)]).toEqual(['on', 'paused']);
 });
 
