@@ -154,7 +154,11 @@ export function createAgent(context: AgentContext) {
   let isLeaving = false;
   const parts = createComponents(context, () => isLeaving, changed);
   const { availability, engines, inference, registration, memory, server } = parts;
-  const changeMonitor = createChangeMonitor(context, parts);
+  const changeMonitor = createChangeMonitor(context, {
+    record: () => parts.record(false),
+    looks: [() => availability.look(), memory.look, parts.power.look],
+    changed: registration.changed,
+  });
 
   function changed(): void {
     memory.look();
@@ -171,11 +175,13 @@ export function createAgent(context: AgentContext) {
       memory.start();
       registration.start();
       changeMonitor.start();
+      availability.start();
     },
     /** Sends a goodbye; running requests may finish for `graceMs`. */
     async stop(graceMs: number) {
       isLeaving = true;
       changeMonitor.stop();
+      availability.stop();
       memory.stop();
       parts.power.stop();
       engines.stop();
@@ -214,6 +220,12 @@ export function createAgent(context: AgentContext) {
       const result = await memory.change(action, model);
       telemetry.look();
       return result;
+    },
+    /** This machine has slept, or is in another network: everything known may be wrong. */
+    resumed() {
+      engines.look();
+      telemetry.look();
+      registration.now();
     },
     /** The engine in use, if the machine of that id is this one. */
     engineOf(id: string) {

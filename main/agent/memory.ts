@@ -63,8 +63,6 @@ interface MemoryParts {
   readonly changed: () => void;
 }
 
-export type MemoryKeeper = ReturnType<typeof createMemoryKeeper>;
-
 /** Has models loaded and unloaded as the owner, the owner's rules and the time want it: one thing at a time. */
 export function createMemoryKeeper(context: AgentContext, parts: MemoryParts) {
   const { clock } = context;

@@ -35,6 +35,7 @@ import { createOwnPackage } from './own-package.ts';
 import { OWN_COMMAND, PACKAGE_ROOT, VERSION } from '../platform/process.ts';
 import { openRegistryStore } from './registry-store.ts';
 import { createProviders, type Providers } from './registry.ts';
+import { createWakeWatch } from './wake-watch.ts';
 
 interface HostOptions {
   readonly loaded: LoadedConfig;
@@ -150,6 +151,12 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     isDemo: demo !== undefined,
   });
 
+  // What is known from before may be wrong, and connections are stale.
+  const wakeWatch = createWakeWatch(clock, () => {
+    http.dropIdle();
+    gateway.checkNow();
+    machine.agent?.resumed();
+  });
   const held = database.notice === null ? null : holdSpending(config);
   return {
     /** Notices about the databases for the owner at start; requests are routed whatever their state. */
@@ -165,6 +172,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       }
       engine.set(config.current().local.baseUrl);
       providers.start();
+      wakeWatch.look(false);
       await machine.agent?.start();
       lock?.listensAt(gateway.url());
       // The window's page is at, say, `http://127.0.0.1:47900`; apps use `http://localhost:47900/v1`.
@@ -173,6 +181,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     /** Running requests may finish for `graceMs`. */
     async stop(graceMs = STOP_GRACE_MS) {
       engine.set(null);
+      wakeWatch.stop();
       await Promise.all([gateway.stop(graceMs), machine.agent?.stop(graceMs)]);
       await providers.stop();
       await database.close();
@@ -191,12 +200,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     /** Tells the window that something outside the gateway has changed. */
     changed,
     /** The machine has woken from sleep. */
-    resumed() {
-      // Connections from before are stale.
-      http.dropIdle();
-      gateway.checkNow();
-      providers.resumed();
-    },
+    resumed: () => wakeWatch.look(true),
   };
 }
 

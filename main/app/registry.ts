@@ -106,7 +106,6 @@ export function createProviders(deps: ProvidersDeps) {
       registry.start();
       verifier.start();
     },
-    resumed: () => registry.resumed(),
     async stop() {
       await verifier.stop();
       registry.stop();

@@ -19,8 +19,6 @@ export interface TableEntry {
   shown: AgentRecord | null;
   /** Clock ticks of the last heartbeat. */
   lastHeartbeatTicks: number;
-  /** No heartbeat has arrived since this computer woke from sleep. */
-  isAwaited: boolean;
   isVerifying: boolean;
   isOwn: boolean;
   /** A heartbeat has reported a GPU; one that fails later does not make the machine one without GPU. */
@@ -45,7 +43,6 @@ export function entryOf(
     gatewayToken: gatewayTokenOf(gatewaySecret, stored),
     shown: stored.record === null ? null : clamped(stored.record),
     lastHeartbeatTicks,
-    isAwaited: false,
     isVerifying: false,
     isOwn: false,
     hasHadGpu: (stored.record?.gpu.count ?? 0) > 0,
@@ -141,7 +138,7 @@ export function createProviderTable(
     },
     /** Must be called after each change of an entry. */
     touch: (entry: TableEntry): void => advance(entry.id),
-    /** Notes a heartbeat; returns whether the machine is back, after it had counted as silent or was awaited. */
+    /** Notes a heartbeat; returns whether the machine is back, after it had counted as silent. */
     noteHeartbeat(entry: TableEntry, record: AgentRecord): boolean {
       entry.shown = clamped(record);
       entry.hasHadGpu ||= record.gpu.count > 0;
@@ -149,13 +146,7 @@ export function createProviderTable(
       const wasStale = ticks - entry.lastHeartbeatTicks >= STALE_MS;
       if (wasStale) chosen = null;
       entry.lastHeartbeatTicks = ticks;
-      const isBack = wasStale || entry.isAwaited;
-      entry.isAwaited = false;
-      return isBack;
-    },
-    /** This computer has woken from sleep: all machines are awaited until their next heartbeat. */
-    resumed(): void {
-      for (const entry of entries.values()) entry.isAwaited = true;
+      return wasStale;
     },
     silentMs,
     /**

@@ -69,7 +69,6 @@ export function createRegistry(deps: RegistryDeps) {
       store.shared?.follow(createFollower(parts));
     },
     /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
-    resumed: () => table.resumed(),
     stop: () => sweep.stop(),
     handleEnroll: (message: AgentMessage) => enroll(message, open, parts),
     handleHeartbeat: (message: AgentMessage) => takeHeartbeat(message, parts),

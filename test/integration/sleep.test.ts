@@ -3,6 +3,7 @@ import { followSleep } from '../../main/desktop/power.ts';
 import { createPreferences } from '../../main/desktop/preferences.ts';
 import { memoryFile } from '../desktop/harness.ts';
 import { chat, expectServed, startChat } from '../support/client.ts';
+import { createManualClock } from '../support/clock.ts';
 import { createFakeElectron } from '../desktop/fake-electron.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { circuitOf, turns } from '../support/report.ts';
@@ -31,6 +32,20 @@ test('a connection that was idle during a sleep is closed and not used again, an
   await kept.gone;
   await answers('still there')(slow);
   expectServed(await running.answer, 'hosted_a');
+});
+
+test('a gateway without its agent and without a desktop finds out by itself that it has slept', async () => {
+  const clock = createManualClock();
+  let sleptMs = 0;
+  const sleepy = { ...clock, now: () => clock.now() + sleptMs };
+  const { url, a } = await startBefore({ a: answers('well') }, {}, sleepy);
+  await chat(url);
+  clock.advance(5000);
+  await chat(url);
+  sleptMs = 60_000;
+  clock.advance(5000);
+  await chat(url);
+  expect(a.calls.map(({ connection }) => connection)).toEqual([1, 1, 2]);
 });
 
 test('an open circuit is checked as soon as the computer wakes, and never by a completion', async () => {

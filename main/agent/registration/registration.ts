@@ -32,9 +32,6 @@ type JoinResult =
   | { readonly kind: 'joined'; readonly url: string; readonly warning: string | null }
   | ({ readonly kind: 'failed' } & LinkProblem);
 
-/** The registry that this machine reports to, and the operations that change it. */
-export type Registration = ReturnType<typeof createRegistration>;
-
 interface RegistrationParts extends Pick<HeartbeatParts, 'engines' | 'record'> {
   readonly identity: AgentIdentity;
   readonly file: EnrollmentFile;
@@ -46,7 +43,7 @@ interface RegistrationParts extends Pick<HeartbeatParts, 'engines' | 'record'> {
 
 type Membership = Pick<SavedEnrollment, 'registryUrl' | 'gatewayToken' | 'others'>;
 
-/** Nothing is sent before `start`. */
+/** The registry that this machine reports to, and the operations that change it. Nothing is sent before `start`. */
 export function createRegistration(context: AgentContext, parts: RegistrationParts) {
   const { http, clock, config, random, ownRegistry } = context;
   const { identity, file, engines, record } = parts;
