@@ -50,30 +50,27 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
     },
   );
   for (const notice of host.notices) warn(notice);
-  let addresses: Addresses;
-  try {
-    addresses = await host.start();
-  } catch (error) {
-    const why = messageOf(error);
+  const started = await host.start().catch(messageOf);
+  if (typeof started === 'string') {
     // launchd and Windows keep no standard error of a service.
-    log('error', 'not_started', { why });
-    return failed(why);
+    log('error', 'not_started', { why: started });
+    return failed(started);
   }
   host.askForModels();
   stopOnSignal(() => host.stop(), say);
-  // A link gives control, so it must not be logged.
-  if (isTerminal) greet(host, addresses, config);
+  // A link gives control, so it must not be logged, nor printed where it may be stored.
+  if (isTerminal) greet(host, started, config);
   return { kind: 'printed', exitCode: EXIT.done };
 }
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
 
-function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
+function greet(host: Host, { url, baseUrl }: Addresses, config: Config): void {
+  const isShown = process.stdout.isTTY;
+  const once = isShown ? 'this link works once, within 10 minutes; ' : '';
   print(`Inglenook is running. Base URL for your apps: ${baseUrl}`);
-  print(`Dashboard: ${host.controlLink()}`);
-  print(
-    `  (this sign-in link works once, within 10 minutes; "${OWN_COMMAND} open" makes a new one)`,
-  );
+  print(`Dashboard: ${isShown ? host.controlLink() : url}`);
+  print(`  (${once}"${OWN_COMMAND} open" makes a new sign-in link)`);
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }
 
