@@ -82,7 +82,7 @@ const BODY_COPIES = 2;
 
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
-  const { config, http, clock, random, log, engineAt, keys, machines, app } = deps;
+  const { config, http, clock, random, log, machines, app } = deps;
   const pickLocal = preferringCopies(deps.pickLocal, config);
   const remotesIn = memoizeLast(remoteUpstreams);
   const remotes = () => remotesIn(config());
@@ -93,18 +93,9 @@ export function createGateway(deps: GatewayDeps) {
   const memory = createMemory(clock);
 
   const monitor = createMonitor({
-    config,
-    http,
-    clock,
+    ...deps,
     memory,
-    log,
-    random,
     pickLocal,
-    engineAt,
-    keys,
-    keep: deps.keep,
-    usage: deps.usage,
-    machines,
     app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
     opened: (id, how) => checker.opened(id, how),
     admission: () => admission.view(config().gateway.maxConcurrentRequests),
@@ -249,7 +240,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
   const { engineAt, enginesChanged, identifyLocal, about, controlToken, ownPackage } = deps;
   const { pickLocal, monitor, memory, catalogue, remotes, checker, lifecycle } = parts;
   const { sessions, browsers, identify, controlLink } = parts.access;
-  const { circuits, keyLimits, usage, feed, warmup, sightings } = monitor;
+  const { circuits, keyLimits, usage, feed } = monitor;
   const { summary, nameOf } = machines;
   const isProvider = (id: string) => machines.excerpt(id) !== null;
   const { isShared, endAtStop } = lifecycle;
@@ -260,16 +251,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     ...feedRoutes({ feed, clock, identify, checker, endAtStop }),
     ...sessionRoutes({ sessions, isDemo, controlLink, app }),
     ...accessRoutes({ browsers, about, controlToken, app }),
-    ...controlRoutes({
-      settings,
-      config,
-      remotes,
-      warmup,
-      circuits,
-      sightings,
-      checker,
-      isProvider,
-    }),
+    ...controlRoutes({ ...monitor, settings, config, remotes, checker, isProvider }),
     ...keyRoutes({ keys, keyLimits, config, feed }),
     ...sharingRoutes({ config, settings, lifecycle }),
     ...upstreamRoutes({ http, feed, identifyLocal, ...upstreams }),

@@ -6,8 +6,10 @@ import { ENTRIES } from '../../main/config/schema.ts';
 import { readSettings } from '../../main/config/settings-file.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { type Controlled, startControlled } from '../support/control.ts';
+import { startIn } from '../support/gateway.ts';
 import { expectError } from '../support/http.ts';
 import { answers, hang, startUpstream } from '../support/upstream.ts';
+import { costly } from '../support/usage.ts';
 
 const KEY = 'sk-0123456789-0123456789-wxyz';
 const OTHER_KEY = 'sk-abcdefghij-abcdefghij-wxyz';
@@ -91,6 +93,32 @@ test('a call that ran before a swap does not count against the upstream that is 
   slow.calls[0]?.socket.destroy();
   expect((await running).status).toBe(200);
   expect((await gateway.status()).circuits['hosted_a']).toMatchObject({ open: false });
+});
+
+test('what upstreams have spent goes with them to their new places, and a restart keeps it there', async () => {
+  const dear = await startUpstream(costly);
+  const cheap = await startUpstream(costly);
+  const gateway = await startControlled({});
+  const price = { priceOutput: 1000 };
+  await gateway.set({
+    hosted_a: { baseUrl: dear.url, ...price, budgetDay: 0.5 },
+    hosted_b: { baseUrl: cheap.url, ...price, budgetDay: 0.25 },
+  });
+  for (let n = 0; n < 2; n += 1) await chat(gateway.url, HELLO);
+  expect((await swap(gateway, 'hosted_a', { with: 'hosted_b' })).status).toBe(200);
+  const next = await chat(gateway.url, HELLO);
+  expect([next.upstream, next.status]).toEqual(['hosted_a', 200]);
+  expect((await chat(gateway.url, HELLO)).reason).toContain('hosted_a=budget; hosted_b=budget');
+  await gateway.host.stop();
+  const again = await startIn(gateway.dataDirectory, {
+    HOSTED_A_BASE_URL: cheap.url,
+    HOSTED_A_BUDGET_DAY: '0.25',
+    HOSTED_B_BASE_URL: dear.url,
+    HOSTED_B_BUDGET_DAY: '0.5',
+  });
+  const { upstreams } = again.host.snapshot().status;
+  expect(upstreams.slice(1, 3).map(({ budget }) => budget?.spent)).toEqual([0.25, 0.5]);
+  expect([dear.calls.length, cheap.calls.length]).toEqual([2, 1]);
 });
 
 test('a value that the environment holds keeps both upstreams in place, and its variable is named', async () => {

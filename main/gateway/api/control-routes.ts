@@ -33,7 +33,7 @@ import type { Lifecycle } from './lifecycle.ts';
 
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
-interface ControlDeps extends Pick<Monitor, 'circuits' | 'sightings' | 'warmup'> {
+interface ControlDeps extends Pick<Monitor, 'circuits' | 'sightings' | 'usage' | 'warmup'> {
   readonly settings: SettingsApi;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
@@ -55,7 +55,7 @@ const NO_RENTED_GPU: GatewayError = {
 };
 
 export function controlRoutes(deps: ControlDeps): readonly Route[] {
-  const { settings, config, remotes, warmup, circuits, sightings, checker, isProvider } = deps;
+  const { settings, config, remotes, warmup, circuits, sightings, usage, checker } = deps;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings()[id].kind === 'failed';
     circuits.reset(id);
@@ -74,7 +74,9 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
       const other = memberOf(json, 'with');
       if (!isHostedId(id)) return notHosted(id);
       if (!isHostedId(other) || other === id) return wrongPartner(id);
-      return patchedAnswer(settings.swap(id, other));
+      const swapped = settings.swap(id, other);
+      if (swapped.kind === 'patched') usage.swap(id, other);
+      return patchedAnswer(swapped);
     }),
     route('POST', '/api/v1/warmup', 'control', () => {
       const upstream = remotes().find(({ id }) => id === 'ondemand');
@@ -85,7 +87,7 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
     }),
     route('POST', '/api/v1/circuits/:id/reset', 'control', ({ params: { id = '' } }) => {
       if (isUpstreamId(id)) retry(id);
-      else if (isProvider(id)) circuits.reset(id);
+      else if (deps.isProvider(id)) circuits.reset(id);
       else return noCircuit(id);
       return answered({ id });
     }),

@@ -57,6 +57,8 @@ export function createBudgets(
         changed();
       }
     },
+    /** Two upstreams have changed places. */
+    swap: (one: UpstreamId, other: UpstreamId) => sums.swap(one, other),
     /** Whether a budget that `config` sets for the upstream is used up. */
     isSpent: (id: UpstreamId, settings: Config) => budgetsOf(id, settings).some(isUsedUp),
     of: (id: UpstreamId) => budgetsOf(id),
@@ -168,6 +170,10 @@ function createPeriodSums(clock: Clock, before: readonly DaySum[]) {
   }
 
   return {
+    swap(one: string, other: string): void {
+      const ofOne = sums.get(one) ?? new Map<number, number>();
+      sums.set(one, sums.get(other) ?? new Map<number, number>()).set(other, ofOne);
+    },
     add: (name: string, amount: number) => addAt(name, dayOf(clock.now()), amount),
     at(name: string, period: Period, limit: number): LimitAt {
       const from = START_OF[period](clock.now());

@@ -230,6 +230,7 @@ export function usageOperations(db: Database) {
   const spent = sumsOfDays('upstream', 'spentNano');
   const keyRequests = sumsOfDays('key', 'calls');
   const keyTokens = sumsOfDays('key', 'inputTokens + outputTokens');
+  const move = db.prepare('UPDATE usage SET upstream = ? WHERE upstream = ?');
   const dropOld = db.prepare('DELETE FROM usage WHERE span = ? AND at < ?');
   const dropMany = db.prepare(
     `DELETE FROM usage WHERE span = @span AND at <=
@@ -285,6 +286,12 @@ export function usageOperations(db: Database) {
       }),
     },
     writes: {
+      /** Two upstreams have changed places. A row has its place as its key, so that of the first is left for a moment. */
+      swap([one, other]: readonly [string, string]): void {
+        move.run('-', one);
+        move.run(one, other);
+        move.run(other, '-');
+      },
       add({ increments, rows, nowMs }: UsageWrite): void {
         for (const { place, figures } of increments) {
           const { at } = place;

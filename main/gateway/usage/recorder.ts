@@ -64,7 +64,7 @@ export function createUsageRecorder(
   deps: {
     readonly clock: Clock;
     readonly config: () => Config;
-    readonly budgets: Pick<Budgets, 'spent'>;
+    readonly budgets: Pick<Budgets, 'spent' | 'swap'>;
     readonly keyLimits: Pick<KeyLimits, 'requested' | 'used'>;
     /** What the answers of a machine take in electricity; null while unknown. */
     readonly energyOf: (provider: string) => ProviderEnergy | null;
@@ -106,6 +106,12 @@ export function createUsageRecorder(
       const place = { ...ALL, upstream, provider: provider ?? '', model: model ?? '' };
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
       return used;
+    },
+    /** Two upstreams have changed places: what they have used goes with them. */
+    swap(one: UpstreamId, other: UpstreamId) {
+      budgets.swap(one, other);
+      void write();
+      void part.write('swap', [one, other]);
     },
     /** `atMs`: the time of the end, in wall-clock milliseconds. */
     requestEnded(row: RequestRow, outcome: Outcome | null, atMs: number) {

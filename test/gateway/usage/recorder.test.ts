@@ -21,7 +21,7 @@ function recorderOn(part: UsagePart, clock = createManualClock(), joules = 0) {
   return createUsageRecorder(part, {
     clock,
     config: () => config,
-    budgets: { spent() {} },
+    budgets: { spent() {}, swap() {} },
     energyOf: () => ({ idle_w: null, models: [{ model: 'm', joules, tokens: 50 }] }),
     keyLimits: { requested() {}, used() {} },
   });
@@ -114,7 +114,7 @@ test('all requests of a burst are counted, and its newest rows written: a thousa
   const part: UsagePart = {
     read: () => Promise.resolve(null),
     async write(_name, write) {
-      writes.push(write);
+      writes.push(write as UsageWrite);
       return { kind: 'written' };
     },
     problem: () => null,
