@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startScripted } from '../agent/memory/scripted-engines.ts';
-import { chat, startChat } from '../support/client.ts';
+import { type Answer, chat, startChat } from '../support/client.ts';
 import { expectError } from '../support/http.ts';
 import { answers, chunk, hang, stall } from '../support/upstream.ts';
 import { startBefore, STREAM } from '../support/scene.ts';
@@ -31,41 +31,29 @@ test('an engine that is called by its address gets no request while its memory i
   expect([...engine.loaded]).toEqual(['small']);
 });
 
-test('an engine that is called by its address gets no request while its machine is held back', async () => {
-  const upstreams = { local: answers('from my GPU'), a: answers('from the hosted one') };
-  const { gateway } = await startBefore(upstreams, { AGENT: 'true', AGENT_PORTS: '0' });
-  const { url, post } = gateway;
-  expect((await chat(url)).upstream).toBe('local');
-  for (const mode of ['paused', 'drained']) {
-    await post('agent/mode', { mode });
-    const { upstream, reason } = await chat(url);
-    expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
-  }
-  await post('agent/mode', { mode: 'on' });
-  expect((await chat(url)).upstream).toBe('local');
-});
-
-test('pause ends what goes to an engine by its address: unanswered requests fall back, streams break off', async () => {
+test('an engine that is called by its address gets no request while its machine is held back, and pause ends those that run', async () => {
   const upstreams = {
     local: [hang, stall(chunk({ content: 'from my' })), answers('from my GPU')],
     a: answers('from the hosted one'),
   };
   const settings = { AGENT: 'true', AGENT_PORTS: '0' };
-  const { gateway, local } = await startBefore(upstreams, settings);
-  const { url, post, agent } = gateway;
+  const { gateway, local, url } = await startBefore(upstreams, settings);
   const unanswered = startChat(url);
   await local.call(1);
   const begun = startChat(url, STREAM);
   await begun.received('from my');
-  await post('agent/mode', { mode: 'drained' });
-  expect((await agent()).owner.mode).toBe('draining');
-  await post('agent/mode', { mode: 'paused' });
-  const { upstream, reason } = await unanswered.answer;
-  expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
-  const { text } = await begun.answer;
-  expect(text).toContain('The answer broke off: the owner of its machine has ended it.');
+  const expectElsewhere = ({ upstream, reason }: Answer) =>
+    expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
+  await gateway.post('agent/mode', { mode: 'drained' });
+  expect((await gateway.agent()).owner.mode).toBe('draining');
+  expectElsewhere(await chat(url));
+  await gateway.post('agent/mode', { mode: 'paused' });
+  expectElsewhere(await unanswered.answer);
+  const told = 'The answer broke off: the owner of its machine has ended it.';
+  expect((await begun.answer).text).toContain(told);
   await Promise.all([local.gone(1), local.gone(2)]);
-  await post('agent/mode', { mode: 'on' });
+  expectElsewhere(await chat(url));
+  await gateway.post('agent/mode', { mode: 'on' });
   expect((await chat(url)).upstream).toBe('local');
   expect((await gateway.status()).circuits['local']?.consecutiveFails).toBe(0);
 });
