@@ -5,13 +5,16 @@ import { ask, startStill, STREAM } from '../support/scene.ts';
 import { usageChunk } from '../support/usage.ts';
 import { answerChunks, answers, DONE, hang, sse } from '../support/upstream.ts';
 
-/** A streamed chat completion whose body has so many bytes. */
-function promptOf(bytes: number): string {
-  const of = (content: string) => {
-    const messages = [{ role: 'user', content }];
+/** A streamed chat completion whose body has so many bytes, without those of a picture. */
+function promptOf(bytes: number, picture = ''): string {
+  const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } };
+  const of = (text: string) => {
+    const messages = [
+      { role: 'user', content: [...(picture === '' ? [] : [image]), { type: 'text', text }] },
+    ];
     return JSON.stringify({ ...STREAM, messages });
   };
-  return of('x'.repeat(bytes - of('').length));
+  return of('x'.repeat(bytes + picture.length - of('').length));
 }
 
 const TIMEOUT_MS = 60_000;
@@ -21,9 +24,9 @@ test('a prompt has the timeout and twice the time that reading takes, at 100 tok
     { local: hang, a: answers('paid') },
     { KEEP_ALIVE_MS: '0' },
   );
-  const expectGivenUpAfter = async (limitMs: number) => {
+  const expectGivenUpAfter = async (limitMs: number, prompt = promptOf(20_000)) => {
     const n = a.calls.length;
-    const { pending } = await ask({ url, clock }, local, JSON.parse(promptOf(20_000)));
+    const { pending } = await ask({ url, clock }, local, JSON.parse(prompt));
     clock.advance(limitMs - 1);
     await turns({ url });
     expect(a.calls).toHaveLength(n);
@@ -31,6 +34,9 @@ test('a prompt has the timeout and twice the time that reading takes, at 100 tok
     expectServed(await pending.answer, 'hosted_a', 'local=timeout');
   };
   await expectGivenUpAfter(TIMEOUT_MS + 2 * 48_000);
+  // 1,600 tokens of a picture, and 3,400 of the rest.
+  const picture = promptOf(13_600, 'QUJD'.repeat(32_000));
+  await expectGivenUpAfter(TIMEOUT_MS + 2 * 48_000, picture);
   local.script = (call) => {
     clock.advance(5000);
     // However many tokens its model makes of the text.

@@ -230,3 +230,11 @@ test.for<readonly [name: string, body: object, whole: object, tokens: Tokens | n
   const [row] = gateway.host.snapshot().requests;
   expect([row?.status, row?.tokens]).toEqual([200, tokens]);
 });
+
+test('speech counts its text as input', async () => {
+  const { gateway } = await startBefore({ a: ({ res }) => void res.end('RIFF') }, pricesOf('A'));
+  await postJson(`${gateway.url}/v1/audio/speech`, { model: 'm', input: 'x'.repeat(3600) });
+  const [row] = gateway.host.snapshot().requests;
+  expect(row?.tokens).toEqual({ input: 906, output: 0, cached: 0, estimated: true });
+  expect(row?.spentNano).toBe(1_812_000);
+});

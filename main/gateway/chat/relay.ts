@@ -335,7 +335,7 @@ class Relay implements FlowReader {
     sent?.add(told.bytes);
     const bytes = translator === null ? told.bytes : translator.push(told);
     const isTaken = bytes.length === 0 || writeChunk(this.#res, bytes);
-    meter.relayed += own.ends.length;
+    meter.sent(own);
     // The first events at once, later ones together: a window shows no more, and to report each costs a twentieth of it.
     if (this.#flow.lastDataAt() - this.#reportedAt >= REPORT_MS) this.#report();
     return isTaken;

@@ -1,5 +1,4 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Tokens } from '#shared/usage.ts';
 import { bytesType, toCaller } from '../../platform/http/passed-headers.ts';
 import { type HttpError, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { parseJson } from '../../platform/json.ts';
@@ -19,7 +18,7 @@ import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import type { ItemMemory } from '../protocols/responses/history.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
-import { credible, tokensOfPart, UsageMeter } from '../protocols/usage.ts';
+import { tokensOf, UsageMeter } from '../protocols/usage.ts';
 import { type CallerContext, type FinalDeps, sendFinalResponse } from './final-error.ts';
 import {
   createSentBytes,
@@ -183,12 +182,13 @@ function relayStream(
     rescue: splice === null ? rescueFor(call, attempt, res) : asItIs,
   });
   attempt.answering(seen.contentAt);
-  const used = ({ kind }: RelayEnd) => {
-    const spent = { told: meter.tokens(), output: meter.relayed };
-    const told = kind === 'complete' ? credible(spent.told, call.request) : null;
-    return told?.estimated === false ? told : tokensOfPart(spent, call.request);
-  };
-  return recorded(relayed, attempt, used, { call, context, deps });
+  return relayed.then((end) => {
+    attempt.used(tokensOf(meter.spent(), call.request, end.kind === 'complete'));
+    const failure = failureIn(end, call, deps.clock.now());
+    record(end, attempt, failure);
+    if (failure !== null) deps.lessons.exclude(attempt.call, failure, context.epoch);
+    return end;
+  });
 }
 
 /** Its headers are sent before it is known. */
@@ -209,20 +209,6 @@ function keepItems(
 ): void {
   if (itemsOf === undefined || json === null) return;
   if (smallValueOf(request, 'store') !== false) items.keep(itemsOf(parseJson(json)));
-}
-
-async function recorded(
-  relayed: Promise<RelayEnd>,
-  attempt: Attempt,
-  used: (end: RelayEnd) => Tokens | null,
-  { call, context, deps }: Pick<AnswerContext, 'context' | 'deps'> & Pick<CallAnswer, 'call'>,
-): Promise<RelayEnd> {
-  const end = await relayed;
-  attempt.used(used(end));
-  const failure = failureIn(end, call, deps.clock.now());
-  record(end, attempt, failure);
-  if (failure !== null) deps.lessons.exclude(attempt.call, failure, context.epoch);
-  return end;
 }
 
 /** What the end of an answer says of the upstream: that its quota is used up, that it is held back; null for nothing. */

@@ -1,6 +1,8 @@
 import { isObject, memberOf, parseJson } from '../../platform/json.ts';
 import type { Tokens } from '#shared/usage.ts';
+import { endOfText } from './json-edit.ts';
 import { dataOf, eventsOf, type Frames, framesOf } from './sse.ts';
+import { BYTES_PER_TOKEN, tokensIn } from './token-estimate.ts';
 
 const KEY = Buffer.from('"usage"');
 const TIMINGS = Buffer.from('"timings"');
@@ -17,38 +19,15 @@ const MAX_SEARCHED_BYTES = 64 * 1024;
 export function reportedTokens(bytes: Buffer): Tokens | null {
   const ends = [bytes.subarray(0, MAX_SEARCHED_BYTES), bytes.subarray(-MAX_SEARCHED_BYTES)];
   const isLong = bytes.length > 2 * MAX_SEARCHED_BYTES;
-  return asTokens(readUsage(isLong ? Buffer.concat(ends) : bytes) ?? {});
+  return asTokens(readUsage(isLong ? Buffer.concat(ends) : bytes));
 }
 
-/** Above what the prompt's bytes explain: pictures, videos and searches that the upstream added are smaller than this. */
-const MAX_TOKENS_ADDED = 1_000_000;
-/** More than any model writes in one answer, its thoughts included. */
-const MAX_OUTPUT_TOKENS = 1_000_000;
+/** More than any model writes in one answer, and than pictures, videos and searches add to what a prompt's bytes explain. */
+const MAX_TOKENS_MORE = 1_000_000;
 
-/**
- * What an upstream has told, or null for more than an exchange can have, which would use up a budget or the limit of a key,
- * and for a prompt of no tokens, as engines that don't count them say.
- */
-export function credible(
-  told: Tokens | null,
-  { bytes }: Pick<MeteredRequest, 'bytes'>,
-): Tokens | null {
-  if (told === null) return null;
-  const isPossible =
-    told.input > 0 &&
-    told.input <= bytes.length + MAX_TOKENS_ADDED &&
-    told.output <= MAX_OUTPUT_TOKENS;
-  return isPossible ? told : null;
-}
-
-/** Of English and of code; other languages take more tokens, but also more bytes. */
-export const BYTES_PER_TOKEN = 4;
-
-/** `promptBytes` is the length of the request, its JSON included. */
-export function estimatedTokens(promptBytes: number, output: number): Tokens {
-  const input = Math.ceil(promptBytes / BYTES_PER_TOKEN);
-  return { input, output, cached: 0, estimated: true };
-}
+/** More than an exchange can have would use up a budget or the limit of a key; engines that don't count say 0. */
+const isCredible = ({ input, output }: Tokens, { length }: Buffer): boolean =>
+  input > 0 && input <= length + MAX_TOKENS_MORE && output <= MAX_TOKENS_MORE;
 
 interface MeteredRequest {
   readonly bytes: Buffer;
@@ -59,72 +38,91 @@ interface MeteredRequest {
   };
 }
 
-/** What a whole answer has used, as the upstream sent it; null if that is not even to be guessed. */
-export function tokensOf(body: Buffer, request: MeteredRequest): Tokens | null {
-  const told = credible(reportedTokens(body), request);
-  const { output } = spentIn(body.length);
-  if (told?.estimated !== true) return told ?? guessed(request, output);
-  return hasNoOutput(request) ? { ...told, estimated: false } : { ...told, output };
-}
-
-function guessed(request: MeteredRequest, output: number): Tokens | null {
-  const { endpoint, bytes } = request;
-  // The size of a recording says nothing of its tokens, and counting tokens uses none.
-  if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
-  return estimatedTokens(bytes.length, hasNoOutput(request) ? 0 : output);
-}
-
-/** What has no stream has no tokens in its answer, such as vectors. */
-const hasNoOutput = ({ endpoint }: MeteredRequest): boolean => endpoint.answer.stream === null;
-
 /** What came of an answer. */
 export interface OutputSoFar {
   /** As the upstream has told it so far. */
   readonly told: Tokens | null;
-  /** Tokens that came, about one an event. */
+  /** Tokens that came, as a guess. */
   readonly output: number;
 }
 
 export const NOTHING_SPENT: OutputSoFar = { told: null, output: 0 };
 
-/** What a call has used that did not come to its end: what it told, or what came of it if that is more. */
-export function tokensOfPart(spent: OutputSoFar, request: MeteredRequest): Tokens | null {
-  const { output } = spent;
-  const told = credible(spent.told, request);
-  if (told === null) return guessed(request, output);
-  // Anthropic tells one token at the beginning, and how many it were at the end.
-  return told.output >= output ? told : { ...told, output, estimated: true };
+/** What it told, or what came of it if that is more and not to its end; null if that is not even to be guessed. */
+export function tokensOf(
+  { told, output: came }: OutputSoFar,
+  { endpoint, bytes }: MeteredRequest,
+  isWhole = false,
+): Tokens | null {
+  // What has no stream has no tokens in its answer, such as vectors.
+  const hasOutput = endpoint.answer.stream !== null;
+  const output = hasOutput ? came : 0;
+  if (told !== null && isCredible(told, bytes)) {
+    // Anthropic tells one token at the beginning, and how many it were at the end.
+    const isEnough = told.output >= output || (isWhole && !told.estimated);
+    const estimated = isEnough ? told.estimated && hasOutput : true;
+    return { ...told, output: isEnough ? told.output : output, estimated };
+  }
+  // The size of a recording says nothing of its tokens, and counting tokens uses none.
+  if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
+  return { input: tokensIn(bytes), output, cached: 0, estimated: true };
 }
 
-/** Of a body that came in part. */
-export const spentIn = (bytes: number): OutputSoFar => ({
-  told: null,
-  output: Math.ceil(bytes / BYTES_PER_TOKEN),
-});
+/** An event with no more text counts as one token. */
+const SHORT_TEXT_BYTES = 32;
+/** What the model itself wrote, in an event of a piece of an answer: others repeat the prompt, or all that came before. */
+const PIECE = /delta"|"choices"/;
+const TEXT = /"(?:content|text|delta|arguments|partial_json|thinking|reasoning\w*)"\s*:\s*"/g;
 
-/** Reads the usage of a relayed stream; the answer's other events cost it one search of their bytes. */
+/** Null for an event that is no piece of an answer. */
+function textBytesIn(event: Buffer): number | null {
+  const json = event.toString('latin1');
+  if (!PIECE.test(json)) return null;
+  const texts = Array.from(json.matchAll(TEXT), ({ index, 0: { length } }) =>
+    json.slice(index + length, endOfText(event, index + length)),
+  );
+  // OpenRouter sends thoughts under two names.
+  return [...new Set(texts)].reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Reads the usage of a relayed stream, and counts what was sent of it. */
 export class UsageMeter {
   /** The gateway asked for the event with the usage: its caller did not, and must not get it. */
   readonly #isHidden: boolean;
   /** Events that were sent, about one for each token. */
   relayed = 0;
+  /** What longer texts have beyond the token of their event. */
+  #tokensMore = 0;
+  /** As long as an event was with a short text, as far as they were looked at. */
+  #shortBytes = 0;
   /** Anthropic tells them in two events. */
-  #known: TokenCounts | null = null;
+  #known: TokenCounts = {};
 
   constructor(isHidden: boolean) {
     this.#isHidden = isHidden;
   }
 
-  tokens(): Tokens | null {
-    return this.#known === null ? null : asTokens(this.#known);
+  spent(): OutputSoFar {
+    return { told: asTokens(this.#known), output: this.relayed + Math.round(this.#tokensMore) };
+  }
+
+  /** Looks at none that is as short as those before: most are a token. */
+  sent(frames: Frames): void {
+    const { bytes, ends } = frames;
+    this.relayed += ends.length;
+    if (bytes.length <= ends.length * this.#shortBytes) return;
+    for (const event of eventsOf(frames)) {
+      const text = textBytesIn(event);
+      if (text === null) continue;
+      this.#shortBytes = Math.max(this.#shortBytes, event.length - text + SHORT_TEXT_BYTES);
+      if (text > SHORT_TEXT_BYTES) this.#tokensMore += text / BYTES_PER_TOKEN - 1;
+    }
   }
 
   /** The events that the caller gets. */
   take(frames: Frames): Frames {
     if (!frames.bytes.includes(KEY)) return frames;
-    const found = readUsage(frames.bytes);
-    if (found === null) return frames;
-    this.#known = { ...this.#known, ...found };
+    this.#known = { ...this.#known, ...readUsage(frames.bytes) };
     if (!this.#isHidden) return frames;
     return framesOf(eventsOf(frames).filter((event) => !isUsageAlone(event)));
   }
@@ -132,15 +130,13 @@ export class UsageMeter {
 
 /** The event behind the last choice, which comes only where it is asked for. */
 function isUsageAlone(event: Buffer): boolean {
-  if (!event.includes(KEY)) return false;
   const chunk = parseJson(dataOf(event) ?? '');
-  if (!isObject(chunk) || !isObject(chunk['usage'])) return false;
-  const { choices } = chunk;
-  return Array.isArray(choices) && choices.length === 0;
+  const choices = memberOf(chunk, 'choices');
+  return isObject(memberOf(chunk, 'usage')) && Array.isArray(choices) && choices.length === 0;
 }
 
 /** The figures of every object that is called `usage`; later ones count. */
-function readUsage(bytes: Buffer): TokenCounts | null {
+function readUsage(bytes: Buffer): TokenCounts {
   let known: TokenCounts = {};
   let timings: unknown;
   // Bytes are searched for a name in a tenth of the time.
@@ -151,9 +147,9 @@ function readUsage(bytes: Buffer): TokenCounts | null {
     if (name === 'timings') timings = value;
     else known = { ...known, ...(areCounts(value) ? tokenCounts(value) : NOT_BELIEVED) };
   }
-  if (Object.keys(known).length === 0) return null;
-  const isTimed = known.input !== undefined && known.cached === undefined;
-  return isTimed ? { ...known, ...timedCounts(timings) } : known;
+  // llama.cpp's came half a year before the usage's own figure (ggml-org/llama.cpp#15827, #19361).
+  const cached = known.cached ?? countOf(memberOf(timings, 'cache_n'));
+  return known.input === undefined || cached === undefined ? known : { ...known, cached };
 }
 
 /** Estimated: of the prompt alone, to which its output is to be added. */
@@ -170,8 +166,10 @@ export interface TokenCounts {
   readonly cached?: number | undefined;
   readonly output?: number | undefined;
   /** Never more than the output. */
-  readonly reasoning?: number;
+  readonly reasoning?: number | undefined;
 }
+
+type Usage = Readonly<Record<string, unknown>>;
 
 /**
  * The counts of a `usage`, under the names of any API. Null for an object that is none, such as a tool's parameter of
@@ -179,15 +177,15 @@ export interface TokenCounts {
  */
 export function tokenCounts(usage: unknown): TokenCounts | null {
   if (!isObject(usage) || !areCounts(usage)) return null;
-  const output = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
   const cached = cachedOf(usage);
-  const told = inputOf(usage);
-  // A reranking has a total only.
-  const input = output === undefined && told === undefined ? countOf(usage['total_tokens']) : told;
-  if (input === undefined && output === undefined) return null;
   const reasoning =
     detailOf(usage, 'completion_tokens_details', 'reasoning_tokens') ??
     detailOf(usage, 'output_tokens_details', 'reasoning_tokens');
+  const told = inputOf(usage);
+  const output = outputOf(usage, { input: told, cached, reasoning });
+  // A reranking has a total only.
+  const input = output === undefined && told === undefined ? countOf(usage['total_tokens']) : told;
+  if (input === undefined && output === undefined) return null;
   return {
     ...(input !== undefined && { input: withCached(input, cached) }),
     ...(cached !== undefined && { cached }),
@@ -197,8 +195,20 @@ export function tokenCounts(usage: unknown): TokenCounts | null {
   };
 }
 
+/**
+ * xAI and Gemini count thoughts in the total alone (vercel/ai#12425, Wei-Shaw/sub2api#5771). What it has beyond input and
+ * output may also be what a cache took part in, or a mistake.
+ */
+function outputOf(usage: Usage, { input, cached, reasoning }: TokenCounts): number | undefined {
+  const told = countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']);
+  if (told === undefined || input === undefined) return told;
+  const more = (countOf(usage['total_tokens']) ?? 0) - input - told;
+  const thoughts = Math.min(more, reasoning ?? (more === cached ? 0 : more));
+  return more > MAX_TOKENS_MORE ? told : told + Math.max(0, thoughts);
+}
+
 /** Anthropic leaves out of its input what it read from its cache or wrote to it; the others do not. */
-function inputOf(usage: Readonly<Record<string, unknown>>): number | undefined {
+function inputOf(usage: Usage): number | undefined {
   const prompt = countOf(usage['prompt_tokens']);
   const input = countOf(usage['input_tokens']);
   if (prompt !== undefined || input === undefined) return prompt;
@@ -206,7 +216,7 @@ function inputOf(usage: Readonly<Record<string, unknown>>): number | undefined {
   return input + read + (countOf(usage['cache_creation_input_tokens']) ?? 0);
 }
 
-function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined {
+function cachedOf(usage: Usage): number | undefined {
   return (
     // vLLM and SGLang tell it if they are so started (vllm-project/vllm#18149, gpustack/gpustack#5189).
     detailOf(usage, 'prompt_tokens_details', 'cached_tokens') ??
@@ -219,20 +229,10 @@ function cachedOf(usage: Readonly<Record<string, unknown>>): number | undefined 
   );
 }
 
-/**
- * What llama.cpp had in its cache, from its `timings`: it came half a year before the usage's own figure
- * (ggml-org/llama.cpp#15827, #19361). Its usage counts the whole prompt as input.
- */
-function timedCounts(timings: unknown): Pick<TokenCounts, 'cached'> | null {
-  const cached = countOf(memberOf(timings, 'cache_n'));
-  return cached === undefined ? null : { cached };
-}
-
 /** With some models xAI, too, leaves cached tokens out of its input (vercel/ai#12485). */
 const withCached = (input: number, cached = 0) => (cached > input ? input + cached : input);
 
-const detailOf = (usage: Readonly<Record<string, unknown>>, part: string, name: string) =>
-  countOf(memberOf(usage, part, name));
+const detailOf = (usage: Usage, part: string, name: string) => countOf(memberOf(usage, part, name));
 
 /** More than any exchange has; sums of such numbers stay exact. */
 const MAX_TOKENS = 1_000_000_000;

@@ -12,7 +12,6 @@ import {
   type CallResult,
   type PendingCall,
   sendAdjusted,
-  tokensUsed,
 } from '../upstream/exchange.ts';
 import { REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -318,7 +317,7 @@ function conclude(
   // Made when it was first sent.
   const attempt = turn.attempt as Attempt;
   const { call } = pending.plan;
-  const cut = attempt.used(tokensUsed(came, pending));
+  const cut = attempt.used(pending.used(came));
   const whole = cut === 'again' ? withoutCut(came, call) : came;
   const seen = inCallersProtocol(whole, call);
   switch (seen.kind) {

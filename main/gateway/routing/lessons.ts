@@ -4,7 +4,7 @@ import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { CircuitPermit, Circuits } from '../circuits/circuits.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { estimatedTokens } from '../protocols/usage.ts';
+import { NOTHING_SPENT, tokensOf } from '../protocols/usage.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import type { AttemptEnd } from './observer.ts';
@@ -114,8 +114,7 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
         circuits.record(pool, result, endedAt);
       // The prompt of an outrun call was read, and is paid for, although nothing of the answer came.
       const isPaid = end.kind === 'outrun' && !isRecalled;
-      const lost = isPaid ? estimatedTokens(target.request.bytes.length, 0) : null;
-      const tokens = progress.tokens ?? lost;
+      const tokens = progress.tokens ?? (isPaid ? tokensOf(NOTHING_SPENT, target.request) : null);
       const turn = { id: own.id, call: target, tokens, ttftMs, readAt: endedAt.ticks };
       const reading = learnReading(memory, known, turn);
       const circuit = circuits.at(own.id).breaker.state.kind;

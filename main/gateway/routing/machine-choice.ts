@@ -2,10 +2,10 @@ import type { Config } from '../../config/schema.ts';
 import { isForChat } from '../../engines/models.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge } from '../memory/memory.ts';
-import { estimatedTokens } from '../protocols/usage.ts';
+import { tokensIn } from '../protocols/token-estimate.ts';
 import type { LocalForm, PromptReading } from '../upstream/call.ts';
 import { askedNames } from '../upstream/upstreams.ts';
-import { chainFor, readingAt, unreadBytes } from './readings.ts';
+import { chainFor, readingAt, unreadShare } from './readings.ts';
 
 /* Which of several machines is called for a prompt. */
 
@@ -37,16 +37,16 @@ export function preferred(
 ): readonly PoolMember[] {
   const [any] = admitted;
   const chain = any === undefined ? null : chainFor(any.form, config);
+  const promptTokens = any === undefined ? 0 : tokensIn(any.form.request.bytes);
   const members = shuffled(admitted, random).map((option): PoolMember => {
-    const { id, known, form, model } = option;
+    const { id, known, model } = option;
     const { prefix, tokensPerSecond } = readingAt(known, chain, model ?? '');
-    const newBytes = unreadBytes(form.request.bytes.length, prefix);
     return {
       option,
       prefix,
       tokensPerSecond,
       ewmaTtft: circuits.at(id).breaker.health.ttft?.value ?? null,
-      newTokens: estimatedTokens(newBytes, 0).input,
+      newTokens: promptTokens * unreadShare(prefix),
       inFlight: inFlightAt(id),
       isHome: prefix?.isConversation ?? false,
       cached: prefix === null ? 0 : known.count('prefixes'),

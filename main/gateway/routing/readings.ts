@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { ReadTurn } from '../memory/topics.ts';
 import { type CachedPrefix, chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { estimatedTokens } from '../protocols/usage.ts';
+import { tokensIn } from '../protocols/token-estimate.ts';
 import type { ChatCall, PromptReading, UpstreamCall } from '../upstream/call.ts';
 
 /*
@@ -27,10 +27,9 @@ export function cachedPrefix(known: Knowledge, chain: PromptChain): CachedPrefix
   };
 }
 
-/** How much of a prompt of so many bytes a machine has yet to read. */
-export function unreadBytes(bytes: number, prefix: CachedPrefix | null): number {
-  return prefix === null ? bytes : Math.round(bytes * (1 - prefix.bytes / prefix.chain.bytes));
-}
+/** The share of a prompt that a machine has yet to read. */
+export const unreadShare = (prefix: CachedPrefix | null): number =>
+  prefix === null ? 1 : 1 - prefix.bytes / prefix.chain.bytes;
 
 /** The machine has read the whole prompt. */
 export function notePrompt(
@@ -115,18 +114,15 @@ interface EndedCall {
 export function learnReading(
   memory: Memory,
   known: Knowledge,
-  { id, call, tokens: reported, ttftMs, readAt }: EndedCall,
+  { id, call, tokens, ttftMs, readAt }: EndedCall,
 ): TurnReading | null {
   const { upstream, model, request, prefix, mode } = call;
-  const { length } = request.bytes;
-  const estimated = estimatedTokens(length, 0);
-  const tokens = reported ?? estimated;
-  const share = prefix === null ? null : noteReuse(known, prefix, tokens);
-  const newShare = share === null ? unreadBytes(length, prefix) / length : 1 - share;
-  // The next prompt's length is estimated too, but a picture has far fewer tokens than its bytes tell.
-  const read = Math.min(estimated.input, tokens.input) * newShare;
+  const share = prefix === null || tokens === null ? null : noteReuse(known, prefix, tokens);
+  const newShare = share === null ? unreadShare(prefix) : 1 - share;
+  // The next prompt's length is estimated too, but many models make fewer tokens of a picture.
+  const read = Math.min(tokensIn(request.bytes), tokens?.input ?? Infinity) * newShare;
   if (upstream === 'local' && ttftMs !== null) learnRate(known, model, read, ttftMs);
-  if (prefix === null || mode === 'rest') return null;
+  if (prefix === null || tokens === null || mode === 'rest') return null;
   return noteTurn(memory, known, { id, chain: prefix.chain, tokens, call, readAt });
 }
 

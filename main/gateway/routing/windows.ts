@@ -18,7 +18,7 @@ import type { TextRate } from '../memory/topics.ts';
 import { lengthOf, type PromptLength } from '../protocols/prompt-length.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import type { LocalOption } from './machine-choice.ts';
-import { unreadBytes } from './readings.ts';
+import { unreadShare } from './readings.ts';
 
 /* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
 
@@ -94,7 +94,7 @@ function cutAt(known: Knowledge, call: ReadCall, tokens: number, least: number):
   const promptBytes = request.bytes.length;
   const longest = longestAt(known, model);
   if (tokens < Math.max(MIN_WINDOW, longest / 2, (1 - SAME) * (declared ?? 0))) return null;
-  const newBytes = unreadBytes(promptBytes, prefix);
+  const newBytes = promptBytes * unreadShare(prefix);
   // No token is shorter than a byte: then it was not only the rest that it reported.
   const isMoreThanNew = tokens > newBytes;
   // What it has read before explains what is missing.

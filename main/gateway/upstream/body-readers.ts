@@ -13,13 +13,8 @@ import { describedError, errorIn, type UpstreamError } from '../protocols/upstre
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, AnswerScan, StreamFormat } from '../protocols/endpoint.ts';
 import { isJson } from '../../platform/http/passed-headers.ts';
-import {
-  NOTHING_SPENT,
-  reportedTokens,
-  type OutputSoFar,
-  spentIn,
-  UsageMeter,
-} from '../protocols/usage.ts';
+import { NOTHING_SPENT, reportedTokens, type OutputSoFar, UsageMeter } from '../protocols/usage.ts';
+import { tokensIn } from '../protocols/token-estimate.ts';
 import {
   dataOf,
   eventsOf,
@@ -244,7 +239,7 @@ export function createStreamReader(
       return last.kind === 'more' ? (ended() ?? commit([])) : last;
     },
     // None of them has content.
-    spent: () => ({ told: meter.tokens(), output: 0 }),
+    spent: () => meter.spent(),
   };
 }
 
@@ -287,7 +282,6 @@ export function createAssemblingReader(
   const isNotice = createNoticeFilter();
   const usual = assembly.addText === undefined ? null : new UsualText();
   let framer: Framer | null = null;
-  let output = 0;
   let bytes = 0;
 
   function begun(progress: Progress): Progress {
@@ -302,7 +296,7 @@ export function createAssemblingReader(
       if (end !== null) return end;
     }
     if (!hasData(frames)) return COMMENTS;
-    if (output === 0) return MORE;
+    if (meter.relayed === 0) return MORE;
     return assembly.finished() ? FINISH : CONTENT;
   }
 
@@ -311,7 +305,7 @@ export function createAssemblingReader(
     const text = usual?.of(event) ?? null;
     if (text === null) return false;
     assembly.addText?.(text);
-    output += 1;
+    meter.sent(framesOf([event]));
     return true;
   }
 
@@ -322,7 +316,7 @@ export function createAssemblingReader(
     if (each.kind === 'done') return ended();
     if (each.kind !== 'chunk') return null;
     usual?.learn(event, each.chunk);
-    if (each.piece.kind === 'content') output += 1;
+    if (each.piece.kind === 'content') meter.sent(framesOf([event]));
     assembly.add(each.chunk);
     const problem = assembly.problem();
     return problem === null ? null : bad(problem);
@@ -330,7 +324,7 @@ export function createAssemblingReader(
 
   /** An answer that has begun without content was right without any. */
   function ended(): Progress {
-    if (output > 0 && !assembly.finished()) return bad(UNFINISHED);
+    if (meter.relayed > 0 && !assembly.finished()) return bad(UNFINISHED);
     const json = assembly.result();
     if (json !== null) return { kind: 'whole', body: Buffer.from(json), isAssembled: true };
     return bad(assembly.problem() ?? 'an answer that cannot be written');
@@ -346,7 +340,7 @@ export function createAssemblingReader(
       const last = framer === null ? begun(start.end()) : read(framesOf(lastEvent(framer)));
       return last.kind === 'more' ? ended() : last;
     },
-    spent: () => (framer === null ? start.spent() : { told: meter.tokens(), output }),
+    spent: () => (framer === null ? start.spent() : meter.spent()),
   };
 }
 
@@ -422,7 +416,8 @@ function createWholeReader(
     end: () => judge((whole = gathered.take())),
     spent() {
       // A whole body that is no answer costs nothing, unless it says so.
-      return whole === null ? spentIn(gathered.length) : { told: reportedTokens(whole), output: 0 };
+      const told = whole === null ? null : reportedTokens(whole);
+      return { told, output: whole === null ? tokensIn(gathered.view()) : 0 };
     },
   };
 }

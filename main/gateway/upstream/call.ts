@@ -13,7 +13,7 @@ import { type JsonBody, memberAt, smallValueOf, withMembers } from '../protocols
 import { rescueFor } from '../protocols/rescue/rescue.ts';
 import type { CachedPrefix } from '../protocols/prompt-chain.ts';
 import { type OwnSecrets, ownSecrets } from './shown-error.ts';
-import { estimatedTokens } from '../protocols/usage.ts';
+import { NOTHING_SPENT, tokensOf } from '../protocols/usage.ts';
 import {
   type BaseAddress,
   type LocalModel,
@@ -127,15 +127,13 @@ export function localCall(
   const { prefix, tokensPerSecond } = reading;
   const { baseAddress } = target;
   const request = call.native('local');
-  const { bytes, contentType, endpoint } = request;
   const mode = modeOf(request, true);
   const extra = target.gatewayToken === null ? {} : { 'x-gateway-token': target.gatewayToken };
-  const own = { contentType, authorization: call.authorization ?? baseAddress.basicAuth, extra };
+  const authorization = call.authorization ?? baseAddress.basicAuth;
+  const own = { contentType: request.contentType, authorization, extra };
   const more = target.ownedBy === 'llamacpp' ? moreFromLlama(request, mode) : {};
   const window = facts?.context_length ?? null;
-  // A recording is not read as a prompt is.
-  const isRead = endpoint.body === 'json';
-  const ofPrompt = isRead ? readingMs(bytes.length, window, tokensPerSecond) : 0;
+  const ofPrompt = readingMs(request, window, tokensPerSecond);
   const timeoutMs = config.local.timeoutMs + ofPrompt;
   const isLoading = facts?.loaded === false;
   return {
@@ -175,17 +173,17 @@ const UNKNOWN_TOKENS_PER_SECOND = 100;
 const MARGIN = 2;
 /** What the configured limits allow for anyway. */
 const SHORT_TOKENS = 200;
-/** No window of a local model is larger: pictures make a body far longer than its prompt. */
+/** No window of a local model is larger, whatever a body has that is no prompt. */
 const MAX_TOKENS = 262_144;
 
 /**
  * How long an engine may take to read a prompt, in milliseconds. All of it, as its cache may be gone: engines unload a
  * model that rests, and do not say so.
  */
-function readingMs(bytes: number, window: number | null, tokensPerSecond: number | null): number {
-  const tokens = Math.min(estimatedTokens(bytes, 0).input, window ?? MAX_TOKENS);
+function readingMs(request: ChatRequest, window: number | null, rate: number | null): number {
+  const tokens = Math.min(tokensOf(NOTHING_SPENT, request)?.input ?? 0, window ?? MAX_TOKENS);
   const long = Math.max(0, tokens - SHORT_TOKENS);
-  return (MARGIN * 1000 * long) / (tokensPerSecond ?? UNKNOWN_TOKENS_PER_SECOND);
+  return (MARGIN * 1000 * long) / (rate ?? UNKNOWN_TOKENS_PER_SECOND);
 }
 
 /**

@@ -36,7 +36,8 @@ import type { ErrorResponse, NoAnswer } from './failure.ts';
 import { bodyWithout, errorWithout, headersWithout } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import { streamOf } from '../protocols/endpoint.ts';
-import { NOTHING_SPENT, type OutputSoFar, tokensOf, tokensOfPart } from '../protocols/usage.ts';
+import { tokensIn } from '../protocols/token-estimate.ts';
+import { NOTHING_SPENT, tokensOf } from '../protocols/usage.ts';
 import { readErrorBody } from '../protocols/upstream-error.ts';
 
 export interface ExchangePlan {
@@ -159,9 +160,28 @@ export class PendingCall implements ResponseListener {
     return this.plan.call.asksForUsage && mayAskForUsage(this.changes);
   }
 
-  /** What has come of an answer; null before its head, and of a refusal. */
-  spent(): OutputSoFar | null {
-    return this.#head.status < 300 ? (this.#reader?.spent() ?? null) : null;
+  /** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
+  used(seen: CallResult): Tokens | null {
+    const { request } = this.plan.call;
+    const isRefused = this.#head.status >= 300;
+    const spent = (isRefused ? null : this.#reader?.spent()) ?? NOTHING_SPENT;
+    switch (seen.kind) {
+      case 'answer': {
+        // The events of an assembled answer say more than the length of its JSON.
+        const output = seen.contentAt === null ? tokensIn(seen.body) : spent.output;
+        return tokensOf({ ...spent, output }, request, true);
+      }
+      // Its prompt is read and paid for, whether or not anything of the answer came.
+      case 'bytes':
+      case 'cancelled':
+      case 'unfinished':
+      case 'timeout':
+        return this.hasLeft() ? tokensOf(spent, request) : null;
+      case 'stream':
+        return null;
+      default:
+        return spent.told !== null || spent.output > 0 ? tokensOf(spent, request) : null;
+    }
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
@@ -313,32 +333,6 @@ export class PendingCall implements ResponseListener {
     this.#cancelTimer();
     this.plan.signal.removeEventListener('abort', this.#onCancel);
     this.#resolve(seen);
-  }
-}
-
-/** What is known before the end of a stream, or guessed of a call that came to no end; null: nothing, or later. */
-export function tokensUsed(seen: CallResult, pending: PendingCall): Tokens | null {
-  const { request } = pending.plan.call;
-  switch (seen.kind) {
-    case 'answer': {
-      const used = tokensOf(seen.body, request);
-      const isGuessed = used?.estimated === true && seen.contentAt !== null;
-      // The events of an assembled answer say more than the length of its JSON.
-      return isGuessed ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, request) : used;
-    }
-    // Its prompt is read and paid for, though nothing of the answer came.
-    case 'cancelled':
-    case 'unfinished':
-    case 'timeout':
-      return pending.hasLeft() ? tokensOfPart(pending.spent() ?? NOTHING_SPENT, request) : null;
-    case 'stream':
-    case 'bytes':
-      return null;
-    default: {
-      const spent = pending.spent();
-      const hasCome = spent !== null && (spent.told !== null || spent.output > 0);
-      return hasCome ? tokensOfPart(spent, request) : null;
-    }
   }
 }
 

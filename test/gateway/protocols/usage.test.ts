@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { reportedTokens, tokensOf, UsageMeter } from '../../../main/gateway/protocols/usage.ts';
+import { framesOf } from '../../../main/gateway/protocols/sse.ts';
+import {
+  NOTHING_SPENT,
+  reportedTokens,
+  tokensOf,
+  UsageMeter,
+} from '../../../main/gateway/protocols/usage.ts';
 
 const tokens = (body: object | string) =>
   reportedTokens(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
@@ -11,6 +17,14 @@ const counted = (input: number, output: number, cached = 0) => ({
   cached,
   estimated: false,
 });
+
+const totalling = (total: number, more = {}) => ({
+  prompt_tokens: 5,
+  completion_tokens: 10,
+  total_tokens: total,
+  ...more,
+});
+const NO_THOUGHTS = { output_tokens_details: { reasoning_tokens: 0 } };
 
 test.for([
   ['of OpenAI', { prompt_tokens: 7, completion_tokens: 2 }, counted(7, 2)],
@@ -34,6 +48,11 @@ test.for([
     { prompt_tokens: 7, completion_tokens: 2, prompt_cache_hit_tokens: 3 },
     counted(7, 2, 3),
   ],
+  ['of Gemini, which counts thoughts in the total alone', totalling(300), counted(5, 295)],
+  ['with a total of more than thoughts', totalling(300, NO_THOUGHTS), counted(5, 10)],
+  ['with a total that adds the cache', totalling(19, { cached_tokens: 4 }), counted(5, 10, 4)],
+  ['with a total below its parts', totalling(3), counted(5, 10)],
+  ['with a total beyond any answer', totalling(2e6), counted(5, 10)],
   ['with a total only', { total_tokens: 9 }, { ...counted(9, 0), estimated: true }],
   ['of no count', { prompt_tokens: -1, completion_tokens: 1.5 }, null],
   ['with one that is no count', { prompt_tokens: 7, completion_tokens: '2' }, null],
@@ -68,7 +87,7 @@ test('usage is not believed at all if its last count is invalid', () => {
   const meter = new UsageMeter(false);
   for (const usage of [{ input_tokens: 7, output_tokens: 1 }, { output_tokens: -5 }])
     meter.take({ bytes: Buffer.from(`data: ${JSON.stringify({ usage })}\n\n`), ends: [] });
-  expect(meter.tokens()).toBeNull();
+  expect(meter.spent().told).toBeNull();
 });
 
 test.each([
@@ -77,8 +96,56 @@ test.each([
   ['a billion tokens', { prompt_tokens: 1e9, completion_tokens: 1e9 }, 100],
   ['more input than its prompt and what can be added', { prompt_tokens: 1_000_401 }, 100],
   ['more output than any model writes', { prompt_tokens: 1, completion_tokens: 1_000_001 }, 100],
-])('an answer that reports %s is estimated by its length', (_what, usage, input) => {
+])('an answer that reports %s is estimated', (_what, usage, input) => {
   const body = Buffer.from(JSON.stringify({ choices: [], usage }));
-  const used = tokensOf(body, { endpoint: CHAT_COMPLETIONS, bytes: Buffer.alloc(400) });
-  expect(used).toEqual({ input, output: Math.ceil(body.length / 4), cached: 0, estimated: true });
+  const spent = { told: reportedTokens(body), output: 9 };
+  const request = { endpoint: CHAT_COMPLETIONS, bytes: Buffer.alloc(400) };
+  expect(tokensOf(spent, request, true)).toEqual({ input, output: 9, cached: 0, estimated: true });
+});
+
+const BASE64 = 'QUJD'.repeat(350_000);
+const PDF = `JVBERi0${BASE64}`;
+const url = (type: string) => ({ url: `data:${type};base64,${BASE64}` });
+const source = (data = BASE64) => ({ source: { type: 'base64', data } });
+const IMAGE = 1600;
+const PAGES = 17 * 2000;
+/** Of a minute as MP3. */
+const RECORDING = (BASE64.length * 0.75) / 1024;
+
+test.each<[what: string, part: object, tokens: number]>([
+  ['a picture of a chat', { image_url: url('image/png') }, IMAGE],
+  ['a recording of a chat', { input_audio: { data: BASE64, format: 'wav' } }, RECORDING],
+  ['a video of a chat', { video_url: url('video/mp4') }, RECORDING],
+  ['a PDF of a chat', { file: { file_data: url('application/pdf').url } }, PAGES],
+  ['a picture of responses', { image_url: url('image/png').url }, IMAGE],
+  ['a PDF of responses', { type: 'input_file', file_data: PDF }, PAGES],
+  ['a picture of messages', source(), IMAGE],
+  ['a PDF of messages', source(PDF), PAGES],
+  ['a small picture', source(BASE64.slice(0, 4096)), 1024],
+  ['base64 in a text', { text: `see "${url('image/png').url}"` }, BASE64.length / 4],
+  ['a text in base64', url('text/plain'), BASE64.length / 4],
+])('%s is estimated by what a model makes of it', (_what, part, each) => {
+  const messages = [part, { text: 'audio pdf '.repeat(400) }, part];
+  const bytes = Buffer.from(JSON.stringify({ messages }));
+  const used = tokensOf(NOTHING_SPENT, { endpoint: CHAT_COMPLETIONS, bytes });
+  expect(Math.abs((used?.input ?? 0) - 2 * each - 1000)).toBeLessThan(60);
+});
+
+const LONG = 'word '.repeat(400);
+const chatOf = (delta: object) => ({ choices: [{ delta }] });
+const TWICE = { reasoning: LONG, reasoning_details: [{ text: LONG }] };
+
+test.each([
+  ['a chat', chatOf({ content: LONG }), chatOf({ content: 'a' })],
+  ['a chat whose thoughts come twice', chatOf(TWICE), chatOf({ reasoning: 'a' })],
+  ['responses', { type: 'x.delta', delta: LONG }, { type: 'x.done', text: LONG }],
+  ['messages', { delta: { partial_json: LONG } }, { type: 'message_start', content: LONG }],
+])('an event of %s counts the tokens of its text, or one', (_what, long, short) => {
+  const meter = new UsageMeter(false);
+  const events = [short, long, short, long].map((each) =>
+    Buffer.from(`data: ${JSON.stringify(each)}\n\n`),
+  );
+  for (const part of [events.slice(0, 2), events.slice(2, 3), events.slice(3)])
+    meter.sent(framesOf(part));
+  expect(meter.spent()).toEqual({ told: null, output: 2 + 1000 });
 });

@@ -159,6 +159,19 @@ export const MAKERS: readonly Listed[] = [
         fate: { text: 'Yes' },
         tokens: { input: 110, cached: 100, output: 5, estimated: false },
       },
+      {
+        // github.com/vercel/ai/issues/12425
+        says: 'thoughts that only the total counts',
+        stream: [
+          part({ content: 'Yes' }, 'stop'),
+          usagePart(12, 1, {
+            total_tokens: 399,
+            completion_tokens_details: { reasoning_tokens: 386 },
+          }),
+        ],
+        fate: { text: 'Yes' },
+        tokens: { input: 12, cached: 0, output: 387, estimated: false },
+      },
     ],
   },
 ];

@@ -9,11 +9,10 @@ import {
   type StandIn,
   wholeAnswer,
 } from '../endpoint.ts';
-import { type ChatPart, textPart } from '../translation/conversation.ts';
 import type { ProtocolTranslation } from '../translation/translation.ts';
 import { typedEvent } from '../sse.ts';
 import { type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
-import { BYTES_PER_TOKEN } from '../usage.ts';
+import { TOKENS_PER_IMAGE, tokensIn } from '../token-estimate.ts';
 import { MessageSteps } from './answers.ts';
 import {
   createMessage,
@@ -91,38 +90,13 @@ function isFilled([key, value]: readonly [string, unknown]): boolean {
   return key !== 'type' && value !== '' && value !== null;
 }
 
-/** For the role and the separators of a message. */
-const TOKENS_PER_MESSAGE = 4;
-/** Of a PDF, as text and as a picture (docs.anthropic.com, PDF support), and the bytes of a usual page. */
-const TOKENS_PER_PAGE = 2000;
-const BYTES_PER_PAGE = 64 * 1024;
-/** For an image of the size to which Anthropic scales larger ones down. */
-const TOKENS_PER_IMAGE = 1600;
-
 /** An estimate: chat completions offer no way to count, and each model counts differently. */
 export function countTokens(body: unknown): StandIn {
   const translated = toChat(body, false);
   if (translated.kind !== 'chat') return translated;
   const { messages, tools } = translated.body;
-  const tokens = messages.flatMap((message) => {
-    const { content } = message;
-    const calls = [memberOf(message, 'tool_calls'), memberOf(message, 'reasoning_content')];
-    const parts = typeof content === 'string' ? [textPart(content)] : (content ?? []);
-    return [TOKENS_PER_MESSAGE, ...calls.map(tokensOfValue), ...parts.map(tokensOfPart)];
-  });
-  const total = [...tokens, tokensOfValue(tools)].reduce((sum, each) => sum + each, 0);
-  return { kind: 'answer', body: { input_tokens: Math.ceil(total) } };
-}
-
-const tokensOfText = (text: string) => Buffer.byteLength(text) / BYTES_PER_TOKEN;
-
-const tokensOfValue = (value: unknown) =>
-  value === undefined ? 0 : tokensOfText(JSON.stringify(value));
-
-function tokensOfPart(part: ChatPart): number {
-  if (part.type === 'text') return tokensOfText(part.text);
-  // Base64 has four characters for three bytes.
-  if (part.type === 'file')
-    return Math.ceil((part.file.file_data.length * 0.75) / BYTES_PER_PAGE) * TOKENS_PER_PAGE;
-  return part.type === 'image_url' ? TOKENS_PER_IMAGE : tokensOfValue(part);
+  const json = JSON.stringify([messages, tools]);
+  const imagesByUrl = json.split('"image_url":{"url":"http').length - 1;
+  const tokens = tokensIn(Buffer.from(json)) + TOKENS_PER_IMAGE * imagesByUrl;
+  return { kind: 'answer', body: { input_tokens: tokens } };
 }

@@ -230,8 +230,12 @@ refusals([
   ],
 ]);
 
-test('an estimated token count has the same number for each image, however large', () => {
+test('an estimated token count has the same number for each image, by URL as well', () => {
   const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) };
-  const { max_tokens: _none, ...body } = whole(inUser({ type: 'image', source }));
-  expect(countTokens(body)).toEqual({ kind: 'answer', body: { input_tokens: 1604 } });
+  const byUrl = { type: 'url', url: 'https://a.test/bcd.png' };
+  const tokens = [source, byUrl].map((each) =>
+    countTokens(whole(inUser({ type: 'image', source: each }))),
+  );
+  const counted = (input_tokens: number) => ({ kind: 'answer', body: { input_tokens } });
+  expect(tokens).toEqual([counted(1626), counted(1626)]);
 });
