@@ -68,7 +68,6 @@ export function createRegistry(deps: RegistryDeps) {
       sweep.start();
       store.shared?.follow(createFollower(parts));
     },
-    /** This computer has woken from sleep: each machine's next heartbeat counts as its return. */
     stop: () => sweep.stop(),
     handleEnroll: (message: AgentMessage) => enroll(message, open, parts),
     handleHeartbeat: (message: AgentMessage) => takeHeartbeat(message, parts),
