@@ -44,15 +44,16 @@ test.each([
 // github.com/BerriAI/litellm/issues/32478 and /37273, and vllm-project/agentic-api/issues/296.
 test('a typed event is repaired when it comes, whether or not the end comes with it', () => {
   const repaired = MESSAGES.answer.stream?.createWatch(1);
-  const start = typed('message_start', { message: { usage: {} } });
+  const start = typed('message_start', { message: { usage: { output_tokens: 25 } } });
   const call = typed('content_block_start', { index: 0, content_block: { type: 'tool_use' } });
   const stop = typed('content_block_stop', { index: 0 });
-  const reason = (stop_reason: string) =>
-    typed('message_delta', { delta: { stop_reason }, usage: {} });
-  const told = [start, start, call, stop, stop, reason('end_turn')].map((event) =>
+  const untold = typed('message_delta', { delta: { stop_reason: 'end_turn' } });
+  const told = [start, start, call, stop, stop, untold].map((event) =>
     repaired?.take(frames(event)).frames.bytes.toString(),
   );
-  expect(told).toEqual([start, '', call, stop, '', reason('tool_use')]);
+  // What the start has told of the output stays.
+  const end = { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 25 } };
+  expect(told).toEqual([start, '', call, stop, '', typed('message_delta', end)]);
 });
 
 test('a message that tells no usage gets counts of 0, because its clients read them', () => {

@@ -183,23 +183,20 @@ function blockOf({ fields, inputJson }: Block): Json | null {
 
 /**
  * Puts right what clients stumble over in the events of one message: a second start, at which Anthropic's clients begin
- * anew (BerriAI/litellm#32478); a second end of a block, at which they run its tool again (BerriAI/litellm#37273); the
+ * again (BerriAI/litellm#32478); a second end of a block, at which they run its tool again (BerriAI/litellm#37273); the
  * reason `end_turn` of a message that calls a tool, and a missing usage, as `repairedMessage`; no reason where there was one
  * before. An end without any reason is vLLM's for an answer that it gave up (entrypoints/anthropic/serving.py).
  */
 export function createMessageRepair(): EventRepair {
   const open = new Set<unknown>();
-  let hasBegun = false;
+  let begun: Readonly<Json> | null = null;
   let hasCalls = false;
   let reason: unknown = null;
 
   function isRepeated({ type, index, content_block: block }: Json): boolean {
     switch (type) {
-      case 'message_start': {
-        const isSecond = hasBegun;
-        hasBegun = true;
-        return isSecond;
-      }
+      case 'message_start':
+        return begun !== null;
       case 'content_block_start':
         open.add(index);
         hasCalls ||= isCall(block);
@@ -215,7 +212,8 @@ export function createMessageRepair(): EventRepair {
     const { delta } = value;
     const given = memberOf(delta, 'stop_reason');
     reason = reasonOf(given ?? reason, hasCalls);
-    const counted = withUsage(value, { output_tokens: 0 });
+    const output = memberOf(begun, 'usage', 'output_tokens') ?? 0;
+    const counted = withUsage(value, { output_tokens: output });
     if (given === reason || reason === null) return counted;
     return { ...counted, delta: { ...(isObject(delta) && delta), stop_reason: reason } };
   }
@@ -224,7 +222,7 @@ export function createMessageRepair(): EventRepair {
     const { type, message } = value;
     if (type === 'message_delta') return ended(value);
     if (type !== 'message_start' || !isObject(message)) return value;
-    const begun = withUsage(message, NO_COUNTS);
+    begun = withUsage(message, NO_COUNTS);
     return begun === message ? value : { ...value, message: begun };
   }
 
