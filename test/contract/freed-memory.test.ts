@@ -46,6 +46,8 @@ test('an engine that is called by its address gets no request while its machine 
     expect([upstream, reason]).toEqual(['hosted_a', 'local=paused']);
   await gateway.post('agent/mode', { mode: 'drained' });
   expect((await gateway.agent()).owner.mode).toBe('draining');
+  const { local: shown } = gateway.host.snapshot().judgement.conditions;
+  expect(shown).toEqual({ kind: 'no-provider', cause: 'paused' });
   expectElsewhere(await chat(url));
   await gateway.post('agent/mode', { mode: 'paused' });
   expectElsewhere(await unanswered.answer);

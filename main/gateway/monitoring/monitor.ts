@@ -188,7 +188,7 @@ function localStanding(
 ): LocalStanding {
   switch (choice.kind) {
     case 'none':
-      return { kind: 'absent', cause: machines.absence() };
+      return { kind: 'absent', cause: choice.reason === 'paused' ? 'paused' : machines.absence() };
     case 'target':
       return { kind: 'present', hindrance: null };
     case 'tier': {
