@@ -29,8 +29,10 @@ const RETRY_MS = [30_000, 60_000, 120_000, 300_000, 600_000] as const;
 const RETRY_LONGEST_MS = 1_800_000;
 /** To spare the GPU, a change brings a test inference forward at most once in this time. */
 const PULL_MS = 60_000;
-/** The same after a run without one, which costs next to nothing, and whose machine may wait for just that change. */
-const PULL_UNTESTED_MS = 1000;
+/** The same after a run without one, which costs next to nothing. */
+const PULL_UNTESTED_MS = 15_000;
+/** The same of a machine that may not be used yet, and may wait for just that change. */
+const PULL_UNUSABLE_MS = 1000;
 /** A machine that may not be used yet is checked more often than one that keeps its place. */
 const DEFERRED_MS = 15_000;
 
@@ -93,7 +95,8 @@ function nextTestTicks({ testedTicks }: RunMemory): number {
 function pulledTicks({ state }: StoredVerification, memory: RunMemory): number {
   const { startedTicks, testedTicks } = memory;
   if (startedTicks === null) return -Infinity;
-  if (testedTicks !== startedTicks) return startedTicks + PULL_UNTESTED_MS;
+  if (testedTicks !== startedTicks)
+    return startedTicks + (state === 'verified' ? PULL_UNTESTED_MS : PULL_UNUSABLE_MS);
   // The next run of a `pending` machine makes no test inference until one is due.
   return startedTicks + (state === 'pending' ? DEFERRED_MS : PULL_MS);
 }

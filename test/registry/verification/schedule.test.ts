@@ -62,13 +62,14 @@ test.each(['enrolled', 'material', 'engineHealth', 'rebooted', 'returned'] as co
   },
 );
 
-test('news brings a run forward to a second after one without a test inference, of whichever machine', () => {
+test('news brings a run forward to a second after one without a test inference, or to 15 s for a verified machine', () => {
   const untested = { ...RAN, testedTicks: null };
   const news = withNews(untested, ['material']);
-  for (const verification of [VERIFIED, UNVERIFIED, failed(1), failed(6)]) {
+  for (const verification of [UNVERIFIED, failed(1), failed(6)]) {
     expect(plan(verification, news, 400).dueInMs).toBe(600);
     expect(plan(verification, news, 1000).dueInMs).toBe(0);
   }
+  expect(plan(VERIFIED, news, 1000).dueInMs).toBe(14_000);
   expect(plan(UNVERIFIED, untested).dueInMs).toBe(15_000);
   expect(plan(UNVERIFIED, RAN).dueInMs).toBe(MINUTE);
 });
