@@ -82,6 +82,15 @@ test('what is saved of an upstream is read back and saved unchanged', () => {
   expect(JSON.parse(JSON.stringify(restored(SAVED).save(SAVED_TOPICS)))).toEqual(SAVED);
 });
 
+test('what an earlier version saved without what is saved now is read back', () => {
+  const isNew = (name: string) => name === 'owes' || name === 'provenAt';
+  const earlier = JSON.stringify(SAVED, (name, value: unknown) =>
+    isNew(name) ? undefined : value,
+  );
+  const { breaker } = restored(JSON.parse(earlier)).of('hosted_a').get('circuit') ?? {};
+  expect(breaker).toMatchObject({ health: { fails: 5, owes: null }, state: { kind: 'open' } });
+});
+
 test('a probe that was running when its circuit was saved is not running in what is read', () => {
   const { breaker } = restored(SAVED).of('hosted_a').get('circuit') ?? { breaker: NEW_BREAKER };
   const probe = admissionTo(breaker, later(NOW, 60_000), 'in_turn', 30_000);

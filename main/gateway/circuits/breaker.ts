@@ -3,7 +3,7 @@ import { type DualTime, later, remainingMs } from '../../platform/clock.ts';
 import { wallMsSchema } from '../../platform/dates.ts';
 import type { Failure } from '../upstream/failure.ts';
 
-const count = z.int().nonnegative();
+const count = z.int().nonnegative().default(0);
 
 export const meanSchema = z.strictObject({
   value: z.number().nonnegative(),
@@ -27,43 +27,31 @@ export function withSample(mean: DecayingMean | null, sample: number, atMs: numb
 export const roundedMean = (mean: DecayingMean | null): number | null =>
   mean === null ? null : Math.round(mean.value);
 
+const timeOrNever = wallMsSchema.nullable().default(null);
+
+/** What a record lacks, as one saved by an earlier version may, is not known of it. */
 export const healthSchema = z.strictObject({
   requests: count,
   fails: count,
   successes: count,
   consecutiveFails: count,
   consecutiveSlow: count,
-  lastError: z.string().nullable(),
-  lastFailAt: wallMsSchema.nullable(),
-  lastSuccessAt: wallMsSchema.nullable(),
-  lastTtftMs: z.number().nonnegative().nullable(),
-  ttft: meanSchema.nullable(),
+  lastError: z.string().nullable().default(null),
+  lastFailAt: timeOrNever,
+  lastSuccessAt: timeOrNever,
+  lastTtftMs: z.number().nonnegative().nullable().default(null),
+  ttft: meanSchema.nullable().default(null),
   /**
    * What a call that began after the last failure must reach to show that the upstream is well again; null: nothing. For
    * people: routing counts failures in a row, which the end of an earlier call resets.
    */
-  owes: z.enum(['content', 'end']).nullable(),
+  owes: z.enum(['content', 'end']).nullable().default(null),
   /** When the call began that last showed it. */
-  provenAt: wallMsSchema.nullable(),
+  provenAt: timeOrNever,
 });
 
 /** Counts and times of an upstream's attempts. */
 export type HealthRecord = Readonly<z.infer<typeof healthSchema>>;
-
-export const UNUSED: HealthRecord = {
-  requests: 0,
-  fails: 0,
-  successes: 0,
-  consecutiveFails: 0,
-  consecutiveSlow: 0,
-  lastError: null,
-  lastFailAt: null,
-  lastSuccessAt: null,
-  lastTtftMs: null,
-  ttft: null,
-  owes: null,
-  provenAt: null,
-};
 
 /** How long a call was silent. `slowMs`: the part that counts as slow, without the time for reading the prompt. */
 export interface Silence {
@@ -110,6 +98,8 @@ export type Admission =
   | { readonly kind: 'admitted'; readonly permit: Permit; readonly breaker: Breaker }
   /** A request is admitted in `waitMs` (never 0) at the latest. */
   | { readonly kind: 'refused'; readonly waitMs: number };
+
+const UNUSED: HealthRecord = healthSchema.parse({});
 
 export const NEW_BREAKER: Breaker = { health: UNUSED, state: { kind: 'closed' }, serial: 0 };
 
