@@ -250,7 +250,7 @@ test.each([
   ['streams', true],
   ['is assembled', false],
 ])(
-  'a probe whose answer %s lets others through from its first token on, and closes the circuit at its end',
+  'a probe whose answer %s lets others through from its first token until one fails, and closes the circuit at its end',
   async (_how, stream) => {
     const { clock, up, gateway } = await startOpened('hosted_a');
     clock.advance(MINUTE_MS);
@@ -265,6 +265,7 @@ test.each([
     expectServed(await chat(gateway.url), 'hosted_a');
     up.script = DEAD;
     expect((await chat(gateway.url)).reason).toBe('hosted_a=http_503');
+    expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
     res.end(STOP + DONE);
     await probe.answer;
     expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false, consecutiveFails: 0 });

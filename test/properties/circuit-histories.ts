@@ -50,7 +50,7 @@ export interface Probe {
   readonly permit: Permit;
   readonly since: DualTime;
   readonly timeoutMs: number;
-  /** Its first content has come, and in time if the circuit opened by slow calls alone. */
+  /** Its first content has come, in time if the circuit opened by slow calls alone, and no call next to it has failed. */
   readonly isAnswering: boolean;
 }
 
@@ -236,10 +236,12 @@ function heardOf(
     return { ...world, probe, breaker: firstContent(breaker, permit, took, judging) };
   }
   const judging = { now, limits: present, random: event.random };
+  const isDoubt = event.result.kind === 'failure' && permit.nextTo === world.probe?.permit.serial;
+  const probe = isDoubt && world.probe ? { ...world.probe, isAnswering: false } : world.probe;
   return {
     ...world,
     breaker: record(breaker, permit, event.result, judging),
-    probe: isOfProbe ? null : world.probe,
+    probe: isOfProbe ? null : probe,
   };
 }
 

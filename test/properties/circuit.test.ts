@@ -91,10 +91,11 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
     step.after.breaker.health.consecutiveFails < step.after.limits.failThreshold,
 
   'a result of an earlier probe or an earlier spell moves nothing but lifetime counts': (step) => {
-    if (step.permit === null || isCurrent(step)) return true;
-    const { before, after } = step;
+    const { before, permit, after } = step;
+    if (permit === null || isCurrent(step)) return true;
+    const isNext = permit.nextTo === before.breaker.serial && resultOf(step) === 'failure';
     return (
-      after.breaker.state === before.breaker.state &&
+      (isNext || after.breaker.state === before.breaker.state) &&
       after.breaker.health.consecutiveFails === before.breaker.health.consecutiveFails &&
       after.breaker.health.consecutiveSlow === before.breaker.health.consecutiveSlow
     );
@@ -193,6 +194,16 @@ const PROPERTIES: Readonly<Record<string, (step: Step) => boolean>> = {
 
   'nobody is refused next to a probe that answers': ({ before, admission }) =>
     before.probe?.isAnswering !== true || admission?.kind !== 'refused',
+
+  'a probe that is silent, or next to which a request has failed, keeps others away': ({
+    before,
+    event,
+    admission,
+  }) =>
+    before.probe?.isAnswering !== false ||
+    event.kind !== 'admit' ||
+    admission?.kind !== 'admitted' ||
+    remainingMs(later(before.probe.since, before.probe.timeoutMs), before.now) === 0,
 
   'a forced request is refused only next to a silent probe after failures': ({
     before: { breaker, probe },

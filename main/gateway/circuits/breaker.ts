@@ -75,7 +75,10 @@ export type BreakerState =
       readonly release: DualTime;
       /** Admitted before the cool-down was over, because no other upstream was left. */
       readonly isForced: boolean;
-      /** Its first content came, and in time if slowness opened the breaker: others are admitted next to it. */
+      /**
+       * Its first content came, and in time if slowness opened the breaker: others are admitted next to it, until one of
+       * them fails.
+       */
       readonly isAnswering: boolean;
     } & Cooldown);
 
@@ -90,6 +93,8 @@ export interface Breaker {
 /** Issued with an admission and returned with its result. */
 export interface Permit {
   readonly serial: number;
+  /** The serial of the probe that it was admitted next to; null: of none. */
+  readonly nextTo: number | null;
   /** When it was issued. */
   readonly wallMs: number;
 }
@@ -113,7 +118,7 @@ export type AdmissionMode = 'in_turn' | 'again' | 'forced' | 'hedge';
 /** Of a permit that matches no state of a breaker: its result is counted, but changes nothing. */
 export const COUNTED_ONLY = -1;
 
-/** After a cool-down the first request admitted is the probe; what comes next to it changes nothing. */
+/** After a cool-down the first request admitted is the probe; what comes next to it can only keep others away. */
 export function admissionTo(
   breaker: Breaker,
   now: DualTime,
@@ -129,8 +134,8 @@ export function admissionTo(
   if (!isAdmitted) return { kind: 'refused', waitMs };
   const isProbe = state.kind !== 'closed' && !isProbing;
   const after = isProbe ? withProbe(breaker, state, now, probeTimeoutMs) : breaker;
-  const serial = isProbing ? COUNTED_ONLY : after.serial;
-  return { kind: 'admitted', permit: { serial, wallMs: now.wallMs }, breaker: after };
+  const [serial, nextTo] = isProbing ? [COUNTED_ONLY, after.serial] : [after.serial, null];
+  return { kind: 'admitted', permit: { serial, nextTo, wallMs: now.wallMs }, breaker: after };
 }
 
 /** Milliseconds until a request is admitted at the latest; 0: at once. */
@@ -253,8 +258,14 @@ export function record(
 ): Breaker {
   const health = healthAfter(breaker.health, result, now.wallMs, limits);
   const { state } = breaker;
-  if (state.kind === 'open' || breaker.serial !== permit.serial)
-    return countedLate(breaker, health);
+  if (state.kind === 'open' || breaker.serial !== permit.serial) {
+    const late = countedLate(breaker, health);
+    const hasNeighborFailed = result.kind === 'failure' && breaker.serial === permit.nextTo;
+    // The probe may trickle for minutes while every other call fails.
+    return hasNeighborFailed && state.kind === 'probing' && state.isAnswering
+      ? { ...late, state: { ...state, isAnswering: false } }
+      : late;
+  }
   const shown = shownBy(result, breaker.health, permit, now);
   const counted = { ...breaker, health: { ...health, ...shown } };
   if (state.kind === 'closed') {
@@ -401,11 +412,8 @@ function probed(
   const isCostly = costMs >= limits.ttftThresholdMs;
   if (result.kind === 'outrun' && !isCostly) return released(probing);
   const consecutiveOpens = probing.consecutiveOpens + (isCostly ? 1 : 0);
-  return {
-    kind: 'open',
-    until: later(now, grownMs(limits, consecutiveOpens, random)),
-    consecutiveOpens,
-  };
+  const until = later(now, grownMs(limits, consecutiveOpens, random));
+  return { kind: 'open', until, consecutiveOpens };
 }
 
 /** Upper limit of the doubling, before the jitter. */
@@ -415,9 +423,8 @@ const MAX_GROWN_MS = 600_000;
 function grownMs({ cooldownMs }: Limits, consecutiveOpens: number, random: number): number {
   // A configured cool-down above the limit is kept and does not grow.
   const capMs = Math.max(cooldownMs, MAX_GROWN_MS);
-  return Math.ceil(
-    Math.min(cooldownMs * 2 ** (consecutiveOpens - 1), capMs) * (0.9 + 0.2 * random),
-  );
+  const grown = Math.min(cooldownMs * 2 ** (consecutiveOpens - 1), capMs);
+  return Math.ceil(grown * (0.9 + 0.2 * random));
 }
 
 export interface Opening {
@@ -432,10 +439,8 @@ export function openingOf(before: Breaker, after: Breaker, limits: Limits): Open
   if (after.state.kind !== 'open' || before.state.kind === 'open') return null;
   if (before.state.kind === 'probing') {
     if (before.state.isForced) return null;
-    return {
-      isFirst: false,
-      wasSilent: after.state.consecutiveOpens > before.state.consecutiveOpens,
-    };
+    const wasSilent = after.state.consecutiveOpens > before.state.consecutiveOpens;
+    return { isFirst: false, wasSilent };
   }
   const { consecutiveSlow } = after.health;
   return { isFirst: true, wasSilent: consecutiveSlow >= limits.ttftSlowThreshold };

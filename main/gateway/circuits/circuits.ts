@@ -189,8 +189,10 @@ export function createCircuits(deps: CircuitsDeps) {
       const time = now();
       const { ticks, wallMs } = time;
       // It began before the last reset, and may use a former address or key.
-      if (requestEpoch < circuit.epoch)
-        return { kind: 'admitted', permit: { id, serial: COUNTED_ONLY, wallMs }, at: ticks };
+      if (requestEpoch < circuit.epoch) {
+        const permit = { id, serial: COUNTED_ONLY, nextTo: null, wallMs };
+        return { kind: 'admitted', permit, at: ticks };
+      }
       const isHeeded = mode === 'in_turn' || mode === 'hedge';
       const excluded = isHeeded ? exclusionAt(memory.of(id), circuit, model, time) : null;
       if (excluded !== null) return excluded;
