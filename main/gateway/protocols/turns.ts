@@ -255,12 +255,12 @@ const withPairedCalls: BodyChange = (body) => {
   const isAnswer = (result: Json) => open.delete(callIdOf(result));
   const missing = () => [...open].flatMap(([id, result]) => (open.delete(id) ? [result] : []));
   function inPairs(turn: Json): Json | readonly Json[] {
-    const { role, content, output } = turn;
+    const { type, role, content, output } = turn;
     if (role === 'tool' || isItem(turn, '_output')) {
       if (isAnswer(turn)) return turn;
-      const words = content ?? output;
-      const told = words === undefined ? [] : [{ role: 'user', content: words }];
-      return [...inTurns(missing()), ...told];
+      // The tools that a search found are no words.
+      if (type === 'tool_search_output') return inTurns(missing());
+      return [...inTurns(missing()), { role: 'user', content: content ?? output ?? NO_RESULT }];
     }
     // Calls, thoughts and what a host did itself stand between calls and their results.
     if (role === undefined) return turn;

@@ -212,8 +212,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
-    input(found(A), ...searched, user('a')),
-    input(...searched, { ...found(C), tools: [] }, output(D, NONE), user('a')),
+    input(found(A), ...searched, { ...output(A), output: undefined }),
+    input(...searched, { ...found(C), tools: [] }, output(D, NONE), user(NONE)),
   ],
   [
     'sound_calls',
