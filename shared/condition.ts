@@ -56,7 +56,7 @@ export type NoProviderCause = Arrival | 'paused' | 'engine' | 'no-gpu' | 'failed
 export type Arrival = 'verifying' | typeof LOADING;
 
 export const isArrival = (cause: NoProviderCause): cause is Arrival =>
-  cause === 'verifying' || cause === 'loading';
+  cause === 'verifying' || cause === LOADING;
 
 /** Why a circuit is open: what happened how many times in a row. */
 export interface Pause {

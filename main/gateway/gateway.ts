@@ -34,7 +34,6 @@ import { newRequestId } from './chat/response.ts';
 import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/monitor.ts';
 import { type Checker, createChecker, createHungWatch } from './routing/checker.ts';
 import { createHealthCheck } from './routing/health-check-routes.ts';
-
 import { createHedgeBudget } from './routing/route.ts';
 import { createLessons } from './routing/lessons.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
