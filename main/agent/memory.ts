@@ -171,13 +171,15 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
   const { http, clock, log } = context;
   const { engines, availability, inference } = parts;
   let state: MemoryState = { kind: 'kept' };
-  let problems: readonly AgentProblem[] = [];
+  let problems: AgentProblem[] = [];
   /** What is loaded again before requests return. */
   let toLoad: readonly HeldModel[] = [];
   const path = join(context.dataDirectory, FILE);
   const file = createStateFile(path, () => ({ version: 1, toLoad }), context);
 
   const isFreeWanted = () => availability.memoryGoal().kind === 'freed';
+  /** Looked for each time, because stopping such an engine frees its memory. */
+  const holding = () => (isFreeWanted() ? engines.reachable().flatMap(cannotUnload) : []);
   const isInUse = () => inference.inFlight() > 0;
 
   function become(next: MemoryState): void {
@@ -201,11 +203,7 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
   }
 
   /** Has an engine load or unload a model, and logs what came of it. */
-  async function tell(
-    engine: ReachableEngine,
-    action: ModelAction,
-    model: string,
-  ): Promise<TellResult> {
+  async function tell(engine: ReachableEngine, action: ModelAction, model: string) {
     const { kind, baseUrl } = engine.view;
     const readAgain = async () => {
       await engines.readNow();
@@ -217,20 +215,17 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
     return told;
   }
 
-  async function unloadAll(): Promise<readonly AgentProblem[]> {
-    const found: AgentProblem[] = [];
+  async function unloadAll(): Promise<void> {
+    problems = [];
     for (const engine of engines.reachable()) {
-      const { baseUrl, loaded } = engine.view;
-      const stays = cannotUnload(engine.view);
-      if (stays !== null) found.push(stays);
-      for (const model of stays === null ? (loaded ?? []) : []) {
+      const { kind, baseUrl, loaded } = engine.view;
+      for (const model of controlOf(kind) === null ? [] : (loaded ?? [])) {
         const told = await tell(engine, 'unload', model);
-        if (told.kind === 'failed') found.push(problemOf(`unloading ${model}`, told));
+        if (told.kind === 'failed') problems.push(problemOf(`unloading ${model}`, told));
         else if (!toLoad.some((held) => held.engine === baseUrl && held.model === model))
           await setToLoad([...toLoad, { engine: baseUrl, model }]);
       }
     }
-    return found;
   }
 
   async function free(): Promise<void> {
@@ -241,20 +236,20 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
     const isQuiet = await isQuietWithin(graceMs, isFreeWanted);
     if (signal.aborted) return;
     // The owner has changed the order; what was unloaded before is still to be loaded.
-    if (!isFreeWanted()) return become({ kind: toLoad.length > 0 ? 'freed' : 'kept' });
+    if (!isFreeWanted()) return become({ kind: 'freed' });
     if (!isQuiet) inference.endAll();
     await engines.readNow();
-    problems = await unloadAll();
+    await unloadAll();
     // If the engine answers late when its models are wanted back, its last word must not be that it has them.
     await engines.readNow();
     become({ kind: 'freed' });
   }
 
   async function restore(): Promise<void> {
+    problems = [];
     if (toLoad.length === 0) return become({ kind: 'kept' });
     await engines.looked();
     await engines.readNow();
-    const found: AgentProblem[] = [];
     for (const { engine: baseUrl, model } of toLoad) {
       if (signal.aborted) return;
       // Freeing starts again, because some are loaded by now.
@@ -265,9 +260,8 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
       if (holds(engine.view.loaded ?? [], model)) continue;
       become({ kind: 'loading', model });
       const told = await tell(engine, 'load', model);
-      if (told.kind === 'failed') found.push(problemOf(`loading ${model}`, told));
+      if (told.kind === 'failed') problems.push(problemOf(`loading ${model}`, told));
     }
-    problems = found;
     await setToLoad([]);
     become({ kind: 'kept' });
   }
@@ -307,7 +301,7 @@ function createMemoryWork(context: AgentContext, parts: MemoryParts, signal: Abo
     isFreeWanted,
     isInUse,
     state: () => state,
-    problems: () => problems,
+    problems: () => [...holding(), ...problems],
     toLoad: () => toLoad,
     free,
     restore,
@@ -335,10 +329,11 @@ function notFound(asked: string, offered: readonly string[]): ModelChangeResult 
   return { kind: 'refused', code: 'model_not_found', message };
 }
 
-/** What keeps an engine's memory taken whatever it is told; null if nothing does, or it does not run. */
-function cannotUnload({ kind, baseUrl, health }: EngineView): AgentProblem | null {
-  if (controlOf(kind) !== null || health.status === 'unreachable') return null;
-  return problemOf(`unloading the model of ${baseUrl}`, holdsForLife(kind, baseUrl));
+/** What keeps an engine's memory taken whatever it is told; nothing if it does not run. */
+function cannotUnload({ view }: ReachableEngine): readonly AgentProblem[] {
+  const { kind, baseUrl, health } = view;
+  if (controlOf(kind) !== null || health.status === 'unreachable') return [];
+  return [problemOf(`unloading the model of ${baseUrl}`, holdsForLife(kind, baseUrl))];
 }
 
 function problemOf(

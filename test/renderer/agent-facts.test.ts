@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentEnergy, AgentView } from '#shared/agent.ts';
 import type { Condition } from '#shared/condition.ts';
+import type { Provider } from '#shared/provider.ts';
 import { OWNER_RULE_KEYS } from '../../main/agent/availability/rules.ts';
 import { problemsOf } from '../../main/agent/problems.ts';
 import { ENTRIES, SETTINGS } from '../../main/config/schema.ts';
@@ -22,6 +23,7 @@ import {
 import { agentRecord } from '../support/agent-record.ts';
 import { agentView, membership, owner } from './agent-builders.ts';
 import { NOW } from './builders.ts';
+import { provider } from './provider-builders.ts';
 
 const facts = (over: Partial<AgentView> = {}) =>
   Object.fromEntries(agentFacts(agentView(over), NOW).map(({ label, value }) => [label, value]));
@@ -101,14 +103,31 @@ test('only modes that would change something are offered, with a hint for those 
   expect(modeActions(idle, true)).toEqual([]);
 });
 
-test('a machine that still gets requests while it is tested again is not said to wait', () => {
-  const wordsOf = (routable: boolean) => {
+const BYSTANDER = { isDirect: false, listed: null, isOwner: true, nowMs: NOW };
+
+test('a machine that still gets requests while it is tested again is not said to wait, nor is one that has passed since its last report', () => {
+  const markOf = (routable: boolean, kind: 'own' | 'joined', listed: Provider | null) => {
     const verification = { status: 'pending', routable, failure_reason: '' };
-    const registry = membership({ standing: { status: 'idle', verification } });
+    const registry = membership({ kind, standing: { status: 'idle', verification } });
     const view = agentView({ registry, record: agentRecord({ status: 'idle' }) });
-    return agentWords(view, { isDirect: false, isOwner: true, nowMs: NOW }).mark;
+    return agentWords(view, { ...BYSTANDER, listed }).mark;
   };
-  expect([wordsOf(true), wordsOf(false)]).toEqual(['idle', 'pending']);
+  expect([markOf(true, 'own', null), markOf(false, 'own', null)]).toEqual(['idle', 'pending']);
+  const passed = provider();
+  expect([markOf(false, 'own', passed), markOf(false, 'joined', passed)]).toEqual([
+    'idle',
+    'pending',
+  ]);
+});
+
+test('memory that an engine keeps is not said to be freed', () => {
+  const freed = { ...owner('on', 'paused'), freed: { untilMs: null } };
+  const memory = { state: 'freed', toLoad: [], problem: 'It has no way to unload.' } as const;
+  const { word, what } = agentWords(agentView({ owner: freed, memory }), BYSTANDER);
+  expect([word, what]).toEqual([
+    'memory still taken',
+    'Held back by you, but its memory is still taken.',
+  ]);
 });
 
 test('every problem that the agent reports of its parts is shown', () => {

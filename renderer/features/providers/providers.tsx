@@ -46,6 +46,7 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
     () => entriesOf(list ?? NONE, providerCircuits, { directId, hereId }),
     [list, providerCircuits, directId, hereId],
   );
+  const here = all.find(({ isHere }) => isHere);
   const failed = list === null && frozenAt === null ? failure : null;
   const isReading = list === null && failed === null;
   return (
@@ -61,7 +62,7 @@ export function Providers({ filter, dialog, view, onView, opened }: ProvidersPro
           Add a machine
         </ControlButton>
       </div>
-      <ThisMachine joining={dialog === 'join'} isListed={all.some(({ isHere }) => isHere)} />
+      <ThisMachine joining={dialog === 'join'} listed={here?.provider ?? null} />
       {failed && (
         <Unreadable what="The machines" message={failed.refusal.message} onRetry={again} />
       )}

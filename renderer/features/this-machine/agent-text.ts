@@ -5,6 +5,7 @@ import type {
   AgentModel,
   AgentView,
 } from '#shared/agent.ts';
+import type { Provider } from '#shared/provider.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
 import * as t from '../../text/t.ts';
 import type { StandingKind } from '../providers/provider-standing.ts';
@@ -32,6 +33,8 @@ export interface AgentWords extends StateText {
 interface AgentBystander {
   /** Whether `local` uses this machine's engine by its fixed address, without the agent. */
   readonly isDirect: boolean;
+  /** As the list of this gateway has it, which is newer than the answer to the last heartbeat; null if it is not there. */
+  readonly listed: Pick<Provider, 'verification'> | null;
   readonly isOwner: boolean;
   readonly nowMs: number;
 }
@@ -49,7 +52,7 @@ export function agentWords(view: AgentView, bystander: AgentBystander): AgentWor
     directWords(view, bystander) ??
     portWords(view) ??
     registryWords(view.registry) ??
-    verdictWords(view) ??
+    verdictWords(view, bystander) ??
     inUseWords(view)
   );
 }
@@ -99,9 +102,13 @@ function memoryWords(
   if (owner.freed === null) return null;
   const untilMs = owner.freed.untilMs;
   const until = untilMs === null ? '' : ` until ${formatMinute(untilMs, nowMs)}`;
+  const by = `${isOwner ? 'you' : 'its owner'}${until}`;
+  const isTaken = memory.problem !== null;
   return say(
-    ['paused', 'grey', own.freed],
-    `Its memory is freed by ${isOwner ? 'you' : 'its owner'}${until}: it takes no requests.`,
+    ['paused', 'grey', isTaken ? own.taken : own.freed],
+    isTaken
+      ? `Held back by ${by}, but its memory is still taken.`
+      : `Its memory is freed by ${by}: it takes no requests.`,
     memory.toLoad.length === 0
       ? null
       : `${isOwner ? '“Resume”' : 'Resuming'} first loads ${formatList(memory.toLoad)}.`,
@@ -185,8 +192,8 @@ function registryWords({ kind, state }: AgentMembership): AgentWords | null {
   }
 }
 
-function verdictWords({ registry }: AgentView): AgentWords | null {
-  const verification = registry.standing?.verification;
+function verdictWords({ registry }: AgentView, { listed }: AgentBystander): AgentWords | null {
+  const { verification } = (registry.kind === 'own' ? listed : null) ?? registry.standing ?? {};
   if (verification?.routable === true) return null;
   switch (verification?.status) {
     case 'verified':

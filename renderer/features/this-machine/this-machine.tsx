@@ -2,6 +2,7 @@ import { NOTES } from '../../text/en/nouns.ts';
 import { counted } from '../../text/format.ts';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { AgentProblem, AgentView, OwnerChoice } from '#shared/agent.ts';
+import type { Provider } from '#shared/provider.ts';
 import type { AgentState } from '../../api/agent.ts';
 import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
@@ -27,8 +28,8 @@ const READING_OPTIONS = {
 
 interface ThisMachineProps {
   readonly joining: boolean;
-  /** Whether this gateway has a page about it. */
-  readonly isListed: boolean;
+  /** What this gateway lists of it; null if it has no page about it. */
+  readonly listed: Provider | null;
 }
 
 export function ThisMachine(props: ThisMachineProps) {
@@ -54,7 +55,7 @@ interface MachineProps extends ThisMachineProps {
   readonly again: () => void;
 }
 
-function Machine({ view, joining, isListed, again }: MachineProps) {
+function Machine({ view, joining, listed, again }: MachineProps) {
   const { data, control } = useWindow();
   const serverNow = useServerNow();
   const title = useRef<HTMLHeadingElement>(null);
@@ -67,9 +68,9 @@ function Machine({ view, joining, isListed, again }: MachineProps) {
   };
   return (
     <Frame
-      words={agentWords(view, { isDirect, isOwner: control, nowMs: serverNow })}
+      words={agentWords(view, { isDirect, listed, isOwner: control, nowMs: serverNow })}
       title={title}
-      page={isListed ? hashOf({ page: 'provider', id: view.id }) : undefined}
+      page={listed !== null ? hashOf({ page: 'provider', id: view.id }) : undefined}
       actions={
         <ModeActions {...{ view, isDirect, onTaken }}>
           <JoinGateway isAsked={joining} onTaken={onTaken} />

@@ -122,6 +122,10 @@ export const agentStates = {
   stopping: { word: 'stopping', means: 'Its agent is shutting down.' },
   heldBack: { word: 'held back', means: 'One of the owner’s rules keeps requests away for now.' },
   freed: { word: 'memory freed', means: 'Its models are unloaded for other programs.' },
+  taken: {
+    word: 'memory still taken',
+    means: 'It takes no requests, but not all of its models could be unloaded.',
+  },
   changing: { word: 'changing models', means: 'A model is being loaded or unloaded.' },
   starting: { word: 'starting', means: 'Its agent has just started.' },
   noEngine: { word: 'no engine', means: 'It has no engine that could answer.' },

@@ -93,6 +93,18 @@ test('an engine that cannot unload is named, and the machine takes no requests a
   expect(agent.view().problems).toContainEqual(expect.objectContaining({ tool: 'engine' }));
 });
 
+test.each([
+  ['mlx', 'small'],
+  ['ollama', 'removed from its disk'],
+] as const)('what %s kept in memory is no problem once requests return', async (kind, model) => {
+  const { agent, memory, mode, wait } = await startWith(kind, [model]);
+  await wait(agent.free(null));
+  expect(memory()).toEqual({ state: 'freed', toLoad: [], problem: expect.any(String) });
+  await agent.setMode('on');
+  await wait(until(() => mode() === 'on'));
+  expect(memory()).toEqual({ state: 'kept', toLoad: [], problem: null });
+});
+
 /** The rules and the time are looked at so often. */
 const OBSERVED_MS = 5000;
 
