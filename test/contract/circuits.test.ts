@@ -127,11 +127,14 @@ test('a warm-up without an on-demand upstream is a 409', async () => {
   expect(message).toContain('INGLENOOK_ONDEMAND_BASE_URL');
 });
 
-test('no warm-up starts while no money may be spent, and the answer says so', async () => {
-  const { gateway, ondemand } = await startBefore({ ondemand: hang }, { FORCE_ZERO: 'true' });
-  expectError(await gateway.post('warmup'), 409, 'zero_spend');
-  expect(ondemand.gets).toHaveLength(0);
-});
+test.each([{ FORCE_ZERO: 'true' }, { ONDEMAND_BUDGET_DAY: '0' }])(
+  'no warm-up starts with %j, and the answer says so',
+  async (settings) => {
+    const { gateway, ondemand } = await startBefore({ ondemand: hang }, settings);
+    expectError(await gateway.post('warmup'), 409, 'zero_spend');
+    expect(ondemand.gets).toHaveLength(0);
+  },
+);
 
 test('a warm-up starts at once, whatever routing may do, and a second request joins it', async () => {
   const { gateway, ondemand, clock } = await startStill(

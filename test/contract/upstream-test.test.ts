@@ -113,19 +113,20 @@ test('the test of an engine waits for its list of models, and asks for one of th
   expect(up.calls[0]?.json).toMatchObject({ model: 'qwen' });
 });
 
-test('the test of an upstream that costs money is refused while none may be spent, and that of local is not', async () => {
-  const well = answers('OK');
-  const { gateway, a, ondemand } = await startBefore(
-    { local: well, a: well, ondemand: well },
-    { FORCE_ZERO: 'true' },
-  );
-  for (const id of ['hosted_a', 'ondemand']) {
-    const answer = await gateway.post(`upstreams/${id}/test`);
-    expect(expectError(answer, 409, 'zero_spend')).toMatch(/cost money/);
-  }
-  expect([...a.calls, ...ondemand.calls]).toEqual([]);
-  expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
-});
+test.each([{ FORCE_ZERO: 'true' }, { HOSTED_A_BUDGET_DAY: '0', ONDEMAND_BUDGET_MONTH: '0' }])(
+  'no test of an upstream costs money with %j, and that of local is made',
+  async (settings) => {
+    const well = answers('OK');
+    const up = { local: well, a: well, ondemand: well };
+    const { gateway, a, ondemand } = await startBefore(up, settings);
+    for (const id of ['hosted_a', 'ondemand']) {
+      const answer = await gateway.post(`upstreams/${id}/test`);
+      expect(expectError(answer, 409, 'zero_spend')).toMatch(/cost money/);
+    }
+    expect([...a.calls, ...ondemand.calls]).toEqual([]);
+    expect((await gateway.post('upstreams/local/test')).text).toContain('"ok":true');
+  },
+);
 
 test('two tests of an upstream at the same time are one call, which ends with the upstream’s timeout', async () => {
   const { gateway, a } = await startBefore({ a: hang }, { ...HOSTED, HOSTED_A_TIMEOUT_MS: '300' });

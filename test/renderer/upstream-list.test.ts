@@ -4,13 +4,17 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { DemoFault } from '#shared/live.ts';
 import { type UpstreamReport, WARMUP_STATES } from '#shared/status.ts';
 import { headlineOf } from '../../renderer/features/overview/headline-text.ts';
-import { upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
+import { modelText, upstreamWords } from '../../renderer/features/overview/upstream-card.tsx';
 import {
   firstBack,
   isUnconfigured,
   upstreamList,
 } from '../../renderer/features/overview/upstream-list.ts';
-import { isPaused, isWarmable } from '../../renderer/features/overview/upstream-track.tsx';
+import {
+  isPaused,
+  isWarmable,
+  spendingHint,
+} from '../../renderer/features/overview/upstream-track.tsx';
 import { circuit, live, NOW, perUpstream, skipped, status, tripped, upstream } from './builders.ts';
 
 type StatusOver = Parameters<typeof status>[1];
@@ -293,6 +297,24 @@ test('a start is offered at ondemand alone, while that neither runs nor starts',
       .map((view) => view.report.id);
     expect(offered).toEqual(state === 'idle' || state === 'failed' ? ['ondemand'] : []);
   }
+});
+
+test('a fallback with a budget of 0 is not said to answer', () => {
+  const hint = (given: UpstreamReport) =>
+    spendingHint(false, line([upstream('local'), given]).upstreams.slice(1, 2));
+  expect([hint(GROQ), hint(UNPAID)]).toEqual([
+    'If your GPUs fail, a fallback that costs money may answer.',
+    'No fallback may cost money: each has a budget of 0.',
+  ]);
+});
+
+test('an engine that is held back is not said to run the model asked for', () => {
+  const local = upstream('local', { model: '' });
+  const text = (over?: Over) =>
+    line([local], over)
+      .upstreams.slice(0, 1)
+      .map((one) => modelText(one, false));
+  expect([...text(), ...text({ standing: absent('paused') })]).toEqual(['the model asked for', '']);
 });
 
 test('every upstream that costs money is shown as switched off while none may be spent', () => {

@@ -41,12 +41,15 @@ interface ControlDeps extends Pick<Monitor, 'circuits' | 'sightings' | 'usage' |
   readonly isProvider: (id: string) => boolean;
 }
 
-export const NO_MONEY: GatewayError = {
-  status: 409,
-  code: 'zero_spend',
-  message:
-    '“Never spend money” is on, and this may cost money; switch it off first (routing.forceZero).',
-};
+/** Why the owner may not start what costs money there; null if it may be started. */
+export function refusalToSpend({ id }: RemoteUpstream, config: Config): GatewayError | null {
+  const { routing, [id]: paid } = config;
+  if (!routing.forceZero && paid.budgetDay !== 0 && paid.budgetMonth !== 0) return null;
+  const message = routing.forceZero
+    ? '“Never spend money” is on, and this may cost money; switch it off first (routing.forceZero).'
+    : 'Its budget is 0, and this may cost money; raise the budget first.';
+  return { status: 409, code: 'zero_spend', message };
+}
 
 const NO_RENTED_GPU: GatewayError = {
   status: 409,
@@ -81,7 +84,8 @@ export function controlRoutes(deps: ControlDeps): readonly Route[] {
     route('POST', '/api/v1/warmup', 'control', () => {
       const upstream = remotes().find(({ id }) => id === 'ondemand');
       if (upstream === undefined) return refused(NO_RENTED_GPU);
-      if (config().routing.forceZero) return refused(NO_MONEY);
+      const unpaid = refusalToSpend(upstream, config());
+      if (unpaid !== null) return refused(unpaid);
       warmup.start(upstream);
       return answered({ state: warmup.view().state }, 202);
     }),

@@ -10,7 +10,7 @@ import { noteTest } from '../circuits/seen.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import { localCall, remoteCall } from '../upstream/call.ts';
-import { NO_MONEY } from './control-routes.ts';
+import { refusalToSpend } from './control-routes.ts';
 import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import {
@@ -100,7 +100,8 @@ function testOf(id: UpstreamId, deps: UpstreamDeps): Start {
   }
   const upstream = deps.remotes().find((remote) => remote.id === id);
   if (upstream === undefined) return notConfigured(`'${id}.baseUrl' is not set.`);
-  if (config.routing.forceZero) return NO_MONEY;
+  const unpaid = refusalToSpend(upstream, config);
+  if (unpaid !== null) return unpaid;
   if (upstream.model === null) return { run: () => listTest(upstream, deps) };
   return { run: () => testUpstream((call) => remoteCall(call, upstream, null), deps) };
 }

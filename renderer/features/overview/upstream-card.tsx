@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { assertNever } from '#shared/assert.ts';
 import { type Condition, isArrival, isLasting, type Pause } from '#shared/condition.ts';
 import type { UpstreamTally } from '#shared/live.ts';
-import type { UpstreamReport, WarmupState } from '#shared/status.ts';
+import type { WarmupState } from '#shared/status.ts';
 import { hashOf } from '../../route.ts';
 import { FAILURES, RETRIES } from '../../text/en/nouns.ts';
 import type { StateText, Tone } from '../../text/en/states.ts';
@@ -53,7 +53,7 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
       </h3>
       <div>
         <p className="model one-line" title={report.model}>
-          {missing ? '' : modelText(report, isPool)}
+          {missing ? '' : modelText(upstream, isPool)}
         </p>
         {isPool && !missing && (
           <p className="machines">
@@ -88,9 +88,9 @@ export function UpstreamCard({ upstream, children }: UpstreamCardProps) {
   );
 }
 
-/** What it is set to answer with; machines have models of their own. */
-const modelText = ({ model }: UpstreamReport, isPool: boolean): string =>
-  model || (isPool ? '' : 'the model asked for');
+/** What it is set to answer with; machines have models of their own, and no engine in use has none. */
+export const modelText = ({ report, condition }: UpstreamView, isPool: boolean): string =>
+  report.model || (isPool || condition.kind === 'no-provider' ? '' : 'the model asked for');
 
 function Answered({ asked, answered, retries }: UpstreamTally) {
   return (

@@ -112,7 +112,8 @@ export const isPaused = ({ condition }: UpstreamView): boolean =>
 
 /** True if it can be started; that costs money, so not while none may be spent. */
 export function isWarmable({ report, condition }: UpstreamView, status: StatusReport): boolean {
-  if (report.id !== 'ondemand' || condition.kind === 'missing' || status.zero) return false;
+  const { kind } = condition;
+  if (report.id !== 'ondemand' || kind === 'missing' || kind === 'zero-spend') return false;
   return status.ondemand_warmup === 'idle' || status.ondemand_warmup === 'failed';
 }
 
@@ -149,11 +150,10 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
   const { data } = useWindow();
   const { forceZero } = data.status;
   const last = list.upstreams.find(({ report }) => report.id === 'ondemand');
-  const ids = list.upstreams
-    .filter(({ condition }) => isSetUp(condition))
-    .map(({ report }) => report.id);
+  const stations = list.upstreams.filter(({ condition }) => isSetUp(condition));
+  const paid = stations.filter(({ report }) => report.id !== 'local');
   // Without a fallback there is nothing to forbid, and without a GPU it would forbid everything.
-  const isOffered = forceZero || (ids.includes('local') && ids.length > 1);
+  const isOffered = forceZero || (paid.length > 0 && paid.length < stations.length);
   if (!isOffered && last?.condition.kind === 'missing') return null;
   return (
     <div className="rules">
@@ -163,11 +163,7 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
           setting="forceZero"
           label={t.overview.neverSpend}
           on={forceZero}
-          hint={
-            forceZero
-              ? 'Requests go to your GPUs or fail; what costs money is never asked.'
-              : 'If your GPUs fail, a fallback that costs money may answer.'
-          }
+          hint={spendingHint(forceZero, paid)}
         />
       )}
       {last && last.condition.kind !== 'missing' && (
@@ -181,6 +177,13 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
       )}
     </div>
   );
+}
+
+export function spendingHint(forceZero: boolean, paid: readonly UpstreamView[]): string {
+  if (forceZero) return 'Requests go to your GPUs or fail; what costs money is never asked.';
+  return paid.every(({ condition }) => condition.kind === 'zero-spend')
+    ? 'No fallback may cost money: each has a budget of 0.'
+    : 'If your GPUs fail, a fallback that costs money may answer.';
 }
 
 function warmupHint(forceZero: boolean, on: boolean): string {
