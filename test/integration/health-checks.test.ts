@@ -260,7 +260,9 @@ test.each([
     expect((await chat(gateway.url)).reason).toBe('hosted_a=circuit_open');
     res.write(chunk({ content: 'a' }));
     await turns(gateway);
-    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: false, consecutiveFails: 1 });
+    expect(circuitOf(gateway, 'hosted_a')).toMatchObject({ open: true, cooldownRemainingMs: 0 });
+    const { conditions } = gateway.host.snapshot().judgement;
+    expect(conditions.hosted_a).toMatchObject({ kind: 'probe', isRunning: false });
     up.script = answers('next to it');
     expectServed(await chat(gateway.url), 'hosted_a');
     up.script = DEAD;

@@ -185,8 +185,7 @@ export function createCircuits(deps: CircuitsDeps) {
       requestEpoch: number,
       mode: AdmissionMode,
     ): AdmissionResult {
-      const circuit = at(id);
-      const time = now();
+      const [circuit, time] = [at(id), now()];
       const { ticks, wallMs } = time;
       // It began before the last reset, and may use a former address or key.
       if (requestEpoch < circuit.epoch) {

@@ -1,5 +1,5 @@
 import { judge, type LocalStanding, type NoProviderCause, pauseOf } from '#shared/condition.ts';
-import { PROVIDER_PREFIX, UPSTREAM_IDS } from '#shared/ids.ts';
+import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
 import type { LocalProvider, ProviderEnergy, VerificationProof } from '#shared/provider.ts';
 import type { PoolReport, StatusReport } from '#shared/status.ts';
@@ -206,6 +206,11 @@ function hindranceAt(target: LocalTarget, circuits: Circuits) {
   return excluded && { ...excluded, pause: pauseOf(circuits.at(id).breaker.health) };
 }
 
+/** Upstreams whose probe keeps other requests away, as one that answers does not. */
 function probingIn(circuits: Circuits): ReadonlySet<string> {
-  return new Set(UPSTREAM_IDS.filter((id) => circuits.at(id).breaker.state.kind === 'probing'));
+  const isClosedToOthers = (id: UpstreamId) => {
+    const { state } = circuits.at(id).breaker;
+    return state.kind === 'probing' && !state.isAnswering;
+  };
+  return new Set(UPSTREAM_IDS.filter(isClosedToOthers));
 }

@@ -257,7 +257,7 @@ function isAdmitted(id: string, { circuitAt, memory, now }: StatusParts): boolea
 
 /** A provider's circuit record (docs/reference/http-reports.md#status). */
 export function providerCircuitReport({ health, state }: Breaker, now: DualTime) {
-  const isOpen = state.kind === 'open' || (state.kind === 'probing' && !state.isAnswering);
+  const isOpen = state.kind !== 'closed';
   return {
     fails: health.fails,
     successes: health.successes,
