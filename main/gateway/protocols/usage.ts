@@ -27,7 +27,7 @@ const MAX_TOKENS_MORE = 1_000_000;
 
 /** More than an exchange can have would use up a budget or the limit of a key; engines that don't count say 0. */
 const isCredible = ({ input, output }: Tokens, { length }: Buffer): boolean =>
-  input > 0 && input <= length + MAX_TOKENS_MORE && output <= MAX_TOKENS_MORE;
+  input + output > 0 && input <= length + MAX_TOKENS_MORE && output <= MAX_TOKENS_MORE;
 
 interface MeteredRequest {
   readonly bytes: Buffer;
@@ -57,15 +57,17 @@ export function tokensOf(
   // What has no stream has no tokens in its answer, such as vectors.
   const hasOutput = endpoint.answer.stream !== null;
   const output = hasOutput ? came : 0;
+  // The size of a recording says nothing of its tokens, and counting tokens uses none.
+  const hasGuess = endpoint.body === 'json' && endpoint.estimate === undefined;
   if (told !== null && isCredible(told, bytes)) {
     // Anthropic tells one token at the beginning, and how many it were at the end.
     const isEnough = told.output >= output || (isWhole && !told.estimated);
-    const estimated = isEnough ? told.estimated && hasOutput : true;
-    return { ...told, output: isEnough ? told.output : output, estimated };
+    const isInputTold = told.input > 0 || !hasGuess;
+    const input = isInputTold ? told.input : tokensIn(bytes);
+    const estimated = !isInputTold || !isEnough || (told.estimated && hasOutput);
+    return { ...told, input, output: isEnough ? told.output : output, estimated };
   }
-  // The size of a recording says nothing of its tokens, and counting tokens uses none.
-  if (endpoint.body !== 'json' || endpoint.estimate !== undefined) return null;
-  return { input: tokensIn(bytes), output, cached: 0, estimated: true };
+  return hasGuess ? { input: tokensIn(bytes), output, cached: 0, estimated: true } : null;
 }
 
 /** An event with no more text counts as one token. */

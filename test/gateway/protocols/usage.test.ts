@@ -90,17 +90,27 @@ test('usage is not believed at all if its last count is invalid', () => {
   expect(meter.spent().told).toBeNull();
 });
 
+const BYTES = Buffer.alloc(400);
+
 test.each([
   ['its prompt alone', { prompt_tokens: 7 }, 7],
-  ['a prompt of no tokens', { prompt_tokens: 0, completion_tokens: 9 }, 100],
+  ['no tokens at all', { prompt_tokens: 0, completion_tokens: 0 }, 100],
   ['a billion tokens', { prompt_tokens: 1e9, completion_tokens: 1e9 }, 100],
   ['more input than its prompt and what can be added', { prompt_tokens: 1_000_401 }, 100],
   ['more output than any model writes', { prompt_tokens: 1, completion_tokens: 1_000_001 }, 100],
 ])('an answer that reports %s is estimated', (_what, usage, input) => {
   const body = Buffer.from(JSON.stringify({ choices: [], usage }));
   const spent = { told: reportedTokens(body), output: 9 };
-  const request = { endpoint: CHAT_COMPLETIONS, bytes: Buffer.alloc(400) };
+  const request = { endpoint: CHAT_COMPLETIONS, bytes: BYTES };
   expect(tokensOf(spent, request, true)).toEqual({ input, output: 9, cached: 0, estimated: true });
+});
+
+test('the output that an answer reports is kept with a prompt of no tokens', () => {
+  const told = { input: 0, output: 5, cached: 0, estimated: false };
+  const used = (body: 'json' | 'multipart') =>
+    tokensOf({ told, output: 9 }, { endpoint: { ...CHAT_COMPLETIONS, body }, bytes: BYTES }, true);
+  expect(used('json')).toEqual({ ...told, input: 100, estimated: true });
+  expect(used('multipart')).toEqual(told);
 });
 
 const BASE64 = 'QUJD'.repeat(350_000);
