@@ -108,20 +108,6 @@ test.each([undefined, []])('the body %j is refused as a mode', async (body) => {
   expectError(await gateway.post('mode', body), 400, 'invalid_request', 'mode');
 });
 
-test('a change of mode is answered with the resulting view', async () => {
-  const gateway = await started();
-  for (const [choice, mode] of [
-    ['paused', 'paused'],
-    ['drained', 'paused'],
-    ['on', 'on'],
-  ] as const) {
-    const answer = await gateway.post('mode', { mode: choice });
-    expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.text)).toMatchObject({ owner: { choice, mode } });
-    expect((await gateway.view()).owner).toMatchObject({ choice, mode });
-  }
-});
-
 test('a join enrols this machine there, and leaving takes it back to its own gateway', async () => {
   const gateway = await started();
   const other = await startOther();

@@ -131,18 +131,13 @@ test('neither the on-demand upstream nor, while no money may be spent, any other
   expect(ondemand.gets).toHaveLength(0);
 });
 
-const startLister = async (model: string) =>
-  Object.assign(await startUpstream(answers('hi')), { answerGet: lists(model) });
-
 test('an upstream with a new address has a new list', async () => {
-  const before = await startLister('old');
-  const after = await startLister('new');
   const gateway = await startControlled({});
-  const { url } = gateway;
-  await gateway.set({ hosted_a: { baseUrl: before.url } });
-  await expect.poll(() => idsOf(url)).toEqual([of(before, 'old')]);
-  await gateway.set({ hosted_a: { baseUrl: after.url } });
-  await expect.poll(() => idsOf(url)).toEqual([of(after, 'new')]);
+  for (const model of ['old', 'new']) {
+    const up = Object.assign(await startUpstream(), { answerGet: lists(model) });
+    await gateway.set({ hosted_a: { baseUrl: up.url } });
+    await expect.poll(() => idsOf(gateway.url)).toEqual([of(up, model)]);
+  }
 });
 
 test('a body that is not a list of models, or is too long, is not used', async () => {

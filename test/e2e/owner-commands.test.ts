@@ -40,7 +40,8 @@ test('the commands pause, drain and resume print the state that follows, set, ge
   );
   expect(await owner()).toMatchObject({ choice: 'drained' });
   expect(await run('resume')).toEqual(done('on: this machine takes requests.'));
-  expect(await owner()).toMatchObject({ choice: 'on', mode: 'on' });
+  const heldRules = ['yieldToOthers'];
+  expect(await owner()).toMatchObject({ choice: 'on', mode: 'on', heldRules });
 
   const path = 'agent.onlyWhenIdle';
   expect(await run('set', path, 'true')).toEqual(done(`${path} = true (set)`));

@@ -62,19 +62,6 @@ test('a verified machine gets a token of its own, and no other upstream gets one
   expect((await hosted.call(1)).headers.authorization).toBe('Bearer hosted-key');
 });
 
-test('a verified machine is not sent a key of the gateway’s own', async () => {
-  const machine = await startMachine(answers('hi'));
-  const key = 'a-key-of-the-gateway-0123456789';
-  const tier = await startTier([machine], { API_KEYS: key });
-  expect(await chat(tier.url)).toMatchObject({ status: 401 });
-  await chat(tier.url, HELLO, { authorization: `Bearer ${key}` });
-  await chat(tier.url, HELLO, { 'x-gateway-key': key, ...AUTHORIZATION });
-  const seen = machine.calls.map(({ headers }) => headers.authorization);
-  expect(seen).toEqual([undefined, AUTHORIZATION.authorization]);
-  const names = machine.calls.flatMap(({ headerNames }) => headerNames);
-  expect(names).not.toContain('x-gateway-key');
-});
-
 test('three machines are called at most, then the hosted upstream answers, and every failure is named in order', async () => {
   const machines = { first: error(503), second: error(502), third: error(504), fourth: NEVER };
   const paid = { hosted_b: answers('paid for') };

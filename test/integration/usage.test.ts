@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createLog } from '../../main/platform/log.ts';
-import { chat, chatStream, HELLO, startCall } from '../support/client.ts';
+import { chat, HELLO, startCall } from '../support/client.ts';
 import { readExposition } from '../support/exposition.ts';
 import { bearer, postJson, send } from '../support/http.ts';
 import {
@@ -201,16 +201,6 @@ test.for(WAYS)('the usage of $title is counted once', async (way) => {
   const [row] = gateway.host.snapshot().requests;
   expect(row?.tokens).toEqual(TOLD);
   expect(row?.attempts.map(({ tokens }) => tokens)).toEqual([TOLD]);
-});
-
-test('a stream whose upstream tells of its prompt alone counts its events as output', async () => {
-  const usage = data({ choices: [], usage: { prompt_tokens: 11 } });
-  const { gateway } = await startBefore({
-    a: sse(ROLE, chunk({ content: 'hi' }), STOP, usage, DONE),
-  });
-  await chatStream(gateway.url);
-  const [row] = gateway.host.snapshot().requests;
-  expect(row?.tokens).toEqual({ input: 11, output: 4, cached: 0, estimated: true });
 });
 
 const VECTORS = { model: 'm', data: [{ index: 0, embedding: [0.25] }] };
