@@ -15,7 +15,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: 'Done.',
   1: 'The command failed, or found a problem. Standard error says why.',
-  2: 'The command line is wrong. Nothing was done.',
+  2: 'A command or option is unknown, or an argument missing or malformed.',
   3: 'No gateway is running with this data directory.',
 };
 
