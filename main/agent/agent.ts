@@ -45,10 +45,9 @@ function createComponents(context: AgentContext, isLeaving: () => boolean, chang
       changed();
     },
   });
-  const mode = (): OwnMode =>
-    isLeaving()
-      ? LEAVING
-      : modeWithMemory(availability.mode(), memory.state(), inference.inFlight());
+  const ownersMode = (): OwnMode =>
+    modeWithMemory(availability.mode(), memory.state(), inference.inFlight());
+  const mode = () => (isLeaving() ? LEAVING : ownersMode());
   const uptimeS = () => (clock.ticks() - startedTicks) / 1000;
   /** The record that a heartbeat carries; `isGoodbye` marks the last one. */
   const record = (isGoodbye: boolean) =>
@@ -100,7 +99,7 @@ function createComponents(context: AgentContext, isLeaving: () => boolean, chang
     (warning) => warning !== null,
   );
   const base = { identity, warnings, counters, availability, engines, memory, meter, power };
-  return { ...base, inference, registration, server, mode, uptimeS, record, hostNames };
+  return { ...base, inference, registration, server, mode, ownersMode, uptimeS, record, hostNames };
 }
 
 function viewOf(parts: AgentComponents, context: AgentContext): AgentView {
@@ -233,9 +232,9 @@ export function createAgent(context: AgentContext) {
       return served === undefined ? null : { kind: served.view.kind, address: served.address };
     },
     readEngines: () => engines.readNow(),
-    /** Whether an engine at that origin is to get no requests: it is on this machine, which takes none. */
+    /** Whether an engine at that origin is to get no requests: it is on this machine, whose owner wants none. */
     holdsBack: (origin: string) =>
-      parts.mode().mode !== 'on' && isOnThisMachine(origin, parts.hostNames),
+      parts.ownersMode().mode !== 'on' && isOnThisMachine(origin, parts.hostNames),
     isHere: (origin: string) => isOnThisMachine(origin, parts.hostNames),
     join: (line: JoinLine) => registration.join(line),
     leave: () => registration.leave(),

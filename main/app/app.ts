@@ -180,9 +180,9 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     },
     /** Running requests may finish for `graceMs`. */
     async stop(graceMs = STOP_GRACE_MS) {
-      engine.set(null);
       wakeWatch.stop();
       await Promise.all([gateway.stop(graceMs), machine.agent?.stop(graceMs)]);
+      engine.set(null);
       await providers.stop();
       await database.close();
       http.close();

@@ -52,6 +52,19 @@ test('a running answer is finished at a stop, its connection closed, and a reque
   expect(behind).toMatch(/^503 [\s\S]*"shutting_down"/);
 });
 
+test('a request that arrives whole only during a stop still gets the engine of this machine', async () => {
+  const upstreams = { local: answers('from my GPU'), a: answers('from the hosted one') };
+  const { gateway } = await startStill(upstreams, { AGENT: 'true', AGENT_PORTS: '0' });
+  const wire = await openWire(gateway.url);
+  const bytes = chatBytes(HELLO);
+  wire.send(bytes.slice(0, -1));
+  await turns(gateway);
+  const stopped = gateway.host.stop();
+  wire.send(bytes.slice(-1));
+  expect(await wire.closed).toContain('from my GPU');
+  await stopped;
+});
+
 test('an answer on its way to a slow reader when the gateway stops arrives whole', async () => {
   // More than the sockets of both sides hold.
   const long = 'x'.repeat(24 * 1024 * 1024);
