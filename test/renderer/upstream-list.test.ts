@@ -14,6 +14,7 @@ import {
   isPaused,
   isWarmable,
   spendingHint,
+  warmupHint,
 } from '../../renderer/features/overview/upstream-track.tsx';
 import { circuit, live, NOW, perUpstream, skipped, status, tripped, upstream } from './builders.ts';
 
@@ -299,12 +300,17 @@ test('a start is offered at ondemand alone, while that neither runs nor starts',
   }
 });
 
-test('a fallback with a budget of 0 is not said to answer', () => {
+test('a fallback with a budget of 0 is not said to answer or to start', () => {
   const hint = (given: UpstreamReport) =>
     spendingHint(false, line([upstream('local'), given]).upstreams.slice(1, 2));
   expect([hint(GROQ), hint(UNPAID)]).toEqual([
     'If your GPUs fail, a fallback that costs money may answer.',
     'No fallback may cost money: each has a budget of 0.',
+  ]);
+  const start = (by: 'switch' | 'budget') => warmupHint({ kind: 'zero-spend', by }, true);
+  expect([start('switch'), start('budget')]).toEqual([
+    'Off while “Never spend money” is on.',
+    'Off while its budget is 0.',
   ]);
 });
 

@@ -1,4 +1,5 @@
 import { type CSSProperties, useId, useState } from 'react';
+import type { Condition } from '#shared/condition.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { DEMO_FAULTS, type DemoFault } from '#shared/live.ts';
 import type { StatusReport } from '#shared/status.ts';
@@ -172,7 +173,7 @@ export function RoutingRules({ list }: { readonly list: UpstreamList }) {
           setting="warmup"
           label={`Start ${last.report.label} when your GPUs fail`}
           on={data.app.warmupEnabled}
-          hint={warmupHint(forceZero, data.app.warmupEnabled)}
+          hint={warmupHint(last.condition, data.app.warmupEnabled)}
         />
       )}
     </div>
@@ -186,8 +187,9 @@ export function spendingHint(forceZero: boolean, paid: readonly UpstreamView[]):
     : 'If your GPUs fail, a fallback that costs money may answer.';
 }
 
-function warmupHint(forceZero: boolean, on: boolean): string {
-  if (forceZero) return `Off while “${t.overview.neverSpend}” is on.`;
+export function warmupHint(condition: Condition, on: boolean): string {
+  if (condition.kind === 'zero-spend')
+    return `Off while ${condition.by === 'budget' ? 'its budget is 0' : `“${t.overview.neverSpend}” is on`}.`;
   return on
     ? 'It starts in the background, ready as a fallback.'
     : 'It starts only when a request reaches it.';
