@@ -26,16 +26,12 @@ async function withMachine() {
   return { ...world, agent, id: agent.id, host, subject, verification };
 }
 
-test('a new machine is pending, and every check appears as missing', async () => {
-  const { verification } = await withMachine();
+test('a new machine is pending with every check missing, and verifying while it is verified', async () => {
+  const { id, host, subject, verification } = await withMachine();
   expect(verification()).toMatchObject({ status: 'pending', failure_reason: '', last_check: null });
   expect(verification().checks).toEqual(
     CHECK_NAMES.map((name) => ({ name, passed: false, error: 'check missing' })),
   );
-});
-
-test('a running verification shows as verifying, until its result is there', async () => {
-  const { id, host, subject, verification } = await withMachine();
   host.verifying(id, true);
   expect(verification().status).toBe('verifying');
   await host.verificationDone(id, subject().materialChanges, FAILED);

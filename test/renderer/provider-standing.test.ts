@@ -69,14 +69,12 @@ test('a machine that is verified again after a change is ready while requests go
   expect(standingOf(machine, undefined).kind).toBe('idle');
 });
 
-test('an unreachable machine is not blamed on its engine', () => {
-  const both = { ...down, verification: failedWith(refused).verification };
-  expect(standingOf(both, undefined).kind).toBe('unreachable');
-});
-
-test('the page does not blame a failed check if the engine is down', () => {
-  const both = { ...down, verification: failedWith(slow).verification };
-  expect(standingOf(both, undefined).kind).toBe('engine-down');
+test.each([
+  ['unreachable', 'reaches nothing', refused],
+  ['engine-down', 'gets a late answer', slow],
+])('a machine whose engine is down is shown as %s if a check %s', (kind, _found, check) => {
+  const both = { ...down, verification: failedWith(check).verification };
+  expect(standingOf(both, undefined).kind).toBe(kind);
 });
 
 test('a machine that failed keeps its cause while it is verified again', () => {
