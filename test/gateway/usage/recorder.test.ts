@@ -84,6 +84,14 @@ test('usage and requests that cannot be written are kept until they are, and cou
   await recorder.close();
 });
 
+test('what a call used is written a second after its end', async () => {
+  const { recorder, clock, figures } = await startRecorder();
+  recorder.callEnded({ ...CALL, atMs: clock.now() });
+  clock.advance(1000);
+  expect(await figures()).toMatchObject({ inputTokens: 7, outputTokens: 5 });
+  await recorder.close();
+});
+
 test('a failed write is tried again even if no request comes', async () => {
   const { path, recorder, clock, figures } = await startRecorder();
   const repair = refusing(path);
