@@ -215,6 +215,12 @@ export type Result =
 /** For a call that says nothing about the upstream's health. */
 export const NEUTRAL: Result = { kind: 'neutral' };
 
+const WELL_MS = 120_000;
+
+/** Whether a call that began at most so long before this one, or after it, has shown that the upstream was well. */
+export const wasWell = ({ owes, provenAt }: HealthRecord, { wallMs }: Permit): boolean =>
+  owes === null && provenAt !== null && provenAt > wallMs - WELL_MS;
+
 /** `took.ms` is the attempt's duration, `took.silentMs` its silence before a timeout. */
 export function circuitResultOf(
   { mark, reason, detail }: Failure,
@@ -394,10 +400,6 @@ function opened({ cooldownMs }: Limits, now: DualTime): BreakerState {
   return { kind: 'open', until: later(now, cooldownMs), consecutiveOpens: 1 };
 }
 
-function released({ until, consecutiveOpens }: Probing): BreakerState {
-  return { kind: 'open', until, consecutiveOpens };
-}
-
 /**
  * The cool-down after a probe that was no success. Only a costly probe lengthens it: one that failed quickly cost its caller
  * nothing. A slow one that was outrun is as costly as a failure, or every request would wait for the next probe.
@@ -407,13 +409,15 @@ function probed(
   result: Exclude<Result, { readonly kind: 'success' }>,
   { now, limits, random }: Conditions,
 ): BreakerState {
-  if (probing.isForced || result.kind === 'neutral') return released(probing);
+  const { until, consecutiveOpens: opens } = probing;
+  const released = { kind: 'open', until, consecutiveOpens: opens } as const;
+  if (probing.isForced || result.kind === 'neutral') return released;
   const costMs = result.kind === 'failure' ? result.costMs : result.slowMs;
   const isCostly = costMs >= limits.ttftThresholdMs;
-  if (result.kind === 'outrun' && !isCostly) return released(probing);
-  const consecutiveOpens = probing.consecutiveOpens + (isCostly ? 1 : 0);
-  const until = later(now, grownMs(limits, consecutiveOpens, random));
-  return { kind: 'open', until, consecutiveOpens };
+  if (result.kind === 'outrun' && !isCostly) return released;
+  const consecutiveOpens = opens + (isCostly ? 1 : 0);
+  const grownUntil = later(now, grownMs(limits, consecutiveOpens, random));
+  return { kind: 'open', until: grownUntil, consecutiveOpens };
 }
 
 /** Upper limit of the doubling, before the jitter. */

@@ -291,6 +291,5 @@ function exclusionReports(known: Knowledge, now: DualTime): UpstreamReport['skip
   }));
 }
 
-function timeOrNull(wallMs: number | null): string | null {
-  return wallMs === null ? null : isoTime(wallMs);
-}
+const timeOrNull = (wallMs: number | null): string | null =>
+  wallMs === null ? null : isoTime(wallMs);

@@ -1,7 +1,7 @@
 import { OUTRUN } from '#shared/reasons.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
-import { circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
+import { circuitResultOf, NEUTRAL, type Result, wasWell } from '../circuits/breaker.ts';
 import type { CircuitPermit, Circuits } from '../circuits/circuits.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { NOTHING_SPENT, tokensOf } from '../protocols/usage.ts';
@@ -106,7 +106,8 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       const { own, pool } = permits;
       const endedAt = dualTimeOf(clock);
       const ms = endedAt.ticks - progress.sentAt;
-      const { result, reason, error, verdict } = judge(end, ms, call);
+      const isWell = wasWell(circuits.at(own.id).breaker.health, own);
+      const { result, reason, error, verdict } = judge(end, ms, call, isWell);
       const latencyMs = end.kind === 'served' && circuitsOf(call) !== null ? ms : null;
       circuitsOf(call)?.record(own, result, endedAt);
       // After a failure another machine of the pool may be called.
@@ -133,8 +134,8 @@ interface Judgement extends Pick<AttemptEnd, 'reason' | 'error' | 'verdict'> {
   readonly result: Result;
 }
 
-/** What an end means for the circuits and for observers. */
-function judge(end: CallEnd, ms: number, call: SentCall): Judgement {
+/** What an end means for the circuits and for observers; `isWell`: as other calls show. */
+function judge(end: CallEnd, ms: number, call: SentCall, isWell: boolean): Judgement {
   const slowMs = slowMsOf(call, ms);
   // The time to first token of an answer that comes as a whole is unknown.
   const isStreamed = call.target.mode !== 'whole';
@@ -152,7 +153,8 @@ function judge(end: CallEnd, ms: number, call: SentCall): Judgement {
     case 'failed': {
       const { failure, error, wasSilent } = end;
       const silentMs = wasSilent && isStreamed ? slowMs : 0;
-      const result = circuitResultOf(failure, { ms, silentMs });
+      const isExcused = failure.mark === 'doubtful' && isWell;
+      const result = isExcused ? NEUTRAL : circuitResultOf(failure, { ms, silentMs });
       // The circuit must not open for callers' bad requests; whether they were, the registry finds out.
       const hasFailed = result.kind === 'failure' || isUnexplainedRefusal(failure);
       return { reason: failure.reason, error, result, verdict: hasFailed ? 'failed' : 'neutral' };

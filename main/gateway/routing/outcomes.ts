@@ -64,9 +64,8 @@ export function forcibleSoonestFirst(
 }
 
 /** A refusal is an answer: for a second opinion no excluded upstream is called. */
-export function hasRefusal(failures: readonly FailedCall[]): boolean {
-  return failures.some(({ failure }) => failure.fallBack !== 'always');
-}
+export const hasRefusal = (failures: readonly FailedCall[]): boolean =>
+  failures.some(({ failure }) => failure.fallBack !== 'always');
 
 /** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
 export function isSettled(failures: readonly FailedCall[]): boolean {
@@ -106,9 +105,8 @@ const listOf = (outcomes: readonly UpstreamOutcome[]): string =>
 
 /** As in `X-Gateway-Fallback-Reason`. */
 export function nameOf(outcome: UpstreamOutcome): string {
-  return outcome.kind === 'skipped'
-    ? outcome.upstream
-    : sourceName(outcome.upstream, outcome.provider);
+  if (outcome.kind === 'skipped') return outcome.upstream;
+  return sourceName(outcome.upstream, outcome.provider);
 }
 
 export const sourceName = (upstream: string, provider: string | null): string =>
@@ -119,11 +117,9 @@ export function reasonOf(outcome: UpstreamOutcome): FallbackReason {
   return outcome.kind === 'skipped' ? outcome.reason : OUTRUN;
 }
 
-export function wasAttempted(outcome: UpstreamOutcome): outcome is FailedCall {
-  return outcome.kind === 'failed';
-}
+export const wasAttempted = (outcome: UpstreamOutcome): outcome is FailedCall =>
+  outcome.kind === 'failed';
 
 /** Reported only where no upstream was attempted: there it is the reason why. */
-export function isUnconfigured(outcome: UpstreamOutcome): boolean {
-  return outcome.kind === 'skipped' && outcome.reason === 'not_configured';
-}
+export const isUnconfigured = (outcome: UpstreamOutcome): boolean =>
+  outcome.kind === 'skipped' && outcome.reason === 'not_configured';

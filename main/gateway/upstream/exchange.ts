@@ -317,8 +317,9 @@ export class PendingCall implements ResponseListener {
     const last = this.#contentAt === null ? null : this.#reader?.end();
     this.#exchange?.abort();
     const { mode, request } = this.plan.call;
+    const isNoStream = mode === 'whole' && !request.isAssemblable();
     if (last?.kind === 'whole') this.#onProgress(last);
-    else if (mode === 'whole' && !request.isAssemblable()) this.#settle({ kind: 'unfinished' });
+    else if (isNoStream || this.changes.has(WITHOUT_STREAM)) this.#settle({ kind: 'unfinished' });
     else this.#settle({ kind: 'timeout', wasSilent: this.#contentAt === null });
   };
 

@@ -48,8 +48,8 @@ export type FallBack = 'always' | 'once' | 'never';
 
 export interface Failure {
   readonly reason: FailureReason;
-  /** How it counts in the circuit. */
-  readonly mark: 'failure' | 'neutral';
+  /** How it counts in the circuit; `doubtful`: as a failure, unless other calls show that the upstream was well. */
+  readonly mark: 'failure' | 'doubtful' | 'neutral';
   /** The caller's error if no upstream answers; `as_is`: the upstream's own response. */
   readonly surfaced: { readonly status: number; readonly code: SurfacedCode } | 'as_is';
   readonly fallBack: FallBack;
@@ -103,7 +103,7 @@ export function classify(seen: NoAnswer, called: CallFacts, nowMs: number): Fail
     case 'exhausted':
       return { ...unanswered('gateway_exhausted', seen.detail), retryAfterMs: EXHAUSTED_RETRY_MS };
     case 'unfinished':
-      return { ...unanswered('timeout', 'no whole answer in time'), mark: 'neutral' };
+      return { ...unanswered('timeout', 'no whole answer in time'), mark: 'doubtful' };
     case 'timeout':
       return unanswered('timeout', 'no answer in time');
     case 'status':
