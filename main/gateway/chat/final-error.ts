@@ -226,9 +226,8 @@ function tooLong(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
 /** Where waiting does not help: no upstream has the endpoint, or the model. */
 function neverServed(outcomes: readonly UpstreamOutcome[]): GatewayError | null {
   const reasons = outcomes.map(reasonOf);
-  if (!reasons.every((reason) => reason === 'unsupported' || reason === 'model_mismatch')) {
+  if (!reasons.every((reason) => reason === 'unsupported' || reason === 'model_mismatch'))
     return null;
-  }
   const [code, lack] = reasons.includes('model_mismatch')
     ? (['model_not_found', 'has this model'] as const)
     : (['unsupported_endpoint', 'supports this endpoint'] as const);
@@ -259,20 +258,20 @@ function finalErrorOf({ failure }: FailedCall, outcomes: readonly UpstreamOutcom
   }
 }
 
-function allRateLimited(outcomes: readonly UpstreamOutcome[]): boolean {
-  return outcomes.every((outcome) => reasonOf(outcome) === 'rate_limited');
-}
+const allRateLimited = (outcomes: readonly UpstreamOutcome[]): boolean =>
+  outcomes.every((outcome) => reasonOf(outcome) === 'rate_limited');
 
 function smallestWaitMs(outcomes: readonly UpstreamOutcome[]): number | null {
   const waits = outcomes.flatMap((outcome) => {
     if (outcome.kind === 'failed') return exclusionFor(outcome.failure)?.ms ?? [];
     if (outcome.kind === 'hedge_lost') return [];
-    return outcome.reason === 'circuit_open' ? PROBING_MS : (outcome.waitMs ?? []);
+    const { reason, waitMs } = outcome;
+    return reason === 'circuit_open' ? Math.min(waitMs ?? PROBING_MS, PROBING_MS) : (waitMs ?? []);
   });
   return waits.length === 0 ? null : Math.min(...waits);
 }
 
-/** Until a probe has told more: were none running, an open circuit would have admitted a request with no other choice. */
+/** Until a probe has told more, at most: were none running, an open circuit would have admitted a request with no other choice. */
 const PROBING_MS = 5000;
 
 function sentencesFor(outcomes: readonly UpstreamOutcome[]): string {
