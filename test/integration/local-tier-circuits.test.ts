@@ -129,15 +129,22 @@ test('a source that is slow but answers is called by every request if no other i
   }
 });
 
-test('a request that only waits for the probe of another one is told to come again soon', async () => {
-  const { a, url, clock } = await startStill({ a: [error(503), hang] }, { FAIL_THRESHOLD: '1' });
-  await chat(url);
-  const probe = await ask({ url, clock }, a);
-  const { status, headers } = await chat(url);
-  expect([status, headers['retry-after']]).toEqual([503, '5']);
-  await answers('well')(probe.call);
-  expectServed(await probe.pending.answer, 'hosted_a');
-});
+test.each([
+  ['30000', '5'],
+  ['2000', '3'],
+])(
+  'a request that only waits for the probe of another one is told to come again soon (%s ms)',
+  async (timeoutMs, wait) => {
+    const settings = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '1000', HOSTED_A_TIMEOUT_MS: timeoutMs };
+    const { a, url, clock } = await startStill({ a: [error(503), hang] }, settings);
+    await chat(url);
+    const probe = await ask({ url, clock }, a);
+    const { status, headers } = await chat(url);
+    expect([status, headers['retry-after']]).toEqual([503, wait]);
+    await answers('well')(probe.call);
+    expectServed(await probe.pending.answer, 'hosted_a');
+  },
+);
 
 test('a forced call that finds nothing listening is followed by one to the next excluded upstream', async () => {
   const { a, b, url } = await startBefore({ a: error(503), b: error(503) }, SENSITIVE);

@@ -96,9 +96,8 @@ export function unanswered(outcomes: readonly UpstreamOutcome[]): Unanswered {
 }
 
 /** The `X-Gateway-Fallback-Reason` value: one entry per upstream, one per machine of the local pool, in order. */
-export function fallbackReason(outcomes: readonly UpstreamOutcome[]): string {
-  return listOf(outcomes.filter((outcome) => !isUnconfigured(outcome)));
-}
+export const fallbackReason = (outcomes: readonly UpstreamOutcome[]): string =>
+  listOf(outcomes.filter((outcome) => !isUnconfigured(outcome)));
 
 const listOf = (outcomes: readonly UpstreamOutcome[]): string =>
   outcomes.map((outcome) => `${nameOf(outcome)}=${reasonOf(outcome)}`).join('; ') || 'none';
