@@ -58,19 +58,19 @@ export async function start({ env, dataDirectory }: Input): Promise<CommandOutco
   }
   host.askForModels();
   stopOnSignal(() => host.stop(), say);
-  // A link gives control, so it must not be logged, nor printed where it may be stored.
+  // A link gives control, so it must not be logged.
   if (isTerminal) greet(host, started, config);
   return { kind: 'printed', exitCode: EXIT.done };
 }
 
 type Addresses = Awaited<ReturnType<Host['start']>>;
 
-function greet(host: Host, { url, baseUrl }: Addresses, config: Config): void {
-  const isShown = process.stdout.isTTY;
-  const once = isShown ? 'this link works once, within 10 minutes; ' : '';
+function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   print(`Inglenook is running. Base URL for your apps: ${baseUrl}`);
-  print(`Dashboard: ${isShown ? host.controlLink() : url}`);
-  print(`  (${once}"${OWN_COMMAND} open" makes a new sign-in link)`);
+  print(`Dashboard: ${host.controlLink()}`);
+  print(
+    `  (this sign-in link works once, within 10 minutes; "${OWN_COMMAND} open" makes a new one)`,
+  );
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }
 

@@ -139,20 +139,16 @@ class Reader {
   /** The text with the addresses of this test in place of those in the page. */
   #placed(text: string): string {
     const token = /inglenook join \S+ ([0-9a-f]{64})/.exec(this.#lastOutput)?.[1] ?? '<token>';
-    return (
-      text
-        .replaceAll(/http:\/\/(localhost|192\.168\.1\.10):47900/g, this.#url)
-        .replaceAll('http://192.168.1.11:47900', REFUSED_URL)
-        .replaceAll(LAN_ADDRESS, this.#lan)
-        // Only a terminal gets the link.
-        .replaceAll('/#code=…', '')
-        .replaceAll('gateway.host 0.0.0.0', `gateway.host ${this.#lan}`)
-        .replaceAll('http://127.0.0.1:11434', this.#engine.url)
-        .replaceAll('https://api.openai.com/v1', `${this.#hosted.url}/v1`)
-        .replaceAll('https://api.runpod.ai/v2/ENDPOINT_ID/openai', this.#rented.url)
-        .replaceAll('<token>', token)
-        .replaceAll('sy-…', this.#key)
-    );
+    return text
+      .replaceAll(/http:\/\/(localhost|192\.168\.1\.10):47900/g, this.#url)
+      .replaceAll('http://192.168.1.11:47900', REFUSED_URL)
+      .replaceAll(LAN_ADDRESS, this.#lan)
+      .replaceAll('gateway.host 0.0.0.0', `gateway.host ${this.#lan}`)
+      .replaceAll('http://127.0.0.1:11434', this.#engine.url)
+      .replaceAll('https://api.openai.com/v1', `${this.#hosted.url}/v1`)
+      .replaceAll('https://api.runpod.ai/v2/ENDPOINT_ID/openai', this.#rented.url)
+      .replaceAll('<token>', token)
+      .replaceAll('sy-…', this.#key);
   }
 
   /** Starts the gateway, in place of one that runs; `isOther` starts another machine as well. */

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { runCli, type RunningCli, startCli } from '../support/process.ts';
 
-const WINDOW = /Dashboard: (\S+)/;
+const WINDOW = /Dashboard: (\S+)\/#code/;
 
 const start = (directory: string) => startCli({ PORT: '0', DATA_DIR: directory });
 

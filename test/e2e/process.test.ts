@@ -22,15 +22,15 @@ import {
 import { openWire } from '../support/wire.ts';
 
 const BASE_URL = /Base URL for your apps: (\S+)/;
-const DASHBOARD = /Dashboard: (\S+)/;
+const LINK = /Dashboard: (\S+)/;
 const UNCONFIGURED = 'Nothing is configured yet';
 
 /** A gateway as a process of its own, on a free port. */
 async function startHeadless(settings: Record<string, string> = {}) {
   const { DATA_DIR: directory = temporaryDirectory() } = settings;
   const cli = startCli({ PORT: '0', ...settings, DATA_DIR: directory });
-  const url = await cli.printed(DASHBOARD);
-  return { cli, directory, url, baseUrl: await cli.printed(BASE_URL) };
+  const link = await cli.printed(LINK);
+  return { cli, directory, link, url: new URL(link).origin, baseUrl: await cli.printed(BASE_URL) };
 }
 
 const filesOf = (directory: string) =>
@@ -38,19 +38,20 @@ const filesOf = (directory: string) =>
     join(directory, name),
   );
 
-test('the program prints a base URL, "open" prints a link that gives control once, and SIGTERM ends it', async () => {
+test('the program prints a base URL and a link that gives control, "open" prints another, and SIGTERM ends it', async () => {
   // An agent that is off uses no engine.
-  const { cli, directory, url, baseUrl } = await startHeadless({ ENGINE_URL: REFUSED_URL });
+  const { cli, directory, link, url, baseUrl } = await startHeadless({ ENGINE_URL: REFUSED_URL });
   for (const file of process.platform === 'win32' ? [] : filesOf(directory))
     expect([file, statSync(file).mode & 0o077]).toEqual([file, 0]);
   expect((await send(`${baseUrl}/models`)).status).toBe(200);
   const statusAt = async (origin: string, token = '') =>
     (await send(`${origin}/api/v1/settings`, { headers: bearer(token) })).status;
+  const { token = '' } = await redeem(link);
+  expect(await statusAt(url, token)).toBe(200);
   const opened = await sayHere({ DATA_DIR: directory }, 'open');
   expect([opened.code, opened.stderr]).toEqual([0, '']);
   expect(opened.stdout).toMatch(new RegExp(`^${url}/#code=[0-9a-f]{64}\\n$`));
-  const { token = '' } = await redeem(opened.stdout.trim());
-  expect(await statusAt(url, token)).toBe(200);
+  expect(await statusAt(url, (await redeem(opened.stdout.trim())).token)).toBe(200);
   expect((await redeem(opened.stdout.trim())).status).toBe(401);
   expect(existsSync(join(directory, 'running.json'))).toBe(true);
 
@@ -93,7 +94,7 @@ test('a start with a bad settings file, an unknown variable and an open director
   const silent = await openWire(url);
   events.resume().on('error', () => {});
   // Printed last of all.
-  await cli.printed(/(makes a new sign-in link)/);
+  await cli.printed(/(\(this sign-in link works once)/);
   expect((await sayHere({ DATA_DIR: directory }, 'doctor')).stdout).toContain('was set aside as');
   cli.kill('SIGINT');
   const { code, stdout, stderr } = await cli.ended;
