@@ -37,10 +37,8 @@ describe.each([...STREAM_PROTOCOLS, ...TRANSLATED_PROTOCOLS])('$name', (protocol
   const settings = protocol.translation === null ? {} : { LOCAL_PROTOCOLS: 'chat' };
 
   test(`a stream of ${protocol.name} begins with signs of life while its prompt is read`, async () => {
-    const { url, clock, untilSigns } = await startReading({
-      ...settings,
-      LOCAL_TIMEOUT_MS: '120000',
-    });
+    const patient = { ...settings, LOCAL_TIMEOUT_MS: '120000' };
+    const { url, clock, untilSigns } = await startReading(patient);
     const body = { ...protocol.body, stream: true };
     const pending = startCall(url + protocol.path, body);
     const call = await untilSigns();

@@ -18,12 +18,8 @@ const counted = (input: number, output: number, cached = 0) => ({
   estimated: false,
 });
 
-const totalling = (total: number, more = {}) => ({
-  prompt_tokens: 5,
-  completion_tokens: 10,
-  total_tokens: total,
-  ...more,
-});
+const PARTS = { prompt_tokens: 5, completion_tokens: 10 };
+const totalling = (total_tokens: number, more = {}) => ({ ...PARTS, total_tokens, ...more });
 const NO_THOUGHTS = { output_tokens_details: { reasoning_tokens: 0 } };
 
 test.for([
@@ -127,7 +123,6 @@ test.each<[what: string, part: object, tokens: number]>([
   ['a recording of a chat', { input_audio: { data: BASE64, format: 'wav' } }, RECORDING],
   ['a video of a chat', { video_url: url('video/mp4') }, RECORDING],
   ['a PDF of a chat', { file: { file_data: url('application/pdf').url } }, PAGES],
-  ['a picture of responses', { image_url: url('image/png').url }, IMAGE],
   ['a PDF of responses', { type: 'input_file', file_data: PDF }, PAGES],
   ['a picture of messages', source(), IMAGE],
   ['a PDF of messages', source(PDF), PAGES],
