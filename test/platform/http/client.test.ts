@@ -261,7 +261,7 @@ test('the time for which a connection is kept does not end a call on it, and beg
 });
 
 test('a client keeps nothing of origins that it has no connection to', async () => {
-  // One refused port at many addresses of this machine, a hundred at a time.
+  // One refused port at many addresses of this machine, a hundred at a time; kept, the last 6,000 would take 4 MB.
   const { port } = new URL(REFUSED_URL);
   const meet = async (from: number, to: number) => {
     for (let first = from; first < to; first += 100) {
@@ -276,7 +276,7 @@ test('a client keeps nothing of origins that it has no connection to', async () 
   await meet(0, 1500);
   const atFirst = liveBytes();
   await meet(1500, 7500);
-  expect(liveBytes() - atFirst).toBeLessThan(1024 * 1024);
+  expect(liveBytes() - atFirst).toBeLessThan(2 * 1024 * 1024);
 });
 
 test('an upstream whose certificate has expired is unreachable, and gets no byte of a request', async () => {
