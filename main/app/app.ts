@@ -246,6 +246,7 @@ async function joinReachably(
   return { ...joined, warning };
 }
 
+/** What serves `local`: the fixed engine if there is one, otherwise the registered machines. */
 function localOf(
   engine: FixedEngine,
   pick: () => LocalChoice,
@@ -261,7 +262,7 @@ function localOf(
     async enginesChanged() {
       await Promise.all([engine.current()?.refresh(), agent?.readEngines()]);
     },
-    pickLocal: engine.orElse(pick, agent),
+    pickLocal: () => engine.choice(agent) ?? pick(),
     identifyLocal: (failedAt) => engine.current()?.identified(failedAt) ?? null,
     localUsed: (model) => engine.current()?.used(model),
   };

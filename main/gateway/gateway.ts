@@ -48,11 +48,8 @@ import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn, preferringCopies } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/history.ts';
 
-/** What the gateway itself tells the monitor. */
-type OwnDeps = 'memory' | 'app' | 'opened' | 'admission' | 'watched';
-
 export interface GatewayDeps
-  extends Omit<MonitorDeps, OwnDeps>, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
+  extends MonitorDeps, Pick<ChatDeps, 'pickLocal' | 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
   /** Reads the models of the own engines now. */
   readonly enginesChanged: () => Promise<void>;
@@ -91,8 +88,7 @@ export function createGateway(deps: GatewayDeps) {
   const lifecycle = createLifecycle(makeServer, { clock, log, onPortTaken });
   const memory = createMemory(clock);
 
-  const monitor = createMonitor({
-    ...deps,
+  const monitor = createMonitor(deps, {
     memory,
     pickLocal,
     app: () => ({ ...app(), baseUrl: lifecycle.baseUrl() }),
@@ -250,7 +246,7 @@ function routesOf(deps: GatewayDeps, parts: RouteParts): readonly Route[] {
     ...feedRoutes({ feed, clock, identify, checker, endAtStop }),
     ...sessionRoutes({ sessions, isDemo, controlLink, app }),
     ...accessRoutes({ browsers, about, controlToken, app }),
-    ...controlRoutes({ ...monitor, settings, config, remotes, checker, isProvider }),
+    ...controlRoutes({ monitor, settings, config, remotes, checker, isProvider }),
     ...keyRoutes({ keys, keyLimits, config, feed }),
     ...sharingRoutes({ config, settings, lifecycle }),
     ...upstreamRoutes({ http, feed, identifyLocal, ...upstreams }),

@@ -33,7 +33,8 @@ import type { Lifecycle } from './lifecycle.ts';
 
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 
-interface ControlDeps extends Pick<Monitor, 'circuits' | 'sightings' | 'usage' | 'warmup'> {
+interface ControlDeps {
+  readonly monitor: Pick<Monitor, 'circuits' | 'sightings' | 'usage' | 'warmup'>;
   readonly settings: SettingsApi;
   readonly config: () => Config;
   readonly remotes: () => readonly RemoteUpstream[];
@@ -58,7 +59,8 @@ const NO_RENTED_GPU: GatewayError = {
 };
 
 export function controlRoutes(deps: ControlDeps): readonly Route[] {
-  const { settings, config, remotes, warmup, circuits, sightings, usage, checker } = deps;
+  const { monitor, settings, config, remotes, checker } = deps;
+  const { circuits, sightings, usage, warmup } = monitor;
   const retry = (id: UpstreamId) => {
     const isFailing = sightings()[id].kind === 'failed';
     circuits.reset(id);

@@ -51,25 +51,30 @@ export interface KnownMachines {
   readonly routed: ReportProviderResult;
 }
 
+/** What it gets from the program that the gateway is part of. */
 export interface MonitorDeps {
   readonly config: () => Config;
   readonly http: HttpClient;
   readonly clock: Clock;
-  readonly memory: Memory;
   readonly log: Log;
   /** In [0, 1). */
   readonly random: () => number;
-  readonly pickLocal: () => LocalChoice;
   readonly engineAt: EngineAt;
   readonly machines: KnownMachines;
   /** Opens the file that stores what `save` returns. */
   readonly keep: (save: () => unknown) => StateFile;
+  readonly usage: UsageStore;
+  readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues };
+}
+
+/** What it gets from the gateway. */
+interface GatewayParts {
+  readonly memory: Memory;
+  readonly pickLocal: () => LocalChoice;
   readonly app: () => AppInfo;
   readonly admission: () => StatusReport['admission'];
   /** A first window was opened, or the last was closed. */
   readonly watched: (isWatched: boolean) => void;
-  readonly usage: UsageStore;
-  readonly keys: { readonly limitsOf: (key: string) => KeyLimitValues };
   /** Called when a circuit opens or its probe fails. */
   readonly opened: CircuitsDeps['opened'];
 }
@@ -81,10 +86,11 @@ export type Monitor = ReturnType<typeof createMonitor>;
 const MAX_UNASKED = 1000;
 
 /** Restores the state of an earlier run. */
-export function createMonitor(deps: MonitorDeps) {
-  const { clock, memory, config, http, log, random, opened, pickLocal, machines } = deps;
+export function createMonitor(deps: MonitorDeps, gateway: GatewayParts) {
+  const { clock, config, http, log, random, machines } = deps;
+  const { memory, opened, pickLocal, watched } = gateway;
   const counters = createCounters();
-  const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched: deps.watched });
+  const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched });
   const keyRefusals = createKeyRefusals(clock, feed.changed);
   function changed(): void {
     state.changed();
@@ -111,7 +117,7 @@ export function createMonitor(deps: MonitorDeps) {
       outcomes: counters.outcomes(),
       moves: movesIn(logs.rows(), clock.now()),
       keyRefusals: keyRefusals.view(),
-      app: deps.app(),
+      app: gateway.app(),
     };
   }
 
@@ -144,7 +150,7 @@ export function createMonitor(deps: MonitorDeps) {
       circuitAt: (id) => circuits.at(id),
       now: dualTimeOf(clock),
       forceZeroHeader,
-      admission: deps.admission(),
+      admission: gateway.admission(),
       budgetAt: (id) => budgets.at(id),
     });
   const logs = createRequestLogs({

@@ -196,19 +196,14 @@ export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngine
     /** Null while none is set, or none at such an address. */
     current: (isAsked: (origin: string) => boolean = () => true) =>
       engine !== null && isAsked(engine.target().baseAddress.origin) ? engine : null,
-    /** What serves `local`: the engine if one is set, otherwise what `pick` finds. */
-    orElse:
-      (
-        pick: () => LocalChoice,
-        agent: { readonly holdsBack: (origin: string) => boolean } | null,
-      ) =>
-      (): LocalChoice => {
-        const target = engine?.target() ?? null;
-        if (target === null) return pick();
-        // Its owner wants the GPU for something else; a request would load again what was unloaded.
-        const isHeldBack = agent?.holdsBack(target.baseAddress.origin) === true;
-        return isHeldBack ? { kind: 'none', reason: 'paused' } : { kind: 'target', target };
-      },
+    /** What serves `local`, or null if none is set. */
+    choice(agent: { readonly holdsBack: (origin: string) => boolean } | null): LocalChoice | null {
+      if (engine === null) return null;
+      const target = engine.target();
+      // Its owner wants the GPU for something else; a request would load again what was unloaded.
+      const isHeldBack = agent?.holdsBack(target.baseAddress.origin) === true;
+      return isHeldBack ? { kind: 'none', reason: 'paused' } : { kind: 'target', target };
+    },
     set(baseUrl: string | null) {
       engine?.stop();
       engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);

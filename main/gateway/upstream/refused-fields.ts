@@ -144,13 +144,13 @@ function dropped(member: string, fields: ReadonlySet<string>): BodyChange {
   });
 }
 
-const [ANY, NONE] = [/(?:)/, /(?!)/];
+const [ANY, OWN_NAMES] = [/(?:)/, /(?!)/];
 /** What may be left out within such a member, wherever it stands there. */
 const LEAVABLE: ReadonlyMap<string, RegExp> = new Map([
   // Anything else may be what is said.
   ['content', /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/],
   // The names in a tool's schema are the caller's own.
-  ['properties', NONE],
+  ['properties', OWN_NAMES],
 ]);
 /** Data of the caller's own. */
 const OWN_DATA = /^(schema|input|arguments|output)$/;
@@ -167,7 +167,7 @@ function optionalIn(outer: unknown, within: string | null = null) {
       const field = member === null ? name : `${member}.${name}`;
       const mayGo = leavable.test(name) && field.length <= MAX_FIELD_CHARS && !KEPT.test(field);
       if (mayGo && isObject(value)) found.push([field, value, name]);
-      if (member === null || leavable === NONE) look(inner, member ?? name, ANY);
+      if (member === null || leavable === OWN_NAMES) look(inner, member ?? name, ANY);
       else if (!OWN_DATA.test(name)) look(inner, member, LEAVABLE.get(name) ?? leavable);
     }
   }

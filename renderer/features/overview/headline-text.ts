@@ -211,7 +211,7 @@ interface Problem {
 export type Remedy =
   Link | Saving | AtMachine | { readonly check: UpstreamId; readonly label: string };
 
-const TODO = {
+const NEXT_STEPS = {
   silent: 'Check that the machines are on and can reach it.',
   engine: '',
   'no-gpu': 'Use the engine directly, or see Machines for what was tried.',
@@ -356,7 +356,7 @@ function budgetProblem(report: UpstreamReport): Problem | null {
 function noProviderProblem(label: string, cause: Exclude<NoProviderCause, Arrival>) {
   const isHere = cause === 'paused' || cause === 'engine';
   const what = clause(label, `${CAUSES[cause]}.`);
-  return problem(what, TODO[cause], isHere ? { cause, elsewhere: MACHINES } : MACHINES);
+  return problem(what, NEXT_STEPS[cause], isHere ? { cause, elsewhere: MACHINES } : MACHINES);
 }
 
 function downProblem(report: UpstreamReport, reason: string): Problem {
