@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { z } from 'zod';
 import { parseJson } from './json.ts';
-import { isoTime } from './dates.ts';
+import { isoTime } from './clock.ts';
 import { codeOf } from './errors.ts';
 import { readTextFile, replaceFile } from './files.ts';
 import { OWN_COMMAND, isAlive, VERSION } from './process.ts';

@@ -12,9 +12,8 @@ import {
 import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir, userInfo } from 'node:os';
 import { dirname } from 'node:path';
-import { isoTime } from './dates.ts';
 import { codeOf, messageOf, nameOf } from './errors.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, isoTime } from './clock.ts';
 import type { Log } from './log.ts';
 
 interface FileText {

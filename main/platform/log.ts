@@ -9,7 +9,7 @@ import {
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { visible } from '#shared/visible.ts';
-import { isoTime } from './dates.ts';
+import { isoTime } from './clock.ts';
 
 type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 

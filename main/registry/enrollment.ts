@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
-import type { Clock } from '../platform/clock.ts';
-import { isoTime } from '../platform/dates.ts';
+import { type Clock, isoTime } from '../platform/clock.ts';
 import { digestOf, newSecret } from '../platform/secrets.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { entryOf, gatewayTokenOf, type TableEntry } from './provider-table.ts';

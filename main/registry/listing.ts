@@ -11,7 +11,7 @@ import {
   type VerificationState,
 } from '#shared/provider.ts';
 import { CHECK_MISSING, CHECK_NAMES, failureReason } from '#shared/checks.ts';
-import { isoTime } from '../platform/dates.ts';
+import { isoTime } from '../platform/clock.ts';
 import {
   isUnlisted,
   type ProviderTable,

@@ -2,7 +2,7 @@ import type { ProvidersSummary } from '#shared/live.ts';
 import type { AgentRecord, LocalProvider, Provider, ProviderTraffic } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
 import { providerIdOf } from '../platform/agent-identity.ts';
-import { isoTime } from '../platform/dates.ts';
+import { isoTime } from '../platform/clock.ts';
 import { eventChange, providerChange, type RegistryContext, write } from './context.ts';
 import { admit, createOpenEnrollments, enroll } from './enrollment.ts';
 import { createFollower } from './follower.ts';

@@ -4,11 +4,10 @@ import { addHop } from '../../main/gateway/api/server.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
 import { formRequest } from '../../main/gateway/protocols/chat-request.ts';
 import { LeakGate } from '../../main/gateway/protocols/rescue/rescue.ts';
-import { readErrorBody } from '../../main/gateway/protocols/upstream-error.ts';
+import { readErrorBody, shownWords } from '../../main/gateway/protocols/upstream-error.ts';
 import { retryAfterMs } from '../../main/gateway/upstream/failure.ts';
 import { meaningOf } from '../../main/gateway/upstream/refusals.ts';
-import { shownWords } from '../../main/gateway/upstream/shown-error.ts';
-import { parseHttpDate } from '../../main/platform/dates.ts';
+import { parseHttpDate } from '../../main/platform/clock.ts';
 
 /*
  * Whoever can send a text must not be able to stop the gateway with it: the time of every search grows with the length of

@@ -3,14 +3,13 @@ import type { AgentMembership, AgentStanding } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
-import { parseHttpDate } from '../../platform/dates.ts';
 import { signatureHeaders } from '../../platform/http-signature.ts';
 import { fetchBody, type FetchEdges, type FetchResult } from '../../platform/http/fetch-body.ts';
 import type { Answer } from '../../platform/http/routes.ts';
 import type { ResponseHeaders } from '../../platform/http/types.ts';
 import { parseJson } from '../../platform/json.ts';
 import { isSecretShaped } from '../../platform/secrets.ts';
-import type { Clock } from '../../platform/clock.ts';
+import { type Clock, parseHttpDate } from '../../platform/clock.ts';
 import type { AgentIdentity } from '../storage.ts';
 
 /** Why the registry did not accept a message. */

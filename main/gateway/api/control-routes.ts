@@ -12,7 +12,7 @@ import type { Sharing, SharingChange } from '#shared/sharing.ts';
 import type { LiveConfig, PatchResult } from '../../config/live-config.ts';
 import type { Config } from '../../config/schema.ts';
 import { controlProof, isNonce } from '../../platform/secrets.ts';
-import { isoTime } from '../../platform/dates.ts';
+import { isoTime } from '../../platform/clock.ts';
 import {
   type Answer,
   answered,

@@ -8,7 +8,7 @@ import type { Sessions } from '../auth/sessions.ts';
 import { type GatewayError, refused } from '../http/errors.ts';
 import type { LiveFeed } from '../monitoring/live-feed.ts';
 import type { Checker } from '../routing/checker.ts';
-import { eventWithoutWords } from '../usage/source-words.ts';
+import { eventWithoutWords } from '../usage/queries.ts';
 
 interface FeedDeps {
   readonly feed: LiveFeed;

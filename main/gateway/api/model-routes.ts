@@ -1,7 +1,7 @@
 import type { AskedModel, AskedModels } from '#shared/models.ts';
 import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
-import { isoTime } from '../../platform/dates.ts';
+import { isoTime } from '../../platform/clock.ts';
 import { answered, route, type Route, type RouteRequest } from '../../platform/http/routes.ts';
 import { errorShapeFor, type GatewayError, refused } from '../http/errors.ts';
 import type { Monitor } from '../monitoring/monitor.ts';

@@ -9,7 +9,7 @@ import { type Identify, type Identity, isGuest } from '../auth/identity.ts';
 import { notFound } from '../http/errors.ts';
 import { EXPOSITION_TYPE } from '../monitoring/exposition.ts';
 import { type MetricsDeps, metricsOf } from '../monitoring/metrics.ts';
-import { rowWithoutWords } from '../usage/source-words.ts';
+import { rowWithoutWords } from '../usage/queries.ts';
 
 interface ReportDeps extends MetricsDeps {
   /** The display name of a machine; null if the machine is unknown. */

@@ -21,10 +21,9 @@ import { TOO_HEAVY } from '../protocols/chat-request.ts';
 import type { Untranslatable } from '../protocols/translation/translation.ts';
 import type { ErrorResponse } from '../upstream/failure.ts';
 import { isObject, isTooDeep, memberOf, parseJson } from '../../platform/json.ts';
-import { shownWords } from '../upstream/shown-error.ts';
 import type { ChatCall } from '../upstream/call.ts';
 import type { ApiEndpoint, StandIn } from '../protocols/endpoint.ts';
-import type { UpstreamError } from '../protocols/upstream-error.ts';
+import { type UpstreamError, shownWords } from '../protocols/upstream-error.ts';
 import { type ChatResponse, gatewayHeaders } from './response.ts';
 
 type CallForm = Pick<ChatCall, 'request' | 'chatForm'>;

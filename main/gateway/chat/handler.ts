@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { maskSecret } from '../../config/setting-types.ts';
 import type { Config } from '../../config/schema.ts';
-import { Cancellation } from '../../platform/clock.ts';
+import { Cancellation, isoTime } from '../../platform/clock.ts';
 import { peerAddress } from '../../platform/http/addresses.ts';
 import { type BodyBudget, type BodyShare, readPlainBody } from '../../platform/http/bodies.ts';
 import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
@@ -21,7 +21,6 @@ import { isOwnModel, type RemoteUpstream } from '../upstream/upstreams.ts';
 import type { FinalDeps } from './final-error.ts';
 import { answerChat, type DropLogger } from './respond.ts';
 import { createChatResponse, newRequestId, NOT_ROUTED } from './response.ts';
-import { isoTime } from '../../platform/dates.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 
 export interface ChatDeps extends RouterDeps, FinalDeps {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
-import { drain } from '../../platform/http/handover.ts';
+import { drain } from '../../platform/http/client.ts';
 import type { Exchange, ResponseListener } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '#shared/errors.ts';
-import type { UpstreamError } from '../protocols/upstream-error.ts';
+import { type UpstreamError, errorWithout, type OwnSecrets } from '../protocols/upstream-error.ts';
 import type { Attempt } from '../routing/call-upstream.ts';
 import type { AttemptObserver } from '../routing/observer.ts';
 import type { Failure } from '../upstream/failure.ts';
@@ -24,8 +24,7 @@ import {
 } from '../protocols/sse.ts';
 import type { StreamFormat } from '../protocols/endpoint.ts';
 import type { Sight, StreamWatch } from '../protocols/stream-inspector.ts';
-import { errorWithout, type OwnSecrets } from '../upstream/shown-error.ts';
-import type { UsageMeter } from '../protocols/usage.ts';
+import type { UsageMeter } from '../protocols/tokens.ts';
 import type { Splice } from './resume/splice.ts';
 
 /** How a relayed stream ended. */

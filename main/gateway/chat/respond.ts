@@ -11,14 +11,14 @@ import type { Walk } from '../routing/walk.ts';
 import type { DroppedFields, StreamTranslator } from '../protocols/translation/translation.ts';
 import type { BytesAnswer, StreamAnswer } from '../upstream/exchange.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
-import { shownWords } from '../upstream/shown-error.ts';
+import { shownWords } from '../protocols/upstream-error.ts';
 import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
 import type { ItemMemory } from '../protocols/responses/history.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
-import { tokensOf, UsageMeter } from '../protocols/usage.ts';
+import { tokensOf, UsageMeter } from '../protocols/tokens.ts';
 import { type CallerContext, type FinalDeps, sendFinalResponse } from './final-error.ts';
 import {
   createSentBytes,

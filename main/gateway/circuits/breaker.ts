@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { type DualTime, later, remainingMs } from '../../platform/clock.ts';
-import { wallMsSchema } from '../../platform/dates.ts';
+import { type DualTime, later, remainingMs, wallMsSchema } from '../../platform/clock.ts';
 import type { Failure } from '../upstream/failure.ts';
 
 const count = z.int().nonnegative().default(0);

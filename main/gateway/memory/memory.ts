@@ -6,8 +6,8 @@ import {
   later,
   remainingMs,
   endsAtMs,
+  wallMsSchema,
 } from '../../platform/clock.ts';
-import { wallMsSchema } from '../../platform/dates.ts';
 import { isObject } from '../../platform/json.ts';
 import { type Key, type Topic, TOPICS, type Values } from './topics.ts';
 

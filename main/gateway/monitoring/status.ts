@@ -12,10 +12,9 @@ import type {
 } from '#shared/status.ts';
 import { type Config, ENTRIES, variableOf } from '../../config/schema.ts';
 import { maskHeaders, maskSecret, maskUrl } from '../../config/setting-types.ts';
-import { isoTime } from '../../platform/dates.ts';
 import { roundedMean, waitMsOf, type Breaker } from '../circuits/breaker.ts';
 import { type Circuit, exclusionsIn } from '../circuits/circuits.ts';
-import { type DualTime, endsAtMs, remainingMs } from '../../platform/clock.ts';
+import { type DualTime, endsAtMs, remainingMs, isoTime } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { isZeroSpend } from '../upstream/call.ts';
 import { type EngineAt, windowReports } from '../routing/windows.ts';

@@ -1,6 +1,6 @@
 import { isObject, listOf, writeJson } from '../../platform/json.ts';
-import { argumentsText, callsIn } from './chat/calls.ts';
-import { ChunkRepair, deltaOf } from './chat/repair.ts';
+import { argumentsText } from './chat/calls.ts';
+import { callsIn, ChunkRepair, deltaOf } from './chat/chunks.ts';
 import type { ChunkText } from './stream-inspector.ts';
 
 type Json = Record<string, unknown>;

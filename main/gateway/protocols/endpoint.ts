@@ -11,7 +11,7 @@ import type { ItemSource, KeptItem } from './responses/history.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
 import { type JsonBody, JsonScan, type Member, memberAt } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
-import type { Substance } from './chat/content.ts';
+import type { Substance } from './chat/chunks.ts';
 import { DONE_EVENT, MAX_EVENT_BYTES } from './sse.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 

@@ -1,7 +1,7 @@
 import { isObject, listOf, memberOf } from '../../platform/json.ts';
 import { createAssembly } from './assembly.ts';
 import { CHAT_COMPLETIONS, CHAT_STREAM } from './chat/endpoint.ts';
-import { type Substance, substanceOf } from './chat/content.ts';
+import { type Substance, substanceOf } from './chat/chunks.ts';
 import {
   type AnswerRequirements,
   type ApiEndpoint,

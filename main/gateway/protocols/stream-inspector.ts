@@ -6,7 +6,7 @@ import {
   listOf,
   memberOf,
 } from '../../platform/json.ts';
-import { ChunkRepair } from './chat/repair.ts';
+import { ChunkRepair } from './chat/chunks.ts';
 import {
   describedError,
   errorIn,

@@ -1,5 +1,5 @@
 import { isObject, memberOf, parseJson } from '../../platform/json.ts';
-import { failedWith, type Substance } from './chat/content.ts';
+import { failedWith, type Substance } from './chat/chunks.ts';
 import { describedError, errorIn, type UpstreamError } from './upstream-error.ts';
 import { bodyOf, smallValueOf } from './json-edit.ts';
 import { dataOf } from './sse.ts';

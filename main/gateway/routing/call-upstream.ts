@@ -16,7 +16,7 @@ import {
 import { REFUSAL_STATUSES } from '../upstream/adjustments.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { classify, type Failure } from '../upstream/failure.ts';
-import { shownError } from '../upstream/shown-error.ts';
+import { shownError } from '../protocols/upstream-error.ts';
 import type { RoutedRequest } from './candidates.ts';
 import type { HungWatch } from './checker.ts';
 import type { CallEnd, CallProgress, Lessons, Permits, SentCall } from './lessons.ts';

@@ -4,7 +4,7 @@ import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Result, wasWell } from '../circuits/breaker.ts';
 import type { CircuitPermit, Circuits } from '../circuits/circuits.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { NOTHING_SPENT, tokensOf } from '../protocols/usage.ts';
+import { NOTHING_SPENT, tokensOf } from '../protocols/tokens.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import type { AttemptEnd } from './observer.ts';

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { isForChat } from '../../engines/models.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge } from '../memory/memory.ts';
-import { tokensIn } from '../protocols/token-estimate.ts';
+import { tokensIn } from '../protocols/tokens.ts';
 import type { LocalForm, PromptReading } from '../upstream/call.ts';
 import { askedNames } from '../upstream/upstreams.ts';
 import { chainFor, readingAt, unreadShare } from './readings.ts';

@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { ReadTurn } from '../memory/topics.ts';
 import { type CachedPrefix, chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
-import { tokensIn } from '../protocols/token-estimate.ts';
+import { tokensIn } from '../protocols/tokens.ts';
 import type { ChatCall, PromptReading, UpstreamCall } from '../upstream/call.ts';
 
 /*

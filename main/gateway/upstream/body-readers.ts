@@ -7,14 +7,19 @@ import {
   type EmptyAnswer,
   type AnswerPiece,
   substanceOf,
-} from '../protocols/chat/content.ts';
+} from '../protocols/chat/chunks.ts';
 import { describedError, errorIn, type UpstreamError } from '../protocols/upstream-error.ts';
 
 import type { Assembly } from '../protocols/assembly.ts';
 import type { AnswerFormat, AnswerScan, StreamFormat } from '../protocols/endpoint.ts';
 import { isJson } from '../../platform/http/passed-headers.ts';
-import { NOTHING_SPENT, reportedTokens, type OutputSoFar, UsageMeter } from '../protocols/usage.ts';
-import { tokensIn } from '../protocols/token-estimate.ts';
+import {
+  NOTHING_SPENT,
+  reportedTokens,
+  type OutputSoFar,
+  UsageMeter,
+  tokensIn,
+} from '../protocols/tokens.ts';
 import {
   dataOf,
   eventsOf,

@@ -12,8 +12,8 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { type JsonBody, memberAt, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 import { rescueFor } from '../protocols/rescue/rescue.ts';
 import type { CachedPrefix } from '../protocols/prompt-chain.ts';
-import { type OwnSecrets, ownSecrets } from './shown-error.ts';
-import { NOTHING_SPENT, tokensOf } from '../protocols/usage.ts';
+import { type OwnSecrets, ownSecrets } from '../protocols/upstream-error.ts';
+import { NOTHING_SPENT, tokensOf } from '../protocols/tokens.ts';
 import {
   type BaseAddress,
   type LocalModel,

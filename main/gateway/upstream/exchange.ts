@@ -1,7 +1,7 @@
 import type { Tokens } from '#shared/usage.ts';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { decoded, isDecodable } from '../../platform/http/decoding.ts';
-import { drain, bufferEvents } from '../../platform/http/handover.ts';
+import { drain, bufferEvents } from '../../platform/http/client.ts';
 import { isPage } from '../../platform/http/passed-headers.ts';
 import type {
   Exchange,
@@ -33,12 +33,15 @@ import {
 import type { Knowledge } from '../memory/memory.ts';
 import type { UpstreamCall } from './call.ts';
 import type { ErrorResponse, NoAnswer } from './failure.ts';
-import { bodyWithout, errorWithout, headersWithout } from './shown-error.ts';
 import { MAX_END_MS } from '../protocols/sse.ts';
 import { streamOf } from '../protocols/endpoint.ts';
-import { tokensIn } from '../protocols/token-estimate.ts';
-import { NOTHING_SPENT, tokensOf } from '../protocols/usage.ts';
-import { readErrorBody } from '../protocols/upstream-error.ts';
+import { tokensIn, NOTHING_SPENT, tokensOf } from '../protocols/tokens.ts';
+import {
+  readErrorBody,
+  bodyWithout,
+  errorWithout,
+  headersWithout,
+} from '../protocols/upstream-error.ts';
 
 export interface ExchangePlan {
   readonly call: UpstreamCall;

@@ -2,7 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { FailureReason } from '#shared/reasons.ts';
 import type { ResponseHeaders, TransportFailure } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '#shared/errors.ts';
-import { parseHttpDate } from '../../platform/dates.ts';
+import { parseHttpDate } from '../../platform/clock.ts';
 import { numberOf } from '../../platform/json.ts';
 import { durationMs, type UpstreamError } from '../protocols/upstream-error.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';

@@ -1,5 +1,5 @@
+import { isoMs } from '../../platform/clock.ts';
 import { isObject, parseJson } from '../../platform/json.ts';
-import { isoMs } from '../../platform/dates.ts';
 
 /** A model as an upstream or an engine lists it; null for what it does not say. */
 export interface ListedModel {

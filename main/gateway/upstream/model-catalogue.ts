@@ -4,9 +4,8 @@ import { type ListedModel, parseModelList } from './listed-models.ts';
 import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
-import { readErrorBody } from '../protocols/upstream-error.ts';
+import { readErrorBody, shownWords, bodyWithout, ownSecrets } from '../protocols/upstream-error.ts';
 import { surfacedFor } from './failure.ts';
-import { shownWords, bodyWithout, ownSecrets } from './shown-error.ts';
 import { getFrom, type BodyLimits } from './own-requests.ts';
 
 export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;

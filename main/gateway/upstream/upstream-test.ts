@@ -5,9 +5,9 @@ import type { Memory } from '../memory/memory.ts';
 import type { ChatCall, UpstreamCall } from './call.ts';
 import { type ChatRequest, parseChatRequest } from '../protocols/chat-request.ts';
 import { classify, type Failure } from './failure.ts';
-import { tokenCounts } from '../protocols/usage.ts';
+import { tokenCounts } from '../protocols/tokens.ts';
 import { saysLoading } from './refusals.ts';
-import { shownWords } from './shown-error.ts';
+import { shownWords } from '../protocols/upstream-error.ts';
 
 export interface TestDeps extends ExchangeDeps {
   readonly memory: Memory;

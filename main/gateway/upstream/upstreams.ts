@@ -8,7 +8,7 @@ import { isForChat, isRemote, standIn } from '../../engines/models.ts';
 import { basicAuthOf } from '../../platform/addresses.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import type { ListedModel } from './listed-models.ts';
-import { type OwnSecrets, ownSecrets } from './shown-error.ts';
+import { type OwnSecrets, ownSecrets } from '../protocols/upstream-error.ts';
 
 /** `signal`: of a fixed engine's calls. An agent ends those that go through it. */
 export interface BaseAddress extends Pick<HttpRequest, 'signal'> {

@@ -2,8 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import { KEY_LIMIT_NAMES, KEY_LIMITS, type KeyLimitName } from '#shared/keys.ts';
 import { WARNED_SHARE } from '#shared/usage.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { dayOf, monthOf } from '../../platform/dates.ts';
+import { type Clock, dayOf, monthOf } from '../../platform/clock.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DaySum, UsageBefore } from './queries.ts';
 

@@ -4,7 +4,7 @@ import type { RequestRow } from '#shared/live.ts';
 import { KEPT_PER_OUTCOME, type RequestQuery } from '#shared/request-filter.ts';
 import { requestRowSchema } from '#shared/request-row.ts';
 import { FIGURE_NAMES, type HistoryPoint, type Reread, type UsageFigures } from '#shared/usage.ts';
-import { dayOf } from '../../platform/dates.ts';
+import { dayOf } from '../../platform/clock.ts';
 import { parseJson } from '../../platform/json.ts';
 import {
   DAY_MS,

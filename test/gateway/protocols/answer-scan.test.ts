@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAnswerScan } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { substanceOf } from '../../../main/gateway/protocols/chat/content.ts';
+import { substanceOf } from '../../../main/gateway/protocols/chat/chunks.ts';
 import { ByteBuffer } from '../../../main/platform/byte-buffer.ts';
 import { cut } from '../../support/pieces.ts';
 

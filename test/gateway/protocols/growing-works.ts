@@ -5,7 +5,7 @@ import {
   createTypedWatch,
   type EventRepair,
 } from '../../../main/gateway/protocols/typed-events.ts';
-import { UsageMeter } from '../../../main/gateway/protocols/usage.ts';
+import { UsageMeter } from '../../../main/gateway/protocols/tokens.ts';
 import { adjustedBody, adjustmentsAfter } from '../../../main/gateway/upstream/adjustments.ts';
 import { withoutFields } from '../../../main/gateway/upstream/refused-fields.ts';
 import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';

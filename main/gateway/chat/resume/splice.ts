@@ -1,5 +1,5 @@
 import { isObject, memberOf, parseJson, writeJson } from '../../../platform/json.ts';
-import { endOf } from '../../protocols/chat/content.ts';
+import { endOf } from '../../protocols/chat/chunks.ts';
 import { dataOf, eventsOf, eventWith, type Frames, framesOf } from '../../protocols/sse.ts';
 import {
   contentOf,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { isObject, listOf, parseJson } from '../../../platform/json.ts';
-import { endOf } from '../../protocols/chat/content.ts';
+import { endOf } from '../../protocols/chat/chunks.ts';
 import { errorIn } from '../../protocols/upstream-error.ts';
 import { type BegunBlocks, createBegunMessage } from '../../protocols/messages/events.ts';
 import { Framer, dataOf, eventsOf } from '../../protocols/sse.ts';

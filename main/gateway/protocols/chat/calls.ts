@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import {
   isObject,
   isTooDeep,
-  listOf,
   memberOf,
   parseExactJson,
   parseJson,
@@ -16,11 +15,6 @@ export interface CallPiece {
   readonly name: string;
   /** JSON, or a part of it. */
   readonly arguments: string;
-}
-
-/** The pieces in `tool_calls` of a delta or a message: TGI up to 3.1 sends one instead of a list (huggingface/text-generation-inference#2949). */
-export function callsIn(toolCalls: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return (isObject(toolCalls) ? [toolCalls] : listOf(toolCalls)).filter(isObject);
 }
 
 export function callPieceOf(call: Readonly<Record<string, unknown>>): CallPiece {

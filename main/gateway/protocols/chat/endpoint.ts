@@ -1,8 +1,7 @@
 import { memberOf, parseJson } from '../../../platform/json.ts';
 import { openaiError } from '../../http/errors.ts';
 import { chunksOf, createAssembly } from '../assembly.ts';
-import { endOf, substanceOf } from './content.ts';
-import { repairedAnswer } from './repair.ts';
+import { endOf, substanceOf, repairedAnswer } from './chunks.ts';
 import {
   type AnswerRequirements,
   type AnswerScan,

@@ -1,7 +1,7 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
-import type { Finish } from '../chat/content.ts';
+import type { Finish } from '../chat/chunks.ts';
 import type { AnswerDelta, AnswerState, Stop } from '../translation/chat-answer.ts';
-import type { TokenCounts } from '../usage.ts';
+import type { TokenCounts } from '../tokens.ts';
 import type { AnswerSteps, BegunAnswer, TranslatedExchange } from '../translation/translation.ts';
 import { anthropicError } from '../../http/errors.ts';
 import { MAX_BLOCKS, type OpenBlock } from './events.ts';

@@ -12,7 +12,7 @@ import {
 import type { ProtocolTranslation } from '../translation/translation.ts';
 import { typedEvent } from '../sse.ts';
 import { type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
-import { TOKENS_PER_IMAGE, tokensIn } from '../token-estimate.ts';
+import { TOKENS_PER_IMAGE, tokensIn } from '../tokens.ts';
 import { MessageSteps } from './answers.ts';
 import {
   createMessage,

@@ -1,5 +1,6 @@
 import { isObject, listOf, memberOf, parseExactJson, parseJson } from '../../../platform/json.ts';
-import { callsIn, newCallId } from '../chat/calls.ts';
+import { newCallId } from '../chat/calls.ts';
+import { callsIn } from '../chat/chunks.ts';
 import type { JsonBody } from '../json-edit.ts';
 import { dataOf, eventsOf, eventWith, type Frames, framesOf } from '../sse.ts';
 import type { Json } from '../translation/field-reader.ts';

@@ -1,10 +1,14 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { listOf, memberOf } from '../../../platform/json.ts';
-import type { CallPiece } from '../chat/calls.ts';
-import type { Finish } from '../chat/content.ts';
+import {
+  type CallPiece,
+  createPartialCalls,
+  type PartialCall,
+  TextBuilder,
+} from '../chat/calls.ts';
+import type { Finish } from '../chat/chunks.ts';
 import type { AnswerDelta, AnswerState, Citation } from '../translation/chat-answer.ts';
-import type { TokenCounts } from '../usage.ts';
-import { createPartialCalls, type PartialCall, TextBuilder } from '../chat/calls.ts';
+import type { TokenCounts } from '../tokens.ts';
 import type {
   AnswerSteps,
   BegunAnswer,

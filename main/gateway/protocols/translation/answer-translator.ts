@@ -1,6 +1,6 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import { isHeavyJson, isObject, parseJson } from '../../../platform/json.ts';
-import { ChunkRepair } from '../chat/repair.ts';
+import { ChunkRepair } from '../chat/chunks.ts';
 import type { BegunBlocks } from '../messages/events.ts';
 import { dataOf, eventsOf, type TypedEvent, typedEvent } from '../sse.ts';
 import { type AnswerState, readChatAnswer } from './chat-answer.ts';

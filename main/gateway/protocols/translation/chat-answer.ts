@@ -1,7 +1,7 @@
 import { isObject, isTooDeep, listOf, memberOf } from '../../../platform/json.ts';
-import { type CallPiece, callPieceOf, callsIn } from '../chat/calls.ts';
-import { type Finish, brokenOff, endOf } from '../chat/content.ts';
-import { type TokenCounts, tokenCounts } from '../usage.ts';
+import { type CallPiece, callPieceOf } from '../chat/calls.ts';
+import { callsIn, type Finish, brokenOff, endOf } from '../chat/chunks.ts';
+import { type TokenCounts, tokenCounts } from '../tokens.ts';
 
 /** A part of a chunk, which yields its parts in this order. */
 export type AnswerDelta =

@@ -1,5 +1,5 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
-import type { Finish } from '../chat/content.ts';
+import type { Finish } from '../chat/chunks.ts';
 import type { BegunBlocks } from '../messages/events.ts';
 import type { ItemMemory, ItemSource } from '../responses/history.ts';
 import type { Frames, TypedEvent } from '../sse.ts';

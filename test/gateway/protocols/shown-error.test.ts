@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { CHAT_COMPLETIONS } from '../../../main/gateway/protocols/chat/endpoint.ts';
-import { readErrorBody } from '../../../main/gateway/protocols/upstream-error.ts';
+import { readErrorBody, shownError } from '../../../main/gateway/protocols/upstream-error.ts';
 import { classify } from '../../../main/gateway/upstream/failure.ts';
-import { shownError } from '../../../main/gateway/upstream/shown-error.ts';
 
 function shown(message: string, content: string): string {
   const body = Buffer.from(JSON.stringify({ error: { message } }));

@@ -6,7 +6,7 @@ import {
   reportedTokens,
   tokensOf,
   UsageMeter,
-} from '../../../main/gateway/protocols/usage.ts';
+} from '../../../main/gateway/protocols/tokens.ts';
 
 const tokens = (body: object | string) =>
   reportedTokens(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));

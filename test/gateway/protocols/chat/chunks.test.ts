@@ -1,5 +1,32 @@
 import { expect, test } from 'vitest';
-import { ChunkRepair, repairedAnswer } from '../../../../main/gateway/protocols/chat/repair.ts';
+import {
+  ChunkRepair,
+  repairedAnswer,
+  substanceOf,
+} from '../../../../main/gateway/protocols/chat/chunks.ts';
+
+const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
+
+test.each<[value: unknown, kind: string]>([
+  [chunk({ content: ' ' }), 'content'],
+  [chunk({ content: null }), 'nothing'],
+  [chunk({ refusal: 'no' }), 'content'],
+  [chunk({ function_call: { name: 'f' } }), 'content'],
+  [{ base_resp: { status_code: 0 }, ...chunk({ content: 'a' }) }, 'content'],
+  [[{ error: { message: 'x' } }], 'error'],
+  [{ choices: [{ index: 0, message: { role: 'assistant', audio: { id: 'a' } } }] }, 'content'],
+  [{ choices: [null, 1, 'a'] }, 'nothing'],
+  [{ choices: {} }, 'nothing'],
+  [{ usage: { total_tokens: 3 } }, 'nothing'],
+  [{ error: { code: 500 } }, 'error'],
+  [{ error: null, ...chunk({ content: 'a' }) }, 'content'],
+  [{ error: false, ...chunk({ content: 'a' }) }, 'content'],
+  [[], 'error'],
+  ['a', 'error'],
+  [null, 'error'],
+])('the chunk %j counts as %s', (value, kind) => {
+  expect(substanceOf(value).kind).toBe(kind);
+});
 
 const fn = (name: string, args: unknown = '{}') => ({ name, arguments: args });
 const answer = (message: object, finish_reason: unknown = 'stop') => ({
@@ -25,7 +52,6 @@ test('two calls of a whole answer stay two where they share an id and say the sa
   expect(right).toEqual(answer({ tool_calls: [call, { ...call, id }] }, 'tool_calls'));
 });
 
-const chunk = (delta: object, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] });
 const calls = (...tool_calls: object[]) => chunk({ tool_calls });
 
 /** Each chunk as the caller gets it; null for one that is dropped. */
