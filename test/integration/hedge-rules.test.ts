@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { PendingCall } from '../../main/gateway/upstream/exchange.ts';
 import { chat, expectServed, startChat } from '../support/client.ts';
 import {
   ask,
@@ -15,7 +16,7 @@ import {
   startTierScene,
   STREAM,
 } from '../support/scene.ts';
-import { answers, error, hang, ROLE, type Script, stall } from '../support/upstream.ts';
+import { answers, error, hang, ROLE, stall } from '../support/upstream.ts';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { turns } from '../support/report.ts';
 import { nextPause } from '../support/polling.ts';
@@ -61,22 +62,17 @@ test('own machines never read a prompt of more than 8 KiB twice', async () => {
   expectServed(await pending.answer, 'local');
 });
 
-/** Three upstreams of which the second has failed once, and so is out. */
-async function startWithOneOut(second: Script = DEAD) {
-  const scene = await startStill(
-    { a: [TOO_LONG, hang], b: [second, hang], c: answers('from c') },
-    { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
-  );
-  await chat(scene.url);
-  return scene;
-}
-
 test.each([
   ['whose circuit is open', DEAD, MINUTE_MS - LINE_MS - 1],
   ['whose circuit is half-open', DEAD, MINUTE_MS],
   ['that is rate limited', error(429, 'no', null, { 'retry-after': '60' }), 0],
 ])('a hedge skips an upstream %s', async (_state, second, passedMs) => {
-  const scene = await startWithOneOut(second);
+  const scene = await startStill(
+    { a: [TOO_LONG, hang], b: [second, hang], c: answers('from c') },
+    { FAIL_THRESHOLD: '1', COOLDOWN_MS: String(MINUTE_MS) },
+  );
+  // The second one has failed once, and so is out.
+  await chat(scene.url);
   const { a, b, clock } = scene;
   const before = (await scene.gateway.status()).circuits['hosted_b'];
   clock.advance(passedMs);
@@ -103,11 +99,8 @@ test('the circuit of a slow call counts it as slow, and opens like for slow answ
   await expectAtRest(scene.gateway);
 });
 
-const PAID = { hosted_a: answers('paid for') };
-const UNASKED = { hosted_a: answers('never asked') };
-
 test('the next machine is called alongside a slow one by default', async () => {
-  const tier = await startTierScene({ slow: hang, fast: hang }, UNASKED);
+  const tier = await startTierScene({ slow: hang, fast: hang }, { hosted_a: answers('no') });
   const { slow, fast } = tier.own;
   const took = await fastest(async () => {
     const n = slow.calls.length + 1;
@@ -141,7 +134,7 @@ test('the next machine is called alongside a slow one by default', async () => {
 });
 
 test('the local pool has failed once if both machines fail, and the paid upstream is called', async () => {
-  const tier = await startTierScene({ slow: hang, other: hang }, PAID);
+  const tier = await startTierScene({ slow: hang, other: hang }, { hosted_a: answers('paid') });
   const { slow, other } = tier.own;
   const { pending, call } = await askSlow(tier, slow);
   DEAD(await other.call(1));
@@ -261,4 +254,16 @@ test('the cold start of an ondemand that is the hedge is polled while the slow c
     fails: 0,
     successes: 1,
   });
+});
+
+test('a fault in one of two hedged calls aborts the other one, and the request ends', async () => {
+  const scene = await startStill({ a: hang, b: hang });
+  const { pending, slow, hedge } = await askHedged(scene, scene.a, scene.b);
+  vi.spyOn(PendingCall.prototype, 'used').mockImplementationOnce(() => {
+    throw new Error('a fault');
+  });
+  DEAD(hedge);
+  await slow.gone;
+  expect((await pending.answer).status).toBe(500);
+  await expectAtRest(scene.gateway);
 });

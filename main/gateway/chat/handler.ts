@@ -105,7 +105,10 @@ async function answer(
   const plan = { id, format, model, base, keepAliveMs, clock: deps.clock };
   const response = createChatResponse(res, plan, observer);
   const context = { call, config, remotes, epoch, signal: gone, observer: response.observer };
-  const routed = await route(context, deps);
+  const routed = await route(context, deps).catch((fault: unknown) => {
+    context.observer.ended('failed');
+    throw fault;
+  });
   // Returned, not awaited: this function's variables need not live as long as the answer.
   return answerChat(routed, { res, base, context, response, items, deps });
 }

@@ -5,7 +5,7 @@ import { parseJson } from '../../platform/json.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Attempt, CallAnswer, Turn } from '../routing/call-upstream.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
-import { sourceName } from '../routing/outcomes.ts';
+import { fallbackReason, sourceName } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
 import type { DroppedFields, StreamTranslator } from '../protocols/translation/translation.ts';
@@ -56,12 +56,13 @@ export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void
 }
 
 function sendAnswer(
-  { answer, walk, reason }: Extract<RouteResult, { readonly kind: 'answered' }>,
+  { answer, walk }: Extract<RouteResult, { readonly kind: 'answered' }>,
   to: AnswerContext,
 ): Promise<void> {
   const { base, context, response, items, deps } = to;
   const { observer } = context;
-  const { call, seen, attempt } = answer;
+  const { call, seen, attempt, turn } = answer;
+  const reason = fallbackReason(turn.before());
   const headers = { ...toCaller(seen.headers), ...base, ...callHeaders(call, reason) };
   const dropped = call.translator?.dropped;
   if (dropped !== undefined) deps.noteDropped(dropped, context.call.request.endpoint.upstreamPath);

@@ -97,23 +97,32 @@ export async function callUpstream(
   const { id } = permits.own;
   const deadline = turn.at + turn.call.timeoutMs;
   const plan = { ...options, turn, request, deps, deadline, known: memory.of(id) };
-  let next: Try = { kind: 'first', call, waitMs: turn.waitMs, mayRetry: true, polls: 0 };
-  for (;;) {
-    if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
-      if (turn.attempt === null) circuits.record(permits.own, NEUTRAL);
-      turn.attempt?.end(CANCELLED);
-      return CANCELLED;
+  if (turn.waitMs !== null && !(await sleep(clock, turn.waitMs, signal))) {
+    circuits.record(permits.own, NEUTRAL);
+    return CANCELLED;
+  }
+  let next: Try = { call, isPoll: false, waitMs: null, mayRetry: true, polls: 0 };
+  try {
+    for (;;) {
+      const outcome = conclude(await send(next, permits, plan), plan);
+      if (outcome.kind !== 'failed') return outcome;
+      const again = nextTry(outcome.failure, next, plan);
+      if (again === null) return givenUp(outcome.failure, plan);
+      if (again.waitMs !== null && !(await sleep(clock, again.waitMs, signal))) {
+        turn.attempt?.end(CANCELLED);
+        return CANCELLED;
+      }
+      if (!again.isPoll) {
+        const admission = circuits.admit(id, again.call, request.epoch, 'again');
+        if (admission.kind === 'excluded') return givenUp(outcome.failure, plan);
+        permits = { ...permits, own: admission.permit };
+      }
+      next = again;
     }
-    if (next.kind === 'again') {
-      const admission = circuits.admit(id, next.call, request.epoch, 'again');
-      if (admission.kind === 'excluded') return givenUp(next.after, plan);
-      permits = { ...permits, own: admission.permit };
-    }
-    const outcome = conclude(await send(next, permits, plan), plan);
-    if (outcome.kind !== 'failed') return outcome;
-    const again = nextTry(outcome.failure, next, plan);
-    if (again === null) return givenUp(outcome.failure, plan);
-    next = again;
+  } catch (fault) {
+    // Or its upstream would look busy for ever.
+    turn.attempt?.end(CANCELLED);
+    throw fault;
   }
 }
 
@@ -131,51 +140,45 @@ interface CallPlan extends Omit<CallOptions, 'call'> {
 }
 
 /** A call as it is sent next, and what was tried before it in this turn. */
-type Try = {
+interface Try {
   readonly call: UpstreamCall;
+  /** It only asks a starting upstream again, whose polls the circuit counts as one call. */
+  readonly isPoll: boolean;
   /** Null if it is made at once. */
   readonly waitMs: number | null;
   readonly mayRetry: boolean;
   /** Calls after which a cold start went on. */
   readonly polls: number;
-} & (
-  | { readonly kind: 'first' }
-  /** The circuit is asked for it. */
-  | { readonly kind: 'again'; readonly after: Failure }
-  /** It only asks a starting upstream again, whose polls the circuit counts as one call. */
-  | { readonly kind: 'poll' }
-);
+}
 
 /** The next try after a failure; null if there is none. */
 function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
   const { call, mayRetry, polls } = before;
   const { turn, known, deps, request, walk } = plan;
-  const { clock, random, warmup } = deps;
   const { routing } = request.config;
   const { attempt } = turn;
-  const again = { kind: 'again', after: failure, call, waitMs: null, mayRetry, polls } as const;
   if (failure.reason === 'unsupported')
     known.set('lacks', call.request.endpoint.upstreamPath, true);
   const other = inOtherForm(failure, call);
-  if (other !== null) return { ...again, call: other };
-  const leftMs = plan.deadline - clock.ticks();
+  if (other !== null) return { ...before, call: other, isPoll: false, waitMs: null };
+  const leftMs = plan.deadline - deps.clock.ticks();
   const isOther = (id: UpstreamId) => routing.hedge === 'all' || id === 'local';
   // For `local` if no other machine is left, before money is spent.
   const waitsForRoom = call.upstream !== 'local' || !walk.hasAhead(isOther);
   const roomMs = waitsForRoom ? roomInMs(failure, call, routing) : null;
-  const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + random() * 150 : null);
+  const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + deps.random() * 150 : null);
   if (mayRetry && waitMs !== null && waitMs < leftMs) {
     // Meanwhile requests that can go elsewhere do.
     if (roomMs !== null && call.upstream === 'local' && attempt !== null)
       deps.lessons.exclude(attempt.call, failure, request.epoch);
-    return { ...again, waitMs, mayRetry: false };
+    return { call, isPoll: false, waitMs, mayRetry: false, polls };
   }
   // Only what is still starting has an attempt without an end.
   if (attempt?.hasEnded !== false) return null;
-  warmup.seenStarting();
+  deps.warmup.seenStarting();
   const pauseMs = pollPauseMs(polls, leftMs);
   if (pauseMs === null) return null;
-  return { kind: 'poll', call, waitMs: pauseMs, mayRetry: false, polls: polls + 1 };
+  return { call, isPoll: true, waitMs: pauseMs, mayRetry: false, polls: polls + 1 };
 }
 
 /** What the upstream may take in place of a request that it refused. */
@@ -213,7 +216,7 @@ function roomInMs(
 }
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
-function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
+function send({ isPoll, call }: Try, permits: Permits, plan: CallPlan) {
   const { turn, request, deps, known, deadline, signal, walk } = plan;
   const { idleTimeoutMs } = request.config.routing;
   let unwatch: ReturnType<HungWatch> = null;
@@ -223,7 +226,7 @@ function send({ kind, call }: Try, permits: Permits, plan: CallPlan) {
     plan.onContent?.();
   };
   const exchange = { call, known, deadline, idleTimeoutMs, signal, onContent };
-  if (kind === 'poll') turn.attempt?.observer.polled();
+  if (isPoll) turn.attempt?.observer.polled();
   return sendAdjusted(exchange, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
     unwatch = deps.watchHung(permits.own.id, call, () => {

@@ -64,14 +64,15 @@ export function forcibleSoonestFirst(
 }
 
 /** A refusal is an answer: for a second opinion no excluded upstream is called. */
-export const hasRefusal = (failures: readonly FailedCall[]): boolean =>
-  failures.some(({ failure }) => failure.fallBack !== 'always');
+export const hasRefusal = (outcomes: readonly UpstreamOutcome[]): boolean =>
+  outcomes.some((each) => wasAttempted(each) && each.failure.fallBack !== 'always');
 
 /** Whether no other upstream is asked: a refusal that another upstream repeats is the request's own fault. */
-export function isSettled(failures: readonly FailedCall[]): boolean {
-  const refusals = failures.filter(({ failure }) => failure.fallBack === 'once');
+export function isSettled(outcomes: readonly UpstreamOutcome[]): boolean {
+  const failed = outcomes.filter(wasAttempted);
+  const refusals = failed.filter(({ failure }) => failure.fallBack === 'once');
   const isRepeated = refusals.some(({ upstream }) => upstream !== refusals[0]?.upstream);
-  return isRepeated || failures.some(({ failure }) => failure.fallBack === 'never');
+  return isRepeated || failed.some(({ failure }) => failure.fallBack === 'never');
 }
 
 /** The end of a request that no upstream has answered. */

@@ -1,6 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
+import type { FallbackReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
-import { Cancellation } from '../../platform/clock.ts';
+import { Cancellation, sleep } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import {
   type CallAnswer,
@@ -10,13 +11,7 @@ import {
   type Turn,
 } from './call-upstream.ts';
 import type { CandidateDeps, RoutedRequest } from './candidates.ts';
-import {
-  fallbackReason,
-  reasonOf,
-  type Unanswered,
-  unanswered,
-  type UpstreamOutcome,
-} from './outcomes.ts';
+import { type Unanswered, unanswered } from './outcomes.ts';
 import { Walk } from './walk.ts';
 
 export interface RouterDeps extends CallDeps, CandidateDeps {
@@ -33,8 +28,6 @@ export type RouteResult =
       readonly answer: CallAnswer;
       /** The calls that are left, should the answer break off. */
       readonly walk: Walk;
-      /** As in `X-Gateway-Fallback-Reason`. */
-      readonly reason: string;
     }
   | Unanswered
   | { readonly kind: 'cancelled' };
@@ -46,7 +39,7 @@ export type RouteResult =
 export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {
   await localIdentified(request, deps);
   deps.budget.requested();
-  const walk = new Walk(request, deps, (outcomes) => warmUpAfter(outcomes, walk, request, deps));
+  const walk = new Walk(request, deps, (reasons) => warmUpAfter(reasons, walk, request, deps));
   while (!request.signal.aborted) {
     // With nobody left, the excluded upstream that is back soonest is called all the same.
     const turn = walk.next() ?? walk.force();
@@ -56,8 +49,7 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
     if (outcome.kind === 'answered') {
       walk.answered(outcome.turn);
       noteAnswer(outcome, deps);
-      const reason = fallbackReason(outcome.turn.before());
-      return { kind: 'answered', answer: outcome, walk, reason };
+      return { kind: 'answered', answer: outcome, walk };
     }
     walk.failed(outcome.turn, outcome.failure);
   }
@@ -86,14 +78,13 @@ function localIdentified(
  * running that is paid for.
  */
 function warmUpAfter(
-  outcomes: readonly UpstreamOutcome[],
+  reasons: readonly FallbackReason[],
   walk: Walk,
   { config, remotes }: RoutedRequest,
   { warmup }: RouterDeps,
 ): void {
   const upstream = remotes.find(({ id }) => id === 'ondemand');
   if (upstream === undefined || !config.ondemand.warmup) return;
-  const reasons = outcomes.map(reasonOf);
   const isSetUp = !reasons.includes('not_configured') && !reasons.includes('paused');
   if (isSetUp && walk.suits('ondemand')) warmup.startFromRouting(upstream);
 }
@@ -114,106 +105,100 @@ function mayHedgeTo(hedge: Hedge, from: UpstreamCall, to: UpstreamId): boolean {
   return hedge === 'all' || from.upstream !== 'local' || to === 'local';
 }
 
+/** One of the calls of which the first content wins. */
+interface RacingCall {
+  readonly turn: Turn;
+  readonly cancellation: Cancellation;
+  readonly outcome: Promise<CallOutcome>;
+}
+
 /**
  * Calls an upstream and, if no content has come by the hedge delay, the next one whose circuit is closed
  * beside it. The first content wins and the other call is aborted at once; never more than two run. Failures but the
  * last are told to the walk here.
  */
-function callOrHedge(
+async function callOrHedge(
   first: Turn,
   walk: Walk,
   request: RoutedRequest,
   deps: RouterDeps,
 ): Promise<CallOutcome> {
   const { clock, budget } = deps;
-  const { signal } = request;
-  const { hedge } = request.config.routing;
-  const { ttftThresholdMs } = request.config.circuit;
-  const { promise, resolve, reject } = Promise.withResolvers<CallOutcome>();
-  /** The running calls: at most two, and none once the result is out. */
-  const running = new Map<Turn, Cancellation>();
-  let cancelTimer = () => {};
+  const { signal, config } = request;
+  const { hedge } = config.routing;
+  const racing = new Set<RacingCall>();
+  /** Aborted at the first content: no call is started after it, even if that answer fails. */
+  const delay = new Cancellation();
 
-  function start(turn: Turn): void {
+  function start(turn: Turn): RacingCall {
     const cancellation = new Cancellation();
-    running.set(turn, cancellation);
-    armTimer();
     if (signal.aborted) cancellation.abort();
-    const options = {
-      walk,
-      signal: cancellation,
-      onContent() {
-        if (running.has(turn)) keepOnly(turn);
-      },
-    };
-    callUpstream(turn, request, deps, options)
-      .then((outcome) => ended(turn, outcome))
-      .catch(reject);
+    const options = { walk, signal: cancellation, onContent: () => keepOnly(call) };
+    const outcome = callUpstream(turn, request, deps, options);
+    const call: RacingCall = { turn, cancellation, outcome };
+    racing.add(call);
+    return call;
   }
 
-  /** Runs only while there is one call: two are the limit. */
-  function armTimer(): void {
-    cancelTimer();
-    const [only, second] = running.keys();
-    if (only === undefined || second !== undefined) return;
-    const { call, at } = only;
+  function keepOnly(winner: RacingCall): void {
+    delay.abort();
+    for (const call of racing) {
+      if (call === winner) continue;
+      racing.delete(call);
+      walk.outrun(call.turn);
+      call.cancellation.abort();
+      void call.outcome.then(closeStream, () => {});
+    }
+  }
+
+  /** Null if its content or its end came in time, or nobody else may be called. */
+  async function hedgeOf(slow: RacingCall): Promise<RacingCall | null> {
+    const { call, at } = slow.turn;
+    const mayHelp = (to: UpstreamId) => mayHedgeTo(hedge, call, to);
     // An answer that comes as a whole has no first token that could be late.
-    if (call.mode === 'whole' || !walk.hasAhead((to) => mayHedgeTo(hedge, call, to))) return;
-    const dueMs = at + ttftThresholdMs - clock.ticks();
-    cancelTimer = clock.after(Math.max(0, dueMs), () => startHedge(call));
-  }
-
-  function startHedge(slow: UpstreamCall): void {
-    if (!budget.allows()) return;
-    const turn = walk.next((call) => mayHedgeTo(hedge, slow, call.upstream), 'hedge');
-    if (turn === null) return;
+    if (call.mode === 'whole' || !walk.hasAhead(mayHelp)) return null;
+    const dueMs = Math.max(0, at + config.circuit.ttftThresholdMs - clock.ticks());
+    const isLate = await Promise.race([sleep(clock, dueMs, delay), slow.outcome.then(() => false)]);
+    if (!isLate || !budget.allows()) return null;
+    const turn = walk.next(({ upstream }) => mayHelp(upstream), 'hedge');
+    if (turn === null) return null;
     budget.spend();
-    start(turn);
+    return start(turn);
   }
 
-  function ended(turn: Turn, outcome: CallOutcome): void {
-    if (!running.has(turn)) {
-      // Its content came in the same turn as the winner's: the stream has no reader.
-      if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer')
-        outcome.seen.exchange.abort();
-      return;
-    }
-    if (outcome.kind === 'answered') keepOnly(turn);
-    if (outcome.kind === 'failed') {
-      // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
-      const [earliest] = running.keys();
-      if (outcome.failure.fallBack === 'never' && turn === earliest) keepOnly(turn);
-      running.delete(turn);
-      if (running.size > 0) {
-        walk.failed(turn, outcome.failure);
-        armTimer();
-        return;
-      }
-    }
-    running.clear();
-    cancelTimer();
-    signal.removeEventListener('abort', abortAll);
-    resolve(outcome);
-  }
-
-  /** Starts no further call from here on, even if the answer of this one fails. */
-  function keepOnly(winner: Turn): void {
-    cancelTimer();
-    for (const [turn, cancellation] of running) {
-      if (turn === winner) continue;
-      running.delete(turn);
-      walk.outrun(turn);
-      cancellation.abort();
-    }
-  }
-
-  function abortAll(): void {
-    for (const cancellation of running.values()) cancellation.abort();
-  }
-
+  const abortAll = () => {
+    for (const { cancellation } of racing) cancellation.abort();
+  };
   signal.addEventListener('abort', abortAll);
-  start(first);
-  return promise;
+  try {
+    let earliest = start(first);
+    for (;;) {
+      const hedged = await hedgeOf(earliest);
+      if (hedged === null) return await earliest.outcome;
+      const { call, outcome } = await Promise.race([earliest, hedged].map(withOutcome));
+      const other = call === earliest ? hedged : earliest;
+      if (!racing.has(call)) return await other.outcome;
+      // Without hedging the first call's refusal would be the answer, so no other upstream's answer may win.
+      const isRefusal = outcome.kind === 'failed' && outcome.failure.fallBack === 'never';
+      if (outcome.kind === 'answered' || (isRefusal && call === earliest)) keepOnly(call);
+      if (outcome.kind !== 'failed' || !racing.has(other)) return outcome;
+      racing.delete(call);
+      walk.failed(call.turn, outcome.failure);
+      earliest = other;
+    }
+  } finally {
+    // A call that has ended ignores it.
+    abortAll();
+    delay.abort();
+    signal.removeEventListener('abort', abortAll);
+  }
+}
+
+const withOutcome = async (call: RacingCall) => ({ call, outcome: await call.outcome });
+
+/** Its content came in the same turn as the winner's: it has no reader. */
+function closeStream(outcome: CallOutcome): void {
+  if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer') outcome.seen.exchange.abort();
 }
 
 /** Hedges per request in the long run; at first as many as it takes for the circuit of an upstream that hangs to open. */

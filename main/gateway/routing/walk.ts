@@ -1,4 +1,5 @@
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
+import type { FallbackReason } from '#shared/reasons.ts';
 import { type AdmissionMode, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { CircuitPermit } from '../circuits/circuits.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
@@ -12,7 +13,6 @@ import {
 } from './candidates.ts';
 import type { Candidate, LocalPool, SingleCall } from './local-pool.ts';
 import {
-  type FailedCall,
   forcibleSoonestFirst,
   hasRefusal,
   isSettled,
@@ -48,20 +48,19 @@ export class Walk {
   readonly #request: RoutedRequest;
   readonly #deps: CandidateDeps;
   /** Called each time that the last possible call to `local` has failed, or was not admitted. */
-  readonly #localLost: (outcomes: readonly UpstreamOutcome[]) => void;
+  readonly #localLost: (reasons: readonly FallbackReason[]) => void;
   readonly #candidates: Candidates;
   /** Those whose turn has not come, in routing order: upstreams, and machines in place of the local pool. */
   #ahead: readonly (UpstreamId | SingleCall)[];
   /** In the order in which their turn came. */
   readonly #steps: Step[] = [];
-  readonly #failures: FailedCall[] = [];
   /** The local pool that was entered, while its circuit waits for the result. */
   #pool: { readonly pool: LocalPool; readonly permit: CircuitPermit } | null = null;
 
   constructor(
     request: RoutedRequest,
     deps: CandidateDeps,
-    localLost: (outcomes: readonly UpstreamOutcome[]) => void,
+    localLost: (reasons: readonly FallbackReason[]) => void,
   ) {
     this.#request = request;
     this.#deps = deps;
@@ -75,7 +74,7 @@ export class Walk {
    * circuit is not closed is passed over without losing its turn.
    */
   next(mayCall: CallFilter = () => true, mode: 'in_turn' | 'hedge' = 'in_turn'): Turn | null {
-    return isSettled(this.#failures) ? null : this.#first(this.#ahead, mode, mayCall);
+    return isSettled(outcomesOf(this.#steps)) ? null : this.#first(this.#ahead, mode, mayCall);
   }
 
   /**
@@ -99,7 +98,7 @@ export class Walk {
   hasAhead(which: (id: UpstreamId) => boolean): boolean {
     const isAmong = (place: UpstreamId | SingleCall) =>
       typeof place === 'string' ? which(place) && this.suits(place) : which(place.upstream);
-    return !isSettled(this.#failures) && this.#ahead.some(isAmong);
+    return !isSettled(outcomesOf(this.#steps)) && this.#ahead.some(isAmong);
   }
 
   /** Whether any call is left, in routing order or forced. */
@@ -109,9 +108,7 @@ export class Walk {
 
   failed(turn: Turn, failure: Failure): void {
     const { upstream, provider } = turn.call;
-    const outcome = { kind: 'failed', upstream, provider, failure } as const;
-    this.#failures.push(outcome);
-    this.#end(turn, outcome);
+    this.#end(turn, { kind: 'failed', upstream, provider, failure });
     this.#settle(upstream);
   }
 
@@ -230,7 +227,7 @@ export class Walk {
       const ofPool = steps.filter(({ turn }) => turn?.permits.pool === permit);
       this.close(pool.result(outcomesOf(ofPool)));
     }
-    if (!isSettled(this.#failures)) this.#localLost(outcomesOf(steps));
+    if (!isSettled(outcomesOf(this.#steps))) this.#localLost(outcomesOf(steps).map(reasonOf));
   }
 
   /** What a forced call may go to, soonest first: excluded upstreams, and machines that were not called. */
@@ -242,7 +239,7 @@ export class Walk {
       return !isLost || this.#deps.clock.ticks() - (turn?.at ?? 0) > FORCING_MS;
     });
     const isOver = hasWaited || forced.length === UPSTREAM_IDS.length;
-    if (hasRefusal(this.#failures) || isOver) return [];
+    if (hasRefusal(outcomesOf(this.#steps)) || isOver) return [];
     const called = turns.flatMap(({ call }) => call.provider ?? []);
     const all = this.#candidates.of('local');
     const local = all.kind === 'pool' ? all.without(called) : all;
