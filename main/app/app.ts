@@ -15,7 +15,7 @@ import { writeKeyFile } from '../config/key-file.ts';
 import { createLiveConfig, type LiveConfig } from '../config/live-config.ts';
 import { type LoadedConfig, SPENDING_HELD } from '../config/load.ts';
 import { type SecretBox, controlToken } from '../platform/secrets.ts';
-import { createNamedKeys, type NamedKeys } from '../gateway/auth/named-keys.ts';
+import { createNamedKeys, type NamedKeys } from '../gateway/auth/keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
 import type { LocalChoice } from '../gateway/upstream/upstreams.ts';
@@ -262,7 +262,7 @@ function localOf(
     async enginesChanged() {
       await Promise.all([engine.current()?.refresh(), agent?.readEngines()]);
     },
-    pickLocal: () => engine.choice(agent) ?? pick(),
+    pickLocal: engine.picks(agent, pick),
     identifyLocal: (failedAt) => engine.current()?.identified(failedAt) ?? null,
     localUsed: (model) => engine.current()?.used(model),
   };

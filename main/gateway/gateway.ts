@@ -16,16 +16,19 @@ import {
   askedUrl,
   isAskedOnLoopback,
 } from './api/install-routes.ts';
-import { createLifecycle, type Lifecycle, type OnPortTaken } from './api/lifecycle.ts';
-import type { NamedKeys } from './auth/named-keys.ts';
+import { type NamedKeys, createIdentify } from './auth/keys.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { createBodyBudget } from '../platform/http/bodies.ts';
 import { memoizeLast } from '../platform/memoize.ts';
 import { createExpressListener } from './api/express.ts';
-import { createGatewayServer } from './api/server.ts';
+import {
+  createGatewayServer,
+  createLifecycle,
+  type Lifecycle,
+  type OnPortTaken,
+} from './api/server.ts';
 import { logRefusedOrigins } from './auth/origin-guard.ts';
-import { createIdentify } from './auth/identity.ts';
 import { createBrowsers, createSessions } from './auth/sessions.ts';
 import { roundedMean } from './circuits/breaker.ts';
 import { logDroppedFields } from './chat/respond.ts';
@@ -83,9 +86,8 @@ export function createGateway(deps: GatewayDeps) {
   const remotesIn = memoizeLast(remoteUpstreams);
   const remotes = () => remotesIn(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
-  const { onPortTaken } = deps;
   const makeServer = () => createGatewayServer(serverDeps);
-  const lifecycle = createLifecycle(makeServer, { clock, log, onPortTaken });
+  const lifecycle = createLifecycle(makeServer, { clock, log, onPortTaken: deps.onPortTaken });
   const memory = createMemory(clock);
 
   const monitor = createMonitor(deps, {

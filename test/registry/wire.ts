@@ -1,5 +1,5 @@
 import { createExpressListener } from '../../main/gateway/api/express.ts';
-import { createIdentify } from '../../main/gateway/auth/identity.ts';
+import { createIdentify } from '../../main/gateway/auth/keys.ts';
 import { systemClock } from '../../main/platform/clock.ts';
 import { createGuardedServer } from '../../main/platform/http/guarded-server.ts';
 import { registryRoutes } from '../../main/registry/routes.ts';

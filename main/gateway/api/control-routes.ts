@@ -25,11 +25,11 @@ import { outsideAddresses, outsideHost, urlHost } from '../../platform/http/addr
 import { processFacts } from '../../platform/process.ts';
 import type { Browsers } from '../auth/sessions.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
-import type { NamedKeys } from '../auth/named-keys.ts';
+import type { NamedKeys } from '../auth/keys.ts';
 import { type GatewayError, invalidParam, notFound, refused } from '../http/errors.ts';
 import type { Checker } from '../routing/checker.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
-import type { Lifecycle } from './lifecycle.ts';
+import type { Lifecycle } from './server.ts';
 
 export type SettingsApi = Pick<LiveConfig, 'view' | 'check' | 'patch' | 'swap'>;
 

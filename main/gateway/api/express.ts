@@ -11,7 +11,7 @@ import { type BodyRefusal, readBody } from '../../platform/http/bodies.ts';
 import { NOSNIFF, sendBody, sendJson, SHORT_REST_BYTES } from '../../platform/http/responses.ts';
 import type { Access, Route } from '../../platform/http/routes.ts';
 import { memberOf, parseJson } from '../../platform/json.ts';
-import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/identity.ts';
+import { CONTROL_REQUIRED, type Identify, keyError } from '../auth/keys.ts';
 import { type GatewayError, isOllamaPath, notFound, sendError } from '../http/errors.ts';
 import { ENDPOINTS } from '../protocols/endpoints.ts';
 

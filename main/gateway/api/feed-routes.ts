@@ -3,15 +3,14 @@ import type { LiveEvent } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { STREAM_HEAD } from '../../platform/http/responses.ts';
 import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
-import { type Identify, type Identity, isGuest } from '../auth/identity.ts';
+import { type Identify, type Identity, isGuest } from '../auth/keys.ts';
 import type { Sessions } from '../auth/sessions.ts';
 import { type GatewayError, refused } from '../http/errors.ts';
-import type { LiveFeed } from '../monitoring/live-feed.ts';
+import type { Monitor } from '../monitoring/monitor.ts';
 import type { Checker } from '../routing/checker.ts';
 import { eventWithoutWords } from '../usage/queries.ts';
 
-interface FeedDeps {
-  readonly feed: LiveFeed;
+interface FeedDeps extends Pick<Monitor, 'feed'> {
   readonly clock: Clock;
   readonly identify: Identify;
   readonly checker: Pick<Checker, 'look'>;
@@ -73,9 +72,7 @@ const KEEP_ALIVE_MS = 15_000;
 
 const EVENTS_HEAD = { 'content-type': 'text/event-stream', ...STREAM_HEAD };
 
-interface EventSource {
-  readonly feed: LiveFeed;
-  readonly clock: Clock;
+interface EventSource extends Pick<FeedDeps, 'feed' | 'clock'> {
   /** No reader any more once the key is revoked, or where a first key was made after one came without. */
   readonly identity: () => Identity;
 }

@@ -16,10 +16,11 @@ import {
   type RemoteUpstream,
   takenModels,
   targetsOf,
+  aliased,
+  namedAliases,
 } from '../upstream/upstreams.ts';
 import { REQUESTED_DAYS, type RequestedModel } from '../usage/queries.ts';
 import { isRemote, useByName } from '../../engines/models.ts';
-import { aliased, namedAliases } from '../protocols/aliases.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
 
 interface ModelDeps extends Pick<Monitor, 'usage'> {

@@ -5,7 +5,7 @@ import { FACETS, REQUEST_FILTERS, type RequestQuery } from '#shared/request-filt
 import { HISTORY_RANGES, type HistoryReport, type UsageHistory } from '#shared/usage.ts';
 import { oneOf, readQuery, wholeNumber } from '../../platform/http/query.ts';
 import { answered, route, type Route } from '../../platform/http/routes.ts';
-import { type Identify, type Identity, isGuest } from '../auth/identity.ts';
+import { type Identify, type Identity, isGuest } from '../auth/keys.ts';
 import { notFound } from '../http/errors.ts';
 import { EXPOSITION_TYPE } from '../monitoring/exposition.ts';
 import { type MetricsDeps, metricsOf } from '../monitoring/metrics.ts';

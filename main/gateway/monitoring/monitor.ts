@@ -1,6 +1,19 @@
-import { judge, type LocalStanding, type NoProviderCause, pauseOf } from '#shared/condition.ts';
+import {
+  judge,
+  type Judgement,
+  type LocalStanding,
+  nextEndMs,
+  type NoProviderCause,
+  pauseOf,
+} from '#shared/condition.ts';
 import { PROVIDER_PREFIX, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { AppInfo, ProvidersSummary } from '#shared/live.ts';
+import type {
+  AppInfo,
+  LiveDelta,
+  LiveEvent,
+  LiveSnapshot,
+  ProvidersSummary,
+} from '#shared/live.ts';
 import type { LocalProvider, ProviderEnergy, VerificationProof } from '#shared/provider.ts';
 import type { PoolReport, StatusReport } from '#shared/status.ts';
 import type { KeyLimitValues } from '../../config/key-file.ts';
@@ -22,7 +35,6 @@ import {
 import { createBudgets, createKeyLimits } from '../usage/budgets.ts';
 import { createUsageRecorder, type UsageStore } from '../usage/recorder.ts';
 import { createCounters } from './counters.ts';
-import { createLiveFeed } from './live-feed.ts';
 import { createKeyRefusals } from './key-refusals.ts';
 import { movesIn } from './moves.ts';
 import { createRequestLogs, type ReportProviderResult } from './request-log.ts';
@@ -90,7 +102,7 @@ export function createMonitor(deps: MonitorDeps, gateway: GatewayParts) {
   const { clock, config, http, log, random, machines } = deps;
   const { memory, opened, pickLocal, watched } = gateway;
   const counters = createCounters();
-  const feed = createLiveFeed({ clock, current, rows: () => logs.rows(), watched });
+  const feed = createLiveFeed({ clock, current, watched });
   const keyRefusals = createKeyRefusals(clock, feed.changed);
   function changed(): void {
     state.changed();
@@ -108,6 +120,7 @@ export function createMonitor(deps: MonitorDeps, gateway: GatewayParts) {
 
   function current() {
     const seen = { status: status('0'), sightings: sightings() };
+    const requests = logs.rows();
     const local = localStanding(pickLocal(), { circuits, machines });
     return {
       ...seen,
@@ -115,9 +128,10 @@ export function createMonitor(deps: MonitorDeps, gateway: GatewayParts) {
       judgement: judge({ ...seen, local, probing: probingIn(circuits) }),
       providers: machines.summary(),
       outcomes: counters.outcomes(),
-      moves: movesIn(logs.rows(), clock.now()),
+      moves: movesIn(requests, clock.now()),
       keyRefusals: keyRefusals.view(),
       app: gateway.app(),
+      requests,
     };
   }
 
@@ -160,7 +174,7 @@ export function createMonitor(deps: MonitorDeps, gateway: GatewayParts) {
     routed: machines.routed,
     nameOf: machines.nameOf,
     counters,
-    listener: feed,
+    changed: feed.requestChanged,
     usage,
     unsaved: state.changed,
     earlier,
@@ -183,6 +197,78 @@ export function createMonitor(deps: MonitorDeps, gateway: GatewayParts) {
       await state.flush();
       await usage.close();
     },
+  };
+}
+
+interface LiveSources {
+  readonly clock: Clock;
+  readonly current: () => Omit<LiveSnapshot, 'kind'>;
+  /** Called when the first subscriber has come, or the last has gone. */
+  readonly watched: (isWatched: boolean) => void;
+}
+
+const INTERVAL_MS = 250;
+
+/** Timers hold at most 2^31 - 1 ms, and an exclusion may last until the next month. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+/** Sends changes to its subscribers, at most four times per second. */
+function createLiveFeed({ clock, current, watched }: LiveSources) {
+  const listeners = new Set<(event: LiveEvent) => void>();
+  let changedIds = new Set<string>();
+  let scheduled = false;
+  let cancelWait = (): void => undefined;
+
+  function schedule(): void {
+    if (scheduled || listeners.size === 0) return;
+    scheduled = true;
+    clock.after(INTERVAL_MS, flush);
+  }
+
+  function flush(): void {
+    scheduled = false;
+    const { requests, ...now } = current();
+    const delta: LiveDelta = {
+      kind: 'delta',
+      ...now,
+      upsert: requests.filter(({ id }) => changedIds.has(id)),
+      remove: [...changedIds].filter((id) => !requests.some((row) => row.id === id)),
+    };
+    changedIds = new Set();
+    if (delta.judgement) waitFrom(delta.judgement);
+    for (const listener of listeners) listener(delta);
+  }
+
+  /** Reports again once a cool-down or an exclusion is over: time alone may change who serves next. */
+  function waitFrom(judgement: Judgement): void {
+    cancelWait();
+    const waitMs = nextEndMs(judgement);
+    if (waitMs === null || listeners.size === 0) return;
+    cancelWait = clock.after(Math.min(waitMs, LONGEST_WAIT_MS), schedule);
+  }
+
+  return {
+    snapshot: (): LiveSnapshot => ({ kind: 'snapshot', ...current() }),
+    subscribe(listener: (event: LiveEvent) => void): () => void {
+      listeners.add(listener);
+      if (listeners.size === 1) {
+        watched(true);
+        waitFrom(current().judgement);
+      }
+      return () => {
+        if (!listeners.delete(listener) || listeners.size > 0) return;
+        cancelWait();
+        watched(false);
+      };
+    },
+    /** Its row has changed, or is no longer among the rows. */
+    requestChanged: (id: string): void => {
+      if (listeners.size === 0) return;
+      changedIds.add(id);
+      schedule();
+    },
+    /** For changes other than those of requests, such as a warm-up or a setting. */
+    changed: schedule,
   };
 }
 

@@ -16,7 +16,6 @@ import type {
 import { pageOf } from '../usage/queries.ts';
 import type { UsageRecorder } from '../usage/recorder.ts';
 import type { Counters } from './counters.ts';
-import type { LiveFeed } from './live-feed.ts';
 
 /** Receives the results of calls to machines, except refusals that say nothing about their health. */
 export type ReportProviderResult = (provider: string, result: 'served' | 'failed') => void;
@@ -28,7 +27,8 @@ interface RequestLogDeps {
   readonly memory: Memory;
   readonly routed: ReportProviderResult;
   readonly nameOf: (id: string) => string | null;
-  readonly listener: Pick<LiveFeed, 'requestChanged'>;
+  /** The row of a request has changed, or is no longer among the rows. */
+  readonly changed: (id: string) => void;
   readonly usage: UsageRecorder;
   readonly unsaved: () => void;
   /** Requests from an earlier run, newest first. */
@@ -47,7 +47,7 @@ const MAX_ATTEMPTS_PER_ROW = 16;
 
 /** The rows of all running requests and of the latest ones that have ended; pages of them and of the stored ones. */
 export function createRequestLogs(deps: RequestLogDeps) {
-  const { clock, counters, listener, usage, nameOf } = deps;
+  const { clock, counters, changed, usage, nameOf } = deps;
   const before = deps.earlier.slice(0, MAX_ENDED_ROWS).toReversed();
   const inMemory = new Map<string, RequestRow>(before.map((row) => [row.id, row]));
   const ended = before.map(({ id }) => id);
@@ -64,7 +64,7 @@ export function createRequestLogs(deps: RequestLogDeps) {
     const oldest = ended.length > MAX_ENDED_ROWS ? ended.shift() : undefined;
     if (oldest === undefined) return;
     inMemory.delete(oldest);
-    listener.requestChanged(oldest);
+    changed(oldest);
   }
 
   return {
@@ -92,7 +92,7 @@ export function createRequestLogs(deps: RequestLogDeps) {
       inMemory.set(id, row);
       usage.requested(key);
       counters.accepted();
-      listener.requestChanged(id);
+      changed(id);
       return new OpenRequest(row, begun.ticks, deps, onEnd);
     },
     rows,
@@ -154,7 +154,7 @@ class OpenRequest implements RequestObserver {
   }
 
   changed(): void {
-    this.deps.listener.requestChanged(this.row.id);
+    this.deps.changed(this.row.id);
   }
 }
 

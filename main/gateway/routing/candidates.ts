@@ -2,7 +2,6 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { isAliasedModel } from '../protocols/aliases.ts';
 import { type ChatCall, inChat, remoteCall } from '../upstream/call.ts';
 import {
   canChat,
@@ -19,6 +18,7 @@ import {
   servesModel,
   targetsOf,
   type UpstreamFacts,
+  isAliasedModel,
 } from '../upstream/upstreams.ts';
 import { type BalancingDeps, type Candidate, ofMachines, type Unsuitable } from './local-pool.ts';
 import type { LocalOption } from './machine-choice.ts';

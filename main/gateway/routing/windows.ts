@@ -5,13 +5,14 @@ import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { largerWindowOf } from '../../engines/detect.ts';
 import { copiedFrom, copyName } from '../../engines/window-copy.ts';
 import type { Config } from '../../config/schema.ts';
-import { aliasOf, namedAliases } from '../protocols/aliases.ts';
 import {
   askedNames,
   circuitIdOf,
   type LocalChoice,
   type LocalTarget,
   targetsOf,
+  aliasOf,
+  namedAliases,
 } from '../upstream/upstreams.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { TextRate } from '../memory/topics.ts';

@@ -196,14 +196,19 @@ export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngine
     /** Null while none is set, or none at such an address. */
     current: (isAsked: (origin: string) => boolean = () => true) =>
       engine !== null && isAsked(engine.target().baseAddress.origin) ? engine : null,
-    /** What serves `local`, or null if none is set. */
-    choice(agent: { readonly holdsBack: (origin: string) => boolean } | null): LocalChoice | null {
-      if (engine === null) return null;
-      const target = engine.target();
-      // Its owner wants the GPU for something else; a request would load again what was unloaded.
-      const isHeldBack = agent?.holdsBack(target.baseAddress.origin) === true;
-      return isHeldBack ? { kind: 'none', reason: 'paused' } : { kind: 'target', target };
-    },
+    /** What picks the source of `local`: the engine; while none is set, as `otherwise` does. */
+    picks:
+      (
+        agent: { readonly holdsBack: (origin: string) => boolean } | null,
+        otherwise: () => LocalChoice,
+      ) =>
+      (): LocalChoice => {
+        if (engine === null) return otherwise();
+        const target = engine.target();
+        // Its owner wants the GPU for something else; a request would load again what was unloaded.
+        const isHeldBack = agent?.holdsBack(target.baseAddress.origin) === true;
+        return isHeldBack ? { kind: 'none', reason: 'paused' } : { kind: 'target', target };
+      },
     set(baseUrl: string | null) {
       engine?.stop();
       engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createIdentify } from '../../../main/gateway/auth/identity.ts';
+import { createIdentify } from '../../../main/gateway/auth/keys.ts';
 import { configOf } from '../../support/config.ts';
 
 const CONFIG = configOf({});

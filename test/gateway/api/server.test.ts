@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { PatchResult } from '../../../main/config/live-config.ts';
-import { createLifecycle } from '../../../main/gateway/api/lifecycle.ts';
+import { createLifecycle } from '../../../main/gateway/api/server.ts';
 import { systemClock } from '../../../main/platform/clock.ts';
 import { silentLog } from '../../../main/platform/log.ts';
 import { createManualClock } from '../../support/clock.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { matches } from '../../../main/gateway/protocols/aliases.ts';
+import { matches } from '../../../main/gateway/upstream/upstreams.ts';
 
 test('a star in an alias matches any text, as in a regular expression', () => {
   const word = fc
