@@ -20,7 +20,6 @@ import { type NamedKeys, createIdentify } from './auth/keys.ts';
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import { createBodyBudget } from '../platform/http/bodies.ts';
-import { memoizeLast } from '../platform/memoize.ts';
 import { createExpressListener } from './api/express.ts';
 import {
   createGatewayServer,
@@ -83,8 +82,7 @@ const BODY_COPIES = 2;
 export function createGateway(deps: GatewayDeps) {
   const { config, http, clock, random, log, machines, app } = deps;
   const pickLocal = preferringCopies(deps.pickLocal, config);
-  const remotesIn = memoizeLast(remoteUpstreams);
-  const remotes = () => remotesIn(config());
+  const remotes = () => remoteUpstreams(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
   const makeServer = () => createGatewayServer(serverDeps);
   const lifecycle = createLifecycle(makeServer, { clock, log, onPortTaken: deps.onPortTaken });
@@ -145,7 +143,6 @@ export function createGateway(deps: GatewayDeps) {
     clock,
     random,
     pickLocal,
-    remotesIn,
     identifyLocal: deps.identifyLocal,
     localUsed: deps.localUsed,
     circuits,

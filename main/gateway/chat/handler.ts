@@ -16,7 +16,7 @@ import { type ChatCall, isZeroSpend } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { formsOf, isBadRequest, readRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
-import { isOwnModel, type RemoteUpstream, aliased } from '../upstream/upstreams.ts';
+import { aliased, isOwnModel, remoteUpstreams } from '../upstream/upstreams.ts';
 import type { FinalDeps } from './final-error.ts';
 import { answerChat, type DropLogger } from './respond.ts';
 import { createChatResponse, newRequestId, NOT_ROUTED } from './response.ts';
@@ -29,7 +29,6 @@ export interface ChatDeps extends RouterDeps, FinalDeps {
   readonly noteDropped: DropLogger;
   readonly admission: Admission;
   readonly config: () => Config;
-  readonly remotesIn: (config: Config) => readonly RemoteUpstream[];
   readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
   readonly observe: (arrival: RequestArrival) => RequestObserver;
 }
@@ -165,7 +164,7 @@ async function readCall(
   if (!Buffer.isBuffer(body)) return body;
   // Read together, after the body: a change of settings applies to whole requests.
   const config = deps.config();
-  const remotes = deps.remotesIn(config);
+  const remotes = remoteUpstreams(config);
   const epoch = deps.circuits.epoch();
   const { modelAliases } = config.routing;
   const { keepsModel } = endpoint;

@@ -6,6 +6,7 @@ import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
 import { isForChat, isRemote, standIn } from '../../engines/models.ts';
 import { basicAuthOf } from '../../platform/addresses.ts';
+import { memoizeLast } from '../../platform/memoize.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
 import type { ListedModel } from './listed-models.ts';
 import { type OwnSecrets, ownSecrets } from '../protocols/upstream-error.ts';
@@ -110,7 +111,7 @@ export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
 }
 
 /** The hosted upstreams that are configured, in routing order, then `ondemand`. */
-export function remoteUpstreams(config: Config): RemoteUpstream[] {
+export const remoteUpstreams = memoizeLast((config: Config): readonly RemoteUpstream[] => {
   const prefixes = new Set<string>();
   return [...HOSTED_IDS, 'ondemand' as const].flatMap((id) => {
     const { baseUrl, label, prefill, ...settings } = config[id];
@@ -133,7 +134,7 @@ export function remoteUpstreams(config: Config): RemoteUpstream[] {
       },
     ];
   });
-}
+});
 
 /* `MODEL_ALIASES`: what the owner calls models, each as `name=model`; in a name, `*` stands for any text. */
 

@@ -2,7 +2,6 @@ import type { Dispatcher } from 'undici';
 import { ByteBuffer } from '../byte-buffer.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import { memoizeLast } from '../memoize.ts';
 import { Connection, MAX_HEAD_BYTES, type Origin, type Proxies } from './outgoing-connection.ts';
 import { isLoopbackHost } from './addresses.ts';
 import { isBroken, transportFailure } from './tls-and-socket-failures.ts';
@@ -35,15 +34,10 @@ export function createHttpClient({
   onUnasked = () => {},
 }: Partial<ClientEdges> = {}): HttpClient {
   const origins = new Map<string, Origin>();
-  // To parse the URL and read the environment takes about a microsecond, too much for each request.
-  const proxiesTo = memoizeLast((url: string) =>
-    isLoopbackHost(new URL(url).hostname) ? null : environmentProxies(),
-  );
   let isClosed = false;
 
   function originOf({ origin: url, address, proxied = false }: HttpRequest): Origin {
-    const proxies = proxied ? proxiesTo(url) : null;
-    let key = proxies === null ? url : `${url} through a proxy`;
+    let key = proxied ? `${url} through a proxy` : url;
     if (address !== undefined) key += ` at ${address}`;
     let origin = origins.get(key);
     if (origin === undefined) {
@@ -51,7 +45,7 @@ export function createHttpClient({
       origin = {
         url,
         address,
-        proxies,
+        proxies: proxied ? proxiesTo(url) : null,
         idle: [],
         open: new Set(),
         session: undefined,
@@ -115,7 +109,8 @@ export function createHttpClient({
 }
 
 /** What other programs take them from, so an API may answer everywhere but here (ollama/ollama#729); null if none is set. */
-function environmentProxies(): Proxies | null {
+function proxiesTo(url: string): Proxies | null {
+  if (isLoopbackHost(new URL(url).hostname)) return null;
   const httpProxy = proxyIn('http_proxy') ?? proxyIn('HTTP_PROXY') ?? '';
   const httpsProxy = proxyIn('https_proxy') ?? proxyIn('HTTPS_PROXY') ?? httpProxy;
   return httpsProxy === '' ? null : { httpProxy, httpsProxy };
