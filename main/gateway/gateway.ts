@@ -48,7 +48,7 @@ import { windowRoutes } from './api/window-routes.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import { createMemory, type Memory } from './memory/memory.ts';
 import { cutWindowsIn, preferringCopies } from './routing/windows.ts';
-import { createItemMemory } from './protocols/responses/history.ts';
+import { createItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps
   extends MonitorDeps, Pick<ChatDeps, 'pickLocal' | 'identifyLocal' | 'localUsed'> {

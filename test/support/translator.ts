@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createItemMemory } from '../../main/gateway/protocols/responses/history.ts';
+import { createItemMemory } from '../../main/gateway/protocols/responses/item-memory.ts';
 import { MESSAGES_TRANSLATION } from '../../main/gateway/protocols/messages/endpoint.ts';
 import { RESPONSES_TRANSLATION } from '../../main/gateway/protocols/responses/endpoint.ts';
 import type {

@@ -11,7 +11,7 @@ import type { RoutedRequest } from '../routing/candidates.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
-import type { ItemMemories, ItemMemory } from '../protocols/responses/history.ts';
+import type { ItemMemories, ItemMemory } from '../protocols/responses/item-memory.ts';
 import { type ChatCall, isZeroSpend } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
 import { formsOf, isBadRequest, readRequest } from '../protocols/chat-request.ts';

@@ -15,7 +15,7 @@ import { shownWords } from '../protocols/upstream-error.ts';
 import { type CallFacts, classify, type Failure } from '../upstream/failure.ts';
 import type { ChatRequest } from '../protocols/chat-request.ts';
 import type { ApiEndpoint, StreamFormat } from '../protocols/endpoint.ts';
-import type { ItemMemory } from '../protocols/responses/history.ts';
+import type { ItemMemory } from '../protocols/responses/item-memory.ts';
 import { smallValueOf } from '../protocols/json-edit.ts';
 import { dataOf, type Frames } from '../protocols/sse.ts';
 import { tokensOf, UsageMeter } from '../protocols/tokens.ts';

@@ -23,7 +23,7 @@ import {
   type Span,
   withMembers,
 } from './json-edit.ts';
-import type { ItemMemory } from './responses/history.ts';
+import type { ItemMemory } from './responses/item-memory.ts';
 import { type AnswerTranslator, createAnswerTranslator } from './translation/answer-translator.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
 

@@ -7,7 +7,7 @@ import {
   writeJson,
 } from '../../platform/json.ts';
 import type { HttpError } from '../../platform/http/responses.ts';
-import type { ItemSource, KeptItem } from './responses/history.ts';
+import type { ItemSource, KeptItem } from './responses/item-memory.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
 import { type JsonBody, JsonScan, type Member, memberAt } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';

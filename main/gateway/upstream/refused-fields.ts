@@ -7,8 +7,8 @@ import {
   without,
   withMembers,
 } from '../protocols/json-edit.ts';
-import { withThinkingOff } from '../protocols/messages/history.ts';
-import { editedObjects } from '../protocols/turns.ts';
+import { editedObjects } from '../protocols/list-edit.ts';
+import { withThinkingOff } from '../protocols/thoughts.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
 /* The general rule: a field that a refusal names, in whatever words, is left out. */

@@ -9,7 +9,7 @@ import {
   withMembers,
 } from '../../../main/gateway/protocols/json-edit.ts';
 import { characters } from '../../support/characters.ts';
-import { editedObjects } from '../../../main/gateway/protocols/turns.ts';
+import { type Edit, editedObjects } from '../../../main/gateway/protocols/list-edit.ts';
 import { cut } from '../../support/pieces.ts';
 
 /** A JSON text with its own blanks and spellings, member by member. */
@@ -129,7 +129,7 @@ test('removing a member keeps the bytes of all others', () => {
 test('an edited list loses the spelling only of the objects that change', () => {
   const before = '{"list":[ {"x" : 1e2, "at":1} ,"x", {"y": 9007199254740993},{"x":2} ]}';
   const body = bodyOf(Buffer.from(before));
-  const edited = (edit: Parameters<typeof editedObjects>[2]) =>
+  const edited = (edit: Edit) =>
     editedObjects('list', ['"x"'], edit)(body)?.bytes.toString() ?? null;
   const seen: unknown[] = [];
   const keep = (element: object) => {
@@ -144,6 +144,11 @@ test('an edited list loses the spelling only of the objects that change', () => 
   expect(onLast([])).toBe(`{"list":[${own}]}`);
   expect(onLast([{ z: 3 }])).toBe(`{"list":[${own},{"z":3}]}`);
   expect(onLast([{ z: 3 }, { x: 2 }])).toBe(`{"list":[${own},{"z":3},{"x":2}]}`);
+});
+
+test('a list of more elements than are looked for is left as it is', () => {
+  const body = bodyOf(Buffer.from(`{"list":[${'{"x":1},'.repeat(10_000)}{"x":1}]}`));
+  expect(editedObjects('list', ['"x"'], () => [])(body)).toBeNull();
 });
 
 /** As an answer that arrives in such pieces is judged. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { bodyOf } from '../../../main/gateway/protocols/json-edit.ts';
-import { withoutUnsigned } from '../../../main/gateway/protocols/messages/history.ts';
+import { withoutOwn } from '../../../main/gateway/protocols/thoughts.ts';
 
 const thought = (signature: string) => ({ type: 'thinking', thinking: 'hm', signature });
 const text = { type: 'text', text: 'b' };
@@ -8,7 +8,7 @@ const text = { type: 'text', text: 'b' };
 const REMOTE = { items: null, isLocal: false };
 
 const cleaned = (body: object): unknown =>
-  JSON.parse(withoutUnsigned(bodyOf(Buffer.from(JSON.stringify(body))), REMOTE).bytes.toString());
+  JSON.parse(withoutOwn(bodyOf(Buffer.from(JSON.stringify(body))), REMOTE).bytes.toString());
 
 test.each(['unsigned', ''])(
   'reasoning that is signed %j is not sent to a native API',

@@ -38,10 +38,9 @@ import {
 const words = { type: 'output_text', text: 'b' };
 const blank = { type: 'text', text: '' };
 const NONE = 'No result: the call was interrupted.';
-const told = (tool_use_id: string, ...more: readonly Json[]) => ({
-  role: 'user',
-  content: [{ type: 'tool_result', tool_use_id, content: NONE }, ...more],
-});
+const told = (...content: readonly Json[]) => ({ role: 'user', content });
+const noUseResult = (tool_use_id: string) =>
+  told({ type: 'tool_result', tool_use_id, content: NONE });
 const used = (id: string, given: unknown) => said({ type: 'tool_use', id, input: given });
 const noResult = (id: string) => ({ ...result(id), content: NONE });
 const called = (call_id: string) => ({ type: 'function_call', call_id });
@@ -50,30 +49,17 @@ const output = (call_id: string, says = 'b') => ({
   call_id,
   output: says,
 });
-/** As Codex calls them and writes their results; a host's own search has no id. */
-const search = (call_id: string | null) => ({ type: 'tool_search_call', call_id, arguments: {} });
+/** As Codex calls it, whose result is a function's. */
 const shell = (call_id: string) => ({ type: 'local_shell_call', call_id });
-const found = (call_id: string) => ({
-  type: 'tool_search_output',
-  call_id,
-  status: 'completed',
-  execution: 'client',
-  tools: [{ name: 'a' }],
-});
+/** Of Codex; a host's own has no id. */
+const search = (call_id: string | null) => ({ type: 'tool_search_call', call_id });
+const found = (call_id: string) => ({ type: 'tool_search_output', call_id, tools: [] });
 const noId = { role: 'tool', tool_call_id: null, content: 'b' };
 
 /** Ids that all hosts take. */
 const [A, B, C, D] = ['aaaaaaaaa', 'bbbbbbbbb', 'ccccccccc', 'ddddddddd'] as const;
 
-const searched: readonly Json[] = [
-  called(A),
-  search(null),
-  search(B),
-  found(B),
-  output(A),
-  search(C),
-  shell(D),
-];
+const searched: readonly Json[] = [called(A), search(null), search(B), found(B), output(A)];
 
 /** What is changed. */
 const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
@@ -194,7 +180,11 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     messages(used(A, '{"a":1}'), useResult(A), used(B, null), useResult(B)),
     messages(used(A, { a: 1 }), useResult(A), used(B, {}), useResult(B)),
   ],
-  ['sound_calls', input({ arguments: 'x' }), input({ arguments: '{}' })],
+  [
+    'sound_calls',
+    input({ ...called(A), arguments: 'x' }, output(A)),
+    input({ ...called(A), arguments: '{}' }, output(A)),
+  ],
   [
     'sound_calls',
     messages(result(B), calls(C), calls(D), result(C), result(D)),
@@ -202,8 +192,24 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
-    messages(use(A), useResult(B), use(C), useResult(C), use(D), user('a')),
-    messages(use(A), told(A, text), use(C), useResult(C), use(D), told(D), user('a')),
+    messages(
+      use(A),
+      useResult(B),
+      use(C),
+      told(...useResult(B).content, ...useResult(C).content),
+      use(D),
+      user('a'),
+    ),
+    messages(
+      use(A),
+      noUseResult(A),
+      told(text),
+      use(C),
+      told(...useResult(C).content, text),
+      use(D),
+      noUseResult(D),
+      user('a'),
+    ),
   ],
   [
     'sound_calls',
@@ -212,8 +218,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
-    input(found(A), ...searched, { ...output(A), output: undefined }),
-    input(...searched, { ...found(C), tools: [] }, output(D, NONE), user(NONE)),
+    input(...searched, shell(D), { ...output(A), output: undefined }),
+    input(...searched, shell(D), output(D, NONE), user(NONE)),
   ],
   [
     'sound_calls',
@@ -244,10 +250,10 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   [
     'alternating_turns',
     input(user('a'), { role: 'user', content: [] }, said(words), { ...said(), content: 'b' }),
-    input({ role: 'user', content: [{ type: 'input_text', text: 'a' }] }, said(words, words)),
+    input(user('a'), said(words, words)),
   ],
   ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
-  ['alternating_turns', input(user('a'), user('b'), 'c'), input(user('a'), user('b'), 'c')],
+  ['alternating_turns', input(user('a'), user('b'), 'c'), input(user('a\n\nb'), 'c')],
   [
     'alternating_turns',
     input(user('a'), user('b'), thought, user('c'), { type: 'function_call' }),
@@ -302,8 +308,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'without_thoughts',
-    input(thought, { id: 'msg_1', ...item }, { type: 'item_reference', id: 'x' }),
-    input(item, { type: 'item_reference', id: 'x' }),
+    input(thought, { id: 'msg_1', ...item }, { type: 'item_reference', id: 'x' }, { id: 'y' }),
+    input(item, { type: 'item_reference', id: 'x' }, { id: 'y' }),
   ],
 ];
 

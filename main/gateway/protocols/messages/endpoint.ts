@@ -20,7 +20,7 @@ import {
   createMessageRepair,
   repairedMessage,
 } from './events.ts';
-import { withoutUnsigned } from './history.ts';
+import { withoutOwn } from '../thoughts.ts';
 import { toChat } from './request.ts';
 
 export const MESSAGES_TRANSLATION: ProtocolTranslation = {
@@ -40,7 +40,7 @@ const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 const COMMON = {
   checkBody: requires({ messages: 'list' }),
   support: 'translatable',
-  withoutOwn: withoutUnsigned,
+  withoutOwn,
   vendor: 'anthropic',
 } as const;
 

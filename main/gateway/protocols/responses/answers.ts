@@ -16,7 +16,10 @@ import type {
   TranslatedExchange,
 } from '../translation/translation.ts';
 import { openaiError } from '../../http/errors.ts';
-import { itemId, NOT_ENCRYPTED } from './history.ts';
+import { itemId } from './item-memory.ts';
+
+/** In place of encrypted reasoning. */
+export const NOT_ENCRYPTED = 'unencrypted';
 
 /** Settings of a request that its answer repeats, with their defaults. */
 const REPEATED: Readonly<Record<string, unknown>> = {

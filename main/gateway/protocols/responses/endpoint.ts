@@ -2,7 +2,8 @@ import { isObject, listOf, memberOf, parseJson, writeJson } from '../../../platf
 import type { Assembly } from '../assembly.ts';
 import { createMemberScan, endpointAt, ONE_WHOLE } from '../endpoint.ts';
 import { smallValueOf } from '../json-edit.ts';
-import { itemsIn, withoutOwnItems } from './history.ts';
+import { itemsIn } from './item-memory.ts';
+import { withoutOwn } from '../thoughts.ts';
 import { type EventRepair, type TypedEnds, createTypedWatch, judgeTyped } from '../typed-events.ts';
 import type { ProtocolTranslation } from '../translation/translation.ts';
 import { errorFields, responseObject, ResponseSteps } from './answers.ts';
@@ -44,7 +45,7 @@ export const RESPONSES = endpointAt('/responses', {
   },
   support: 'translatable',
   translation: RESPONSES_TRANSLATION,
-  withoutOwn: withoutOwnItems,
+  withoutOwn,
   itemsOf: itemsIn,
 });
 

@@ -21,7 +21,7 @@ import {
   userField,
 } from '../translation/field-reader.ts';
 import type { TranslationResult } from '../translation/translation.ts';
-import type { ItemSource } from './history.ts';
+import type { ItemSource } from './item-memory.ts';
 
 /* What is left out without a word. */
 

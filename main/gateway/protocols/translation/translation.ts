@@ -1,7 +1,7 @@
 import type { HttpError } from '../../../platform/http/responses.ts';
 import type { Finish } from '../chat/chunks.ts';
 import type { BegunBlocks } from '../messages/events.ts';
-import type { ItemMemory, ItemSource } from '../responses/history.ts';
+import type { ItemMemory, ItemSource } from '../responses/item-memory.ts';
 import type { Frames, TypedEvent } from '../sse.ts';
 import type { AnswerDelta, AnswerState } from './chat-answer.ts';
 import type { ChatBody } from './conversation.ts';

@@ -1,8 +1,4 @@
-import { isObject, listOf, memberOf } from '../../../platform/json.ts';
-import type { JsonBody } from '../json-edit.ts';
-import { editedObjects } from '../turns.ts';
-
-type Json = Readonly<Record<string, unknown>>;
+import { listOf, memberOf } from '../../../platform/json.ts';
 
 /** Of all callers; each finds only its own. */
 export type ItemMemories = ReturnType<typeof createItemMemory>;
@@ -76,52 +72,10 @@ function isReferable(item: unknown): item is KeptItem {
   return typeof id === 'string' && RANDOM_ID.test(id);
 }
 
-/** In place of encrypted reasoning; see `reasoningFields`. */
-export const NOT_ENCRYPTED = 'unencrypted';
-
 /** Ids of items in translated answers. Any caller that knows one can refer to the item, so they must not be guessable. */
 export const itemId = (kind: 'rs' | 'msg' | 'fc', exchangeId: string, place: number): string =>
   `${kind}_${exchangeId}_${place}`;
 
 /** Hosts write no hyphens in theirs. */
 const OWN_ID = /^(rs|msg|fc)_[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}_\d+$/;
-const isOwnItemId = (id: unknown): boolean => typeof id === 'string' && OWN_ID.test(id);
-
-/**
- * The body for an upstream that speaks the Responses API, without what only the gateway's translation understands:
- * thoughts that are not encrypted, and ids of items that no host has stored. References to such items become the
- * items. An engine of one's own keeps both: it reads thoughts unencrypted, and minds no id, but vLLM wants one
- * (openai/codex#12669).
- */
-export function withoutOwnItems(
-  body: JsonBody,
-  { items, isLocal }: { readonly items: ItemSource | null; readonly isLocal: boolean },
-): JsonBody {
-  if (!MARKS.some((mark) => body.bytes.includes(mark))) return body;
-  const kept = isLocal ? unencrypted : withoutId;
-  const edited = editedObjects('input', ['"id"', '"reasoning"'], (item) => own(item, items, kept));
-  return edited(body) ?? body;
-}
-
-function unencrypted(item: Json): Json {
-  const { encrypted_content: known, ...left } = item;
-  return known === NOT_ENCRYPTED ? left : item;
-}
-
-/** A thought that is not encrypted, and the beginnings of items' ids. */
-const MARKS = [`"${NOT_ENCRYPTED}"`, '"rs_', '"msg_', '"fc_'].map((mark) => Buffer.from(mark));
-
-type Edit = Parameters<typeof editedObjects>[2];
-
-function own(item: Json, items: ItemSource | null, kept: (item: Json) => ReturnType<Edit>) {
-  const { id, type, encrypted_content: encrypted } = item;
-  if (!isOwnItemId(id) && encrypted !== NOT_ENCRYPTED) return item;
-  if ((type ?? 'item_reference') !== 'item_reference' || 'role' in item) return kept(item);
-  const known = items?.find(String(id));
-  return isObject(known) ? kept(known) : item;
-}
-
-/** Reasoning has no place without its id. */
-function withoutId({ id: _id, ...item }: Json): ReturnType<Edit> {
-  return item['type'] === 'reasoning' ? [] : item;
-}
+export const isOwnItemId = (id: unknown): boolean => typeof id === 'string' && OWN_ID.test(id);
