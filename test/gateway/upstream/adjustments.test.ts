@@ -35,13 +35,14 @@ import {
   withParam,
 } from '../../support/refused.ts';
 
+const given = { type: 'input_text', text: 'a' };
 const words = { type: 'output_text', text: 'b' };
 const blank = { type: 'text', text: '' };
 const NONE = 'No result: the call was interrupted.';
 const told = (...content: readonly Json[]) => ({ role: 'user', content });
 const noUseResult = (tool_use_id: string) =>
   told({ type: 'tool_result', tool_use_id, content: NONE });
-const used = (id: string, given: unknown) => said({ type: 'tool_use', id, input: given });
+const used = (id: string, value: unknown) => said({ type: 'tool_use', id, input: value });
 const noResult = (id: string) => ({ ...result(id), content: NONE });
 const called = (call_id: string) => ({ type: 'function_call', call_id });
 const output = (call_id: string, says = 'b') => ({
@@ -244,13 +245,13 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'alternating_turns',
-    messages(user('a'), { role: 'user', content: [text] }, said(text)),
-    messages({ role: 'user', content: [text, text] }, said(text)),
+    messages(user('a'), told(text), said(text)),
+    messages(told(text, text), said(text)),
   ],
   [
     'alternating_turns',
-    input(user('a'), { role: 'user', content: [] }, said(words), { ...said(), content: 'b' }),
-    input(user('a'), said(words, words)),
+    input(user('a'), told(given), told(), said(words), { ...said(), content: 'b' }),
+    input(told(given, given), said(words, words)),
   ],
   ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
   ['alternating_turns', input(user('a'), user('b'), 'c'), input(user('a\n\nb'), 'c')],
@@ -288,8 +289,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'strict_turns',
-    messages(said(), said(blank, text), said(blank), { role: 'user', content: [text, blank] }),
-    messages(said(text), { role: 'user', content: [text] }),
+    messages(said(), said(blank, text), said(blank), told(text, blank)),
+    messages(said(text), told(text)),
   ],
   [
     'without_thoughts',
