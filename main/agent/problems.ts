@@ -1,5 +1,6 @@
 import type { AgentListener, AgentMembership, AgentProblem, AgentView } from '#shared/agent.ts';
-import type { EngineKind, EngineView } from '../engines/adapters/engine-view.ts';
+import { ENGINE_NAMES } from '#shared/engines.ts';
+import type { EngineView } from '../engines/adapters/engine-view.ts';
 import { largerWindowOf } from '../engines/detect.ts';
 import { isForChat } from '../engines/models.ts';
 import { isLoopbackHost } from '../platform/http/addresses.ts';
@@ -77,12 +78,6 @@ export interface WindowCut {
 /** Claude Code and its like begin with 15,000 to 20,000 tokens of prompt and tools (docs.ollama.com/context-length asks for 64,000). */
 const ENOUGH_TOKENS = 32_000;
 
-const NAMES: Partial<Record<EngineKind, string>> = {
-  ollama: 'Ollama',
-  lmstudio: 'LM Studio',
-  vllm: 'vLLM',
-};
-
 const NUMBER = new Intl.NumberFormat('en');
 
 /** What an engine that serves could do better, and does not say itself. */
@@ -91,7 +86,7 @@ export function engineAdvice(
   cuts: readonly WindowCut[],
 ): readonly AgentProblem[] {
   const loaded = facts.filter((model) => model.loaded === true);
-  const name = NAMES[kind] ?? kind;
+  const name = ENGINE_NAMES[kind];
   const mostOf = (model?: string) => facts.find(({ id }) => id === model)?.max_context_length;
   const advice: AgentProblem[] = cuts.map(({ model, tokens }) => ({
     tool: name,

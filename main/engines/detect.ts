@@ -1,12 +1,14 @@
+import type { EngineKind } from '#shared/engines.ts';
 import { LARGE_WINDOW } from '#shared/models.ts';
 import type { FetchResult } from '../platform/http/fetch-body.ts';
 import { detail, type Engine, MODELS_PATH } from './adapters/adapter.ts';
 import { dockerModelRunner } from './adapters/docker.ts';
-import type { EngineDetail, EngineKind } from './adapters/engine-view.ts';
+import type { EngineDetail } from './adapters/engine-view.ts';
+import { jan } from './adapters/jan.ts';
+import { koboldCpp } from './adapters/koboldcpp.ts';
 import { llamaCpp } from './adapters/llama-cpp.ts';
 import { llamaSwap } from './adapters/llama-swap.ts';
 import { lmStudio } from './adapters/lm-studio.ts';
-import { jan, koboldCpp, sglang, tgi, vllm } from './adapters/loaded-lists.ts';
 import { mlx } from './adapters/mlx.ts';
 import { ollama } from './adapters/ollama.ts';
 import {
@@ -16,6 +18,9 @@ import {
   type EngineAddress,
   modelList,
 } from './adapters/probe.ts';
+import { sglang } from './adapters/sglang.ts';
+import { tgi } from './adapters/tgi.ts';
+import { vllm } from './adapters/vllm.ts';
 
 /** All known engines; those that no other imitates come first. */
 const ENGINES: readonly Engine[] = [

@@ -1,4 +1,5 @@
-import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
+import type { EngineKind } from '#shared/engines.ts';
+import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
 import type { EngineLook, DetectedEngine } from '../../engines/detect.ts';
 import { currentModel } from '../../engines/models.ts';

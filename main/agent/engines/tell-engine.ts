@@ -1,7 +1,8 @@
+import type { EngineKind } from '#shared/engines.ts';
 import { sleep } from '../../platform/clock.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { memberOf, parseJson, textOf } from '../../platform/json.ts';
-import type { EngineKind, EngineView } from '../../engines/adapters/engine-view.ts';
+import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import { type EngineAddress, type EngineRequest, fetchFrom } from '../../engines/adapters/probe.ts';
 
 /** An engine of this machine as last read, and where it is. */

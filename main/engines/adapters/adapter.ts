@@ -1,7 +1,8 @@
+import type { EngineKind } from '#shared/engines.ts';
 import type { ModelFacts } from '#shared/models.ts';
 import { memberOf, numberOf } from '../../platform/json.ts';
 import { currentModel, modelFacts } from '../models.ts';
-import type { EngineDetail, EngineKind } from './engine-view.ts';
+import type { EngineDetail } from './engine-view.ts';
 import { type Ask, type EngineAnswer, healthOf, idsOf, isOk, modelList } from './probe.ts';
 
 /** How one kind of engine is recognised and read. */

@@ -1,20 +1,6 @@
 import type { AgentEngine } from '#shared/agent.ts';
+import type { EngineKind } from '#shared/engines.ts';
 import type { ModelFacts } from '#shared/models.ts';
-
-/** `other` only if the owner has set the URL. */
-export type EngineKind =
-  | 'vllm'
-  | 'llama.cpp'
-  | 'llama-swap'
-  | 'ollama'
-  | 'lmstudio'
-  | 'sglang'
-  | 'tgi'
-  | 'mlx'
-  | 'jan'
-  | 'koboldcpp'
-  | 'docker'
-  | 'other';
 
 /** `ok` only with a 2xx. `unresponsive`: connects, but no answer. */
 export type EngineHealth = AgentEngine['health'];

@@ -1,6 +1,6 @@
+import type { EngineKind } from '#shared/engines.ts';
 import { LARGE_WINDOW, type ModelFacts } from '#shared/models.ts';
 import type { WindowReport } from '#shared/status.ts';
-import type { EngineKind } from '../../engines/adapters/engine-view.ts';
 import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { largerWindowOf } from '../../engines/detect.ts';
 import { copiedFrom, copyName } from '../../engines/window-copy.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { EngineKind } from '#shared/engines.ts';
 import type { ModelFacts } from '#shared/models.ts';
-import type { EngineKind } from '../../engines/adapters/engine-view.ts';
 import type { EngineMemory } from '../../engines/adapters/probe.ts';
 import { readEngine } from '../../engines/detect.ts';
 import { modelFacts, byPreference } from '../../engines/models.ts';

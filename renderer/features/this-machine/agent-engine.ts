@@ -1,10 +1,13 @@
 import type { AgentEngine } from '#shared/agent.ts';
+import { ENGINE_NAMES } from '#shared/engines.ts';
 import type { StatusReport } from '#shared/status.ts';
 import type { AgentState } from '../../api/agent.ts';
 import * as t from '../../text/t.ts';
 
 /** An engine's display name; an unknown kind is returned unchanged. */
-export const engineName = (kind: string): string => t.thisMachine.engines[kind] ?? kind;
+export const engineName = (kind: string): string => NAMES[kind] ?? kind;
+
+const NAMES: Readonly<Record<string, string>> = ENGINE_NAMES;
 
 export function engineHealthText({ status, code }: AgentEngine['health']): string {
   const { health } = t.thisMachine;

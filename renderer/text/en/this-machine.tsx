@@ -17,20 +17,6 @@ export const thisMachine = {
   memory: {
     uses: { embedding: 'embeddings', rerank: 'reranking', other: 'speech or pictures' },
   },
-  engines: {
-    vllm: 'vLLM',
-    'llama.cpp': 'llama.cpp',
-    ollama: 'Ollama',
-    lmstudio: 'LM Studio',
-    sglang: 'SGLang',
-    tgi: 'TGI',
-    mlx: 'MLX',
-    jan: 'Jan',
-    koboldcpp: 'KoboldCpp',
-    'llama-swap': 'llama-swap',
-    docker: 'Docker Model Runner',
-    other: 'An engine',
-  } as Readonly<Record<string, string>>,
   health: {
     ok: 'ready',
     loading: 'loading a model',

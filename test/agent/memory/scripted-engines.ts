@@ -1,4 +1,4 @@
-import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
+import type { EngineKind } from '#shared/engines.ts';
 import { type EngineCall, listed, ok, type Route, startAnswering } from '../fake-engine.ts';
 
 /** An engine that loads and unloads models as its kind does. */

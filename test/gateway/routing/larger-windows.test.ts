@@ -1,6 +1,6 @@
+import type { EngineKind } from '#shared/engines.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { EngineKind } from '../../../main/engines/adapters/engine-view.ts';
 import { modelFacts } from '../../../main/engines/models.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import { windowReports, withCopy, withoutCopy } from '../../../main/gateway/routing/windows.ts';
