@@ -4,7 +4,7 @@ import { chipFacts } from './chips.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
 import { byPreference, isRemote } from '../engines/models.ts';
 import type { ServedCounts } from './server/counters.ts';
-import { type GpuDevice, summed } from './telemetry/gpu-device.ts';
+import { GPU_VENDORS, type GpuDevice, summed } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { controlOf } from './engines/tell-engine.ts';
 
@@ -120,7 +120,7 @@ function statusOf(
 function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devices'][number] {
   return {
     index,
-    name: shortText(card.name) ?? `${VENDOR_NAMES[card.vendor]} GPU`,
+    name: shortText(card.name) ?? `${GPU_VENDORS[card.vendor].name} GPU`,
     memory_total_mb: count(card.memoryTotalMb),
     memory_used_mb: count(card.memoryUsedMb),
     memory_free_mb: count(card.memoryFreeMb),
@@ -130,8 +130,6 @@ function deviceRecord(card: GpuDevice, index: number): AgentRecord['gpu']['devic
     temperature_c: card.temperatureC,
   };
 }
-
-const VENDOR_NAMES = { nvidia: 'NVIDIA', amd: 'AMD', apple: 'Apple', intel: 'Intel' } as const;
 
 const rounded = (value: number) => Math.round(value * 100) / 100;
 

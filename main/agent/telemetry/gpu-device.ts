@@ -1,7 +1,15 @@
 import type { AgentProblem } from '#shared/agent.ts';
 
+/** By the id of the vendor: its name, and the words by which a controller is known to be one of its accelerators. */
+export const GPU_VENDORS = {
+  nvidia: { name: 'NVIDIA', words: /nvidia/i },
+  amd: { name: 'AMD', words: /\bAMD\b|Advanced Micro|\bATI\b|Radeon/i },
+  apple: { name: 'Apple', words: /^Apple\b/i },
+  intel: { name: 'Intel', words: /Intel.*\bArc\b/i },
+} as const;
+
 /** Decides which tool reads the accelerator. */
-export type GpuVendor = 'nvidia' | 'amd' | 'apple' | 'intel';
+export type GpuVendor = keyof typeof GPU_VENDORS;
 
 /** An accelerator as its driver describes it. Null means unknown; 0 was measured. */
 export interface GpuDevice {

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { listOf, memberOf, numberOf, parseJson, textOf } from '../../platform/json.ts';
 import { marketedName } from './amd.ts';
 import {
+  GPU_VENDORS,
   type GpuDevice,
   type GpuVendor,
   isLive,
@@ -97,6 +98,8 @@ export function machineModel(manufacturer: unknown, model: unknown): string | nu
   return maker === null || name.startsWith(maker) ? name : `${maker} ${name}`;
 }
 
+const VENDORS = Object.keys(GPU_VENDORS) as readonly GpuVendor[];
+
 /**
  * A controller of `graphics()`. It omits a value of 0 as if the card did not report it. Its `vram` on Linux is lspci's
  * largest memory region, 32 MiB of a card with 4 GiB (Crosstalk-Solutions/project-nomad#850).
@@ -108,8 +111,9 @@ function libraryCard(
 ): readonly GpuDevice[] {
   const text = (name: string) => textOf(memberOf(controller, name));
   const number = (name: string) => numberOf(memberOf(controller, name));
-  const vendor = vendorOf(`${text('vendor')} ${text('model')}`);
-  if (vendor === null) return [];
+  const words = `${text('vendor')} ${text('model')}`;
+  const vendor = VENDORS.find((each) => GPU_VENDORS[each].words.test(words));
+  if (vendor === undefined) return [];
   const address = parsePciAddress(text('pciBus')) ?? parsePciAddress(text('busAddress'));
   const isOwnMemory = platform !== 'linux' && memberOf(controller, 'vramDynamic') !== true;
   return [
@@ -128,11 +132,4 @@ function libraryCard(
       gpuCores: number('cores'),
     }),
   ];
-}
-
-function vendorOf(words: string): GpuVendor | null {
-  if (/nvidia/i.test(words)) return 'nvidia';
-  if (/\bAMD\b|Advanced Micro|\bATI\b|Radeon/i.test(words)) return 'amd';
-  if (/^Apple\b/i.test(words)) return 'apple';
-  return /Intel.*\bArc\b/i.test(words) ? 'intel' : null;
 }
