@@ -5,6 +5,7 @@ import type {
   Server,
   ServerResponse,
 } from 'node:http';
+import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import type { Config } from '../../config/schema.ts';
 import { createGuardedServer } from '../../platform/http/guarded-server.ts';
 import {
@@ -74,7 +75,7 @@ function dispatch(req: IncomingMessage, res: ServerResponse, deps: ServerDeps): 
   const cors = corsHeaders(req.headers, gateway.allowedOrigins);
   const headers = () =>
     endpoint !== undefined
-      ? { ...cors, ...NOT_ROUTED, 'x-gateway-request-id': newRequestId() }
+      ? { ...cors, ...NOT_ROUTED, [ANSWER_HEADERS.requestId]: newRequestId() }
       : cors;
   const refused = refusal(req.headers, {
     allowedHosts: gateway.allowedHosts,

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { hostname } from 'node:os';
+import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import { isLoopbackHost } from '../../platform/http/addresses.ts';
 import type { Log } from '../../platform/log.ts';
 import type { GatewayError } from '../http/errors.ts';
@@ -88,10 +89,12 @@ export function corsHeaders(
   return {
     'access-control-allow-origin': origin,
     vary: 'Origin',
-    'access-control-expose-headers':
-      'X-Gateway-Upstream, X-Gateway-Fallback-Reason, X-Gateway-Request-Id, X-Gateway-Provider, X-Gateway-Model, X-Gateway-Dropped, X-Gateway-Repaired, X-Request-Id, X-Should-Retry, Retry-After, Retry-After-Ms',
+    'access-control-expose-headers': EXPOSED,
   };
 }
+
+const PASSED = ['x-request-id', 'x-should-retry', 'retry-after', 'retry-after-ms'];
+const EXPOSED = [...Object.values(ANSWER_HEADERS), ...PASSED].join(', ');
 
 /** For an allowed origin; all requested headers are granted. */
 export function preflightHeaders(headers: IncomingHttpHeaders): Record<string, string> {

@@ -8,6 +8,7 @@ import { type RestPlan, SHORT_REST_BYTES } from '../../platform/http/responses.t
 import { type Identity, keyError } from '../auth/keys.ts';
 import { type GatewayError, sendError } from '../http/errors.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
+import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
 import { route, type RouterDeps } from '../routing/route.ts';
@@ -71,7 +72,7 @@ async function answer(
   deps: ChatDeps,
 ): Promise<void> {
   const id = newRequestId();
-  const base = { ...caller.cors, 'x-gateway-request-id': id };
+  const base = { ...caller.cors, [ANSWER_HEADERS.requestId]: id };
   const refused = () => ({ ...base, ...NOT_ROUTED });
   const from = callerOf(req, caller.identity);
   const gone = new Cancellation();

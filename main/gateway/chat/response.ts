@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import type { UpstreamId } from '#shared/ids.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type HttpError, sendBody, STREAM_HEAD } from '../../platform/http/responses.ts';
@@ -167,11 +168,7 @@ export const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 const headOf = (type: string) => ({ 'content-type': type, ...STREAM_HEAD });
 
-const [UPSTREAM, REASON, PROVIDER] = [
-  'x-gateway-upstream',
-  'x-gateway-fallback-reason',
-  'x-gateway-provider',
-] as const;
+const { upstream: UPSTREAM, fallbackReason: REASON, provider: PROVIDER } = ANSWER_HEADERS;
 
 /** Those that an answer which began early repeats at its end. */
 const TRAILERS = [UPSTREAM, REASON, PROVIDER];
@@ -199,7 +196,7 @@ export function callHeaders(
 ): OutgoingHttpHeaders {
   return {
     ...gatewayHeaders(upstream, reason, provider),
-    ...(SHOWABLE.test(model) && { 'x-gateway-model': model }),
+    ...(SHOWABLE.test(model) && { [ANSWER_HEADERS.model]: model }),
     ...(translator !== null && droppedHeader(translator.dropped)),
   };
 }
@@ -209,12 +206,12 @@ const SHOWABLE = /^[\x21-\x7e]{1,200}$/;
 
 function droppedHeader({ named, others }: DroppedFields): OutgoingHttpHeaders {
   const all = others === 0 ? named : [...named, `+${others}`];
-  return all.length === 0 ? {} : { 'x-gateway-dropped': all.join(', ') };
+  return all.length === 0 ? {} : { [ANSWER_HEADERS.dropped]: all.join(', ') };
 }
 
 /** How many tool calls were made of text. */
 export const repairedHeader = (calls: number): Record<string, string> =>
-  calls === 0 ? {} : { 'x-gateway-repaired': `tool_calls=${calls}` };
+  calls === 0 ? {} : { [ANSWER_HEADERS.repaired]: `tool_calls=${calls}` };
 
 /** An SSE comment, which clients skip: an early head could name only who was waited for. */
 function answeredBy(headers: OutgoingHttpHeaders): Buffer {

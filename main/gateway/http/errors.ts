@@ -4,6 +4,7 @@ import type {
   OutgoingHttpHeaders,
   ServerResponse,
 } from 'node:http';
+import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import { anthropicErrorType, type ErrorBody, type GatewayErrorCode } from '#shared/errors.ts';
 import { invalidRequest, type Refusal } from '../../platform/http/routes.ts';
 import {
@@ -80,7 +81,7 @@ export function sendError(
 export function bodyFor(
   req: IncomingMessage,
   error: HttpError,
-  { 'x-gateway-request-id': id }: OutgoingHttpHeaders,
+  { [ANSWER_HEADERS.requestId]: id }: OutgoingHttpHeaders,
 ): object {
   switch (errorShapeFor(req)) {
     case 'openai':

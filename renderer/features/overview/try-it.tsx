@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import { withMachineNames } from '#shared/machine-names.ts';
 import { isSound } from '#shared/condition.ts';
 import { clause, inSentence, prefixOf } from '#shared/services.ts';
@@ -88,8 +89,8 @@ interface AnswerProps {
 
 function Answer({ trial, labels, onAsk }: AnswerProps) {
   const { state, text, headers, error } = trial;
-  const id = headers?.get('x-gateway-request-id') ?? null;
-  const passed = fallbackText(headers?.get('x-gateway-fallback-reason') ?? 'none', labels);
+  const id = headers?.get(ANSWER_HEADERS.requestId) ?? null;
+  const passed = fallbackText(headers?.get(ANSWER_HEADERS.fallbackReason) ?? 'none', labels);
   return (
     <div className="try-it-answer">
       {text !== '' && <AnswerText text={text} isWhole={state !== 'waiting'} />}
@@ -138,13 +139,13 @@ function OtherSource(props: {
 }) {
   const { headers, onAsk } = props;
   const { status, judgement } = useWindow().data;
-  const from = headers?.get('x-gateway-upstream') ?? '';
+  const from = headers?.get(ANSWER_HEADERS.upstream) ?? '';
   const other = status.upstreams.find(
     ({ id, model }) => id !== from && model !== '' && isSound(judgement.conditions[id]),
   );
   if (other === undefined) return <p>It was not continued: there is no other source.</p>;
   const { id, label, model } = other;
-  const isSame = model === headers?.get('x-gateway-model');
+  const isSame = model === headers?.get(ANSWER_HEADERS.model);
   const name = id === 'local' ? model : `${prefixOf(label)}/${model}`;
   return (
     <p>
@@ -158,8 +159,8 @@ function OtherSource(props: {
 
 /** Who answered, from the headers that every app gets. */
 function answeredBy(headers: Headers, labels: Labels): string {
-  const upstream = headers.get('x-gateway-upstream') ?? 'none';
-  const model = headers.get('x-gateway-model');
+  const upstream = headers.get(ANSWER_HEADERS.upstream) ?? 'none';
+  const model = headers.get(ANSWER_HEADERS.model);
   return upstream === 'none'
     ? 'No source answered.'
     : `Answered by ${inSentence(labels.get(upstream) ?? upstream)}${model === null ? '' : ` with ${model}`}.`;
