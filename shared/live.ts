@@ -6,6 +6,9 @@ import type { StatusReport } from './status.ts';
 
 export type { AttemptRow, RequestRow };
 
+/** After a longer silence of the feed, proxies and sleeping tabs could drop the connection unnoticed. */
+export const FEED_SIGN_MS = 15_000;
+
 export type AttemptCause = AttemptRow['cause'];
 /** `probing`: this call, or another one, tested the upstream after its cool-down. */
 export type CircuitState = AttemptRow['circuitBefore'];

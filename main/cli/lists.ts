@@ -1,5 +1,6 @@
 /* What the running gateway lists: models and machines. */
 
+import { JOIN_COMMAND } from '#shared/lifetimes.ts';
 import type { ProviderList } from '#shared/provider.ts';
 import { OWN_COMMAND } from '../platform/process.ts';
 import { answer, type CommandOutcome, EXIT, failed, type Input } from './command.ts';
@@ -15,7 +16,7 @@ export async function machines({ dataDirectory, words }: Input): Promise<Command
       const call = { method: 'POST', path: 'providers/enrollments' } as const;
       return askThen(dataDirectory, call, (added: { readonly join: string }) =>
         answer(added, added.join, {
-          note: 'Run this on the other machine within an hour; it works once.',
+          note: `Run this on the other machine within ${JOIN_COMMAND.words}; it works once.`,
         }),
       );
     }

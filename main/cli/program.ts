@@ -1,4 +1,5 @@
 import { Argument, Command } from 'commander';
+import { SIGN_IN_LINK } from '#shared/lifetimes.ts';
 import { createSettingsHelp } from '../config/load.ts';
 import { VERSION } from '../platform/process.ts';
 import { type CommandOutcome, EXIT_MEANINGS, type Input } from './command.ts';
@@ -62,7 +63,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'open',
     'Open the dashboard in your browser, signed in.',
-    'Prints a sign-in link that works once and expires in 10 minutes.',
+    `Prints a sign-in link that works once and expires in ${SIGN_IN_LINK.words}.`,
     openWindow,
   ).option('--print', 'Only print the link.');
   add('models', 'List the models that apps can ask for.', '', models);

@@ -1,3 +1,4 @@
+import { SIGN_IN_LINK } from '#shared/lifetimes.ts';
 import type { StatusReport } from '#shared/status.ts';
 import { createHostActivity } from '../agent/availability/host-activity.ts';
 import { openDatabase } from '../app/database.ts';
@@ -69,7 +70,7 @@ function greet(host: Host, { baseUrl }: Addresses, config: Config): void {
   print(`Inglenook is running. Base URL for your apps: ${baseUrl}`);
   print(`Dashboard: ${host.controlLink()}`);
   print(
-    `  (this sign-in link works once, within 10 minutes; "${OWN_COMMAND} open" makes a new one)`,
+    `  (this sign-in link works once, within ${SIGN_IN_LINK.words}; "${OWN_COMMAND} open" makes a new one)`,
   );
   if (!hasUpstream(config, host.snapshot().status)) print(nextSteps(config.agent.enabled));
 }

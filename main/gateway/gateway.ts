@@ -30,7 +30,7 @@ import {
 import { logRefusedOrigins } from './auth/origin-guard.ts';
 import { createBrowsers, createSessions } from './auth/sessions.ts';
 import { roundedMean } from './circuits/breaker.ts';
-import { logDroppedFields } from './chat/respond.ts';
+import { logDroppedFields } from './chat/send-answer.ts';
 import { type ChatDeps, createAdmission } from './chat/handler.ts';
 import { newRequestId } from './chat/response.ts';
 import { createMonitor, type Monitor, type MonitorDeps } from './monitoring/monitor.ts';
@@ -40,7 +40,8 @@ import { createHedgeBudget } from './routing/route.ts';
 import { createLessons } from './routing/lessons.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
 import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
-import { feedRoutes, sessionRoutes } from './api/feed-routes.ts';
+import { feedRoutes } from './api/feed-routes.ts';
+import { sessionRoutes } from './api/session-routes.ts';
 import { modelRoutes } from './api/model-routes.ts';
 import { reportRoutes } from './api/report-routes.ts';
 import { upstreamRoutes } from './api/upstream-routes.ts';

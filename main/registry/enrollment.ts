@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { JOIN_COMMAND } from '#shared/lifetimes.ts';
 import { parsePublicKey, providerIdOf } from '../platform/agent-identity.ts';
 import { type Clock, isoTime } from '../platform/clock.ts';
 import { digestOf, newSecret } from '../platform/secrets.ts';
@@ -23,7 +24,7 @@ const BAD_TOKEN: Refusal = {
   kind: 'refused',
   status: 401,
   code: 'invalid_token',
-  message: 'The enrolment token is unknown, already used or over an hour old.',
+  message: `The enrolment token is unknown, already used or over ${JOIN_COMMAND.words} old.`,
 };
 
 /** Enrols the sender of a message; a token admits one machine. */
@@ -140,7 +141,6 @@ function admitAgain(
 /** Tokens that were issued but not used yet. */
 type OpenEnrollments = ReturnType<typeof createOpenEnrollments>;
 
-const LIFETIME_MS = 3_600_000;
 /** Nobody adds this many machines in an hour; a client in a loop must not fill the disk. */
 const MAX_OPEN = 1000;
 
@@ -148,7 +148,7 @@ const TOO_MANY: Refusal = {
   kind: 'refused',
   status: 429,
   code: 'too_many_enrollments',
-  message: `There are ${MAX_OPEN} unused enrolment tokens; each expires after an hour.`,
+  message: `There are ${MAX_OPEN} unused enrolment tokens; each expires after ${JOIN_COMMAND.words}.`,
   retryAfterMs: 60_000,
 };
 
@@ -166,7 +166,7 @@ export function createOpenEnrollments(
         if (expiresAt <= nowMs) open.delete(digest);
       if (open.size >= MAX_OPEN) return TOO_MANY;
       const token = newSecret();
-      const enrollment = { digest: digestOf(token), expiresAt: nowMs + LIFETIME_MS };
+      const enrollment = { digest: digestOf(token), expiresAt: nowMs + JOIN_COMMAND.ms };
       // Counted at once, so that concurrent requests do not exceed the limit.
       open.set(enrollment.digest, enrollment);
       const written = await store.write([{ kind: 'enrollment', enrollment, nowMs }]);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AgentMembership, AgentStanding } from '#shared/agent.ts';
+import { JOIN_COMMAND } from '#shared/lifetimes.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { excerpt } from '#shared/visible.ts';
 import { registryOrigin } from '../../platform/addresses.ts';
@@ -334,8 +335,7 @@ const REMEDIES: Readonly<Record<Exclude<LinkFailure['kind'], 'refused'>, string 
 };
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  invalid_token:
-    'Ask the owner of the gateway for a new join command: each works once, for an hour.',
+  invalid_token: `Ask the owner of the gateway for a new join command: each works once, for ${JOIN_COMMAND.words}.`,
   invalid_signature: 'Delete the file agent-key.pem in the data directory and join again.',
   host_not_allowed:
     'Add the name in the address to gateway.allowedHosts (INGLENOOK_ALLOWED_HOSTS) on the gateway, or join it by its IP address.',

@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { LiveEvent } from '#shared/live.ts';
+import { FEED_SIGN_MS, type LiveEvent } from '#shared/live.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { STREAM_HEAD } from '../../platform/http/responses.ts';
-import { answered, route, type Route, textAt } from '../../platform/http/routes.ts';
+import { answered, route, type Route } from '../../platform/http/routes.ts';
 import { type Identify, type Identity, isGuest } from '../auth/keys.ts';
-import type { Sessions } from '../auth/sessions.ts';
-import { type GatewayError, refused } from '../http/errors.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import type { Checker } from '../routing/checker.ts';
 import { eventWithoutWords } from '../usage/queries.ts';
@@ -41,34 +39,8 @@ export function feedRoutes(deps: FeedDeps): readonly Route[] {
   ];
 }
 
-interface SessionDeps {
-  readonly sessions: Sessions;
-  readonly isDemo: boolean;
-  readonly controlLink: () => string;
-  readonly app: () => { readonly command: string };
-}
-
-export function sessionRoutes(deps: SessionDeps): readonly Route[] {
-  const { sessions, isDemo, controlLink, app } = deps;
-  return [
-    route('POST', '/api/v1/sessions', 'anyone', async ({ json }) => {
-      const token = await sessions.redeem(textAt(json, 'code') ?? '');
-      if (token === null) return refused(badCode(app().command));
-      return answered({ token, keep: isDemo ? 'browser' : 'tab' });
-    }),
-    route('POST', '/api/v1/sessions/codes', 'control', () => answered({ link: controlLink() })),
-  ];
-}
-
-function badCode(command: string): GatewayError {
-  const message = `This link has already been used or is over 10 minutes old; run "${command} open" for a new one.`;
-  return { status: 401, code: 'invalid_code', message };
-}
-
 /** A reader that has not read this much gets a new snapshot instead of further deltas. */
 const MAX_UNREAD_BYTES = 256 * 1024;
-/** After a longer silence, proxies and sleeping tabs could drop the connection unnoticed. */
-const KEEP_ALIVE_MS = 15_000;
 
 const EVENTS_HEAD = { 'content-type': 'text/event-stream', ...STREAM_HEAD };
 
@@ -95,14 +67,14 @@ function streamEvents(res: ServerResponse, { feed, clock, identity }: EventSourc
     res.write(`data: ${JSON.stringify(eventFor(to, event))}\n\n`);
     overflowed = res.writableLength > MAX_UNREAD_BYTES;
   };
-  const keepAlive = () => {
+  const giveSign = () => {
     if (!hasEnded(identity()) && !overflowed) res.write(': still here\n\n');
-    cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
+    cancelTimer = clock.after(FEED_SIGN_MS, giveSign);
   };
   res.writeHead(200, EVENTS_HEAD);
   const unsubscribe = feed.subscribe(send);
   send(feed.snapshot());
-  cancelTimer = clock.after(KEEP_ALIVE_MS, keepAlive);
+  cancelTimer = clock.after(FEED_SIGN_MS, giveSign);
   res.on('drain', () => {
     if (!overflowed) return;
     overflowed = false;

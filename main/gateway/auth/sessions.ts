@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SIGN_IN_LINK } from '#shared/lifetimes.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { digestOf, isSecretShaped, newSecret } from '../../platform/secrets.ts';
 import type { StateFile } from '../../platform/files.ts';
@@ -9,7 +10,6 @@ export type Sessions = ReturnType<typeof createSessions>;
 /** When each secret ends, by its digest, the oldest first; in ms since the epoch, as a session outlives the process. */
 type Credentials = Map<string, number>;
 
-const CODE_MS = 600_000;
 const SESSION_MS = 7 * 86_400_000;
 /** Limit for codes and for sessions each; beyond it, the oldest is removed. */
 const MAX_CREDENTIALS = 100;
@@ -52,7 +52,7 @@ export function createSessions(
     isSecretShaped(secret) && clock.now() < (credentials.get(digestOf(secret)) ?? 0);
 
   return {
-    newCode: () => issue(codes, reusesCodes ? SESSION_MS : CODE_MS),
+    newCode: () => issue(codes, reusesCodes ? SESSION_MS : SIGN_IN_LINK.ms),
     /** A session token, once it is on disk; null if the code is unknown, used or expired. */
     async redeem(code: string): Promise<string | null> {
       if (!isValid(codes, code)) return null;

@@ -19,7 +19,7 @@ import { formsOf, isBadRequest, readRequest } from '../protocols/chat-request.ts
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { aliased, isOwnModel, remoteUpstreams } from '../upstream/upstreams.ts';
 import type { FinalDeps } from './final-error.ts';
-import { answerChat, type DropLogger } from './respond.ts';
+import { answerChat, type DropLogger } from './send-answer.ts';
 import { createChatResponse, newRequestId, NOT_ROUTED } from './response.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 

@@ -1,5 +1,6 @@
 import { formatCount } from '../../text/format.ts';
 import { useMemo } from 'react';
+import { JOIN_COMMAND } from '#shared/lifetimes.ts';
 import { hashOf, type Route } from '../../route.ts';
 import * as t from '../../text/t.ts';
 import { ControlButton } from '../../ui/buttons.tsx';
@@ -169,7 +170,9 @@ function NoProviders() {
         Add a machine with a GPU and an inference engine, such as Ollama, llama.cpp, vLLM or LM
         Studio. Requests for your GPUs go to the machines listed here.
       </p>
-      <p>“Add a machine” gives you one command to run there. It works once, for an hour.</p>
+      <p>
+        “Add a machine” gives you one command to run there. It works once, for {JOIN_COMMAND.words}.
+      </p>
     </section>
   );
 }
