@@ -1,12 +1,12 @@
-import type { LiveEvent } from '#shared/live.ts';
+import { FEED_SIGN_MS, type LiveEvent } from '#shared/live.ts';
 import { parseVisible } from '#shared/visible.ts';
 import type { Client } from './client.ts';
 import { readEvents } from './sse.ts';
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
-/** The gateway sends at least a comment every 15 s; three missing ones mean a dead connection. */
-const SILENCE_MS = 45_000;
+/** Three missing signs of life mean a dead connection. */
+const SILENCE_MS = 3 * FEED_SIGN_MS;
 
 type FeedEnd = 'locked' | 'ended';
 

@@ -127,6 +127,8 @@ export async function callUpstream(
 }
 
 const CANCELLED = { kind: 'cancelled' } as const;
+/** The pause before a retry, spread so that calls which failed together are not made again together. */
+const [PAUSE_MS, SPREAD_MS] = [50, 150];
 
 /** What all tries of a turn share. */
 interface CallPlan extends Omit<CallOptions, 'call'> {
@@ -166,7 +168,7 @@ function nextTry(failure: Failure, before: Try, plan: CallPlan): Try | null {
   // For `local` if no other machine is left, before money is spent.
   const waitsForRoom = call.upstream !== 'local' || !walk.hasAhead(isOther);
   const roomMs = waitsForRoom ? roomInMs(failure, call, routing) : null;
-  const waitMs = roomMs ?? (isHiccup(failure, call) ? 50 + deps.random() * 150 : null);
+  const waitMs = roomMs ?? (isHiccup(failure, call) ? PAUSE_MS + deps.random() * SPREAD_MS : null);
   if (mayRetry && waitMs !== null && waitMs < leftMs) {
     // Meanwhile requests that can go elsewhere do.
     if (roomMs !== null && call.upstream === 'local' && attempt !== null)

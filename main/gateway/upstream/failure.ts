@@ -282,7 +282,7 @@ function lacksEndpoint(facts: ErrorFacts): boolean {
 /** The statuses of a wrong base URL. */
 const LEADS_NOWHERE: ReadonlySet<number> = new Set([404, 405, 407, 410]);
 
-/** Clients sleep for as long as they are told to (openai/openai-node#1840). */
+/** Clients sleep for as long as they are told to (openai/openai-node#1840): no longer than `left_alone` lasts in memory/topics.ts. */
 const MAX_WAIT_MS = 600_000;
 
 const STARTING = ': it is starting up, which can take minutes; try again then';

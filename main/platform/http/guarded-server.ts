@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { REST_MS } from './responses.ts';
 
 /** Clients keep connections longer than Node's 5 s; closing first would race with their next request. */
-const KEEP_ALIVE_MS = 75_000;
+const CALLER_IDLE_MS = 75_000;
 /** Time for a request head to arrive; Node's default of a minute lets slow callers hold connections that long. */
 const HEAD_MS = 15_000;
 /** Time for a whole request: a body of 32 MiB takes it at 1 Mbit/s. */
@@ -26,7 +26,7 @@ export function createGuardedServer(
 ): Server {
   const server = createServer(
     {
-      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeout: CALLER_IDLE_MS,
       headersTimeout: headMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.min(headMs, requestMs) / 3,

@@ -34,15 +34,15 @@ export interface Origin {
  * How long an idle connection is kept when the upstream does not say. Engines close theirs after 5 s or more.
  * That is noticed at once, unless a request is just being written, and then it is sent again.
  */
-const KEEP_ALIVE_MS = 30_000;
+const UPSTREAM_IDLE_MS = 30_000;
 /** Larger response heads count as malformed. */
 export const MAX_HEAD_BYTES = 32 * 1024;
 
 const LIMITS = {
   allowH2: false,
   maxHeaderSize: MAX_HEAD_BYTES,
-  keepAliveTimeout: KEEP_ALIVE_MS,
-  keepAliveMaxTimeout: KEEP_ALIVE_MS,
+  keepAliveTimeout: UPSTREAM_IDLE_MS,
+  keepAliveMaxTimeout: UPSTREAM_IDLE_MS,
   /** A request written while the other side closes is lost, so the announced time is not used in full. */
   keepAliveTimeoutThreshold: 1000,
   // Callers have deadlines of their own.
