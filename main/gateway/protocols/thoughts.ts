@@ -1,10 +1,10 @@
 import { isObject, listOf, memberOf } from '../../platform/json.ts';
 import { type BodyChange, type JsonBody, smallValueOf, withMembers } from './json-edit.ts';
-import { type Edit, elementsOf } from './list-edit.ts';
+import { type Edit, editedObjects, elementsOf } from './list-edit.ts';
 import { SIGNATURE } from './messages/answers.ts';
 import { NOT_ENCRYPTED } from './responses/answers.ts';
 import { isOwnItemId, type ItemSource } from './responses/item-memory.ts';
-import { editedTurns, withoutParts } from './turns.ts';
+import { TURNS, withoutParts } from './turns.ts';
 
 /* Thoughts and ids of items in a conversation: what one host has written, another takes for forged, or does not find. */
 
@@ -70,7 +70,7 @@ function withoutForeign(turn: Json, isForeign: (part: Json) => boolean): Json | 
 const editedThoughts =
   (edit: Edit): BodyChange =>
   (body) => {
-    const left = editedTurns(['thinking', '"id"', '"reasoning"'], edit)(body);
+    const left = editedObjects(TURNS, ['thinking', '"id"', '"reasoning"'], edit)(body);
     // With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking).
     const isRefused = left !== null && isLoopWithoutThought(left) && thinkingOf(left) === 'enabled';
     return isRefused ? withThinkingOff(left) : left;
@@ -80,7 +80,7 @@ const thinkingOf = (body: JsonBody) => memberOf(smallValueOf(body, 'thinking'), 
 
 /** Whether the conversation goes on behind a tool's result, and the turn that called the tool has no thought. */
 function isLoopWithoutThought(body: JsonBody): boolean {
-  const [before, last] = (elementsOf(body, 'messages') ?? []).slice(-2);
+  const [before, last] = elementsOf(body, 'messages').slice(-2);
   const has = (turn: typeof last, word: string) =>
     turn !== undefined && body.bytes.subarray(turn.start, turn.end).includes(word);
   return has(last, '"tool_result"') && !has(before, 'thinking"');

@@ -1,27 +1,15 @@
 import { createHash } from 'node:crypto';
 import { isObject, listOf, memberOf, parseExactJson } from '../../platform/json.ts';
 import { type BodyChange, type JsonBody, memberAt, smallValueOf } from './json-edit.ts';
-import { type Edit, editedList, editedObjects, editedWithin, type Element } from './list-edit.ts';
+import { type Edit, editedList, editedObjects, editedWithin } from './list-edit.ts';
 
 /* Changes of the turns of a conversation, in whichever protocol, as hosts and engines ask for them. */
 
 type Json = Readonly<Record<string, unknown>>;
-type Turns = Iterable<Element>;
+type Turns = Iterable<Json>;
 
-/** Responses call the turns of a conversation their input. */
-const placeOf = (body: JsonBody) => (memberAt(body, 'messages') ? 'messages' : 'input');
-
-/** Edits the turns that have one of the words in them, one after another. */
-const editedConversation =
-  (words: readonly string[], edit: (turns: Turns, body: JsonBody) => Turns): BodyChange =>
-  (body) =>
-    editedList(placeOf(body), words, edit)(body);
-
-/** Edits the turns that have one of the words in them, each by itself. */
-export const editedTurns =
-  (words: readonly string[], edit: Edit): BodyChange =>
-  (body) =>
-    editedObjects(placeOf(body), words, edit)(body);
+/** What a conversation is called; its turns are the input of a response. */
+export const TURNS = ['messages', 'input'];
 
 /**
  * Turns as the strictest hosts take them. The system is called so; what it says in the middle of a conversation, as Codex
@@ -30,13 +18,13 @@ export const editedTurns =
 function* strict(turns: Turns, body: JsonBody): Turns {
   const hasOpened = body.members.some(({ key }) => key === 'system' || key === 'instructions');
   let systemRole = hasOpened ? 'user' : 'system';
-  let silent: Element | null = null;
+  let silent: Json | null = null;
   for (const turn of turns) {
-    const told: readonly Element[] = Buffer.isBuffer(turn) ? [turn] : strictTurn(turn, systemRole);
+    const told = strictTurn(turn, systemRole);
     yield* told;
     [systemRole, silent] = ['user', told.length === 0 ? turn : null];
   }
-  if (silent !== null && memberOf(silent, 'role') === 'user') yield silent;
+  if (silent?.['role'] === 'user') yield silent;
 }
 
 function strictTurn(turn: Json, systemRole: string): readonly Json[] {
@@ -61,7 +49,8 @@ export function withoutParts(turn: Json, isGone: (part: Json) => boolean): reado
   return [hasCalls ? { ...left, content } : { ...others, content }];
 }
 
-export const withStrictTurns = editedConversation(
+export const withStrictTurns = editedList(
+  TURNS,
   ['"system"', '"developer"', '"assistant"', '""'],
   strict,
 );
@@ -69,29 +58,29 @@ export const withStrictTurns = editedConversation(
 /** In place of what the model would have said to a result before anybody else spoke. */
 const DONE = { role: 'assistant', content: 'Done.' };
 
-const isOf = (turn: Element | null, role: string) =>
-  turn !== null && memberOf(turn, 'role') === role;
-
 /**
  * Strict turns in which user and model take turns: those of one speaker that follow each other are one, and the model
  * answers a result before the user speaks.
  */
-export const withAlternatingTurns = editedConversation(['"'], function* (turns, body) {
-  let held: Element | null = null;
+function* alternating(turns: Turns, body: JsonBody): Turns {
+  const isItem = memberAt(body, 'messages') === undefined;
+  let held: Json | null = null;
   for (const turn of strict(turns, body)) {
-    const both: Json | null = held === null ? null : asOne(held, turn, placeOf(body) === 'input');
+    const both: Json | null = held === null ? null : asOne(held, turn, isItem);
     if (held !== null && both === null) yield held;
-    if (isOf(held, 'tool') && isOf(turn, 'user')) yield DONE;
+    if (held?.['role'] === 'tool' && turn['role'] === 'user') yield DONE;
     held = both ?? turn;
   }
   if (held !== null) yield held;
-});
+}
+
+export const withAlternatingTurns = editedList(TURNS, ['"'], alternating);
 
 /** Null for turns of different speakers, and for those that call a tool or tell what it said. */
-function asOne(one: Element, other: Element, isItem: boolean): Json | null {
-  const role = ['user', 'assistant'].find((each) => isOf(one, each) && isOf(other, each));
+function asOne(one: Json, other: Json, isItem: boolean): Json | null {
+  const { role } = one;
   const isCall = 'tool_calls' in one || 'tool_calls' in other;
-  if (Buffer.isBuffer(one) || Buffer.isBuffer(other) || role === undefined || isCall) return null;
+  if (role !== other['role'] || (role !== 'user' && role !== 'assistant') || isCall) return null;
   const contents = [one['content'], other['content']];
   const ofItem = role === 'user' ? 'input_text' : 'output_text';
   const type = isItem ? ofItem : 'text';
@@ -172,6 +161,11 @@ function resultFor({ type, id, call_id: itemId }: Json): Json {
   return { type: `${called}_output`, call_id: itemId, output: NO_RESULT };
 }
 
+function isOfResults({ content }: Json): boolean {
+  const types = listOf(content).map((part) => memberOf(part, 'type'));
+  return types.length > 0 && types.every((type) => type === 'tool_result');
+}
+
 /** What a result without a call says, as the user's words. */
 function wordsOf(result: Json): Json | readonly unknown[] {
   const content = result['content'] ?? result['output'] ?? NO_RESULT;
@@ -201,9 +195,9 @@ function* paired(turns: Turns): Turns {
       else if (!open.delete(idOf(sound))) return wordsOf(sound);
       return sound;
     };
-    const turn = Buffer.isBuffer(sent) ? sent : withCalls(sent, edit);
-    // Calls, thoughts and what a host did itself stand between calls and their results.
-    if (!isOf(turn, 'tool') && 'role' in turn) yield* missing();
+    const turn = withCalls(sent, edit);
+    // Calls, thoughts and what a host did itself stand between calls and their results; so do other results.
+    if ('role' in turn && turn['role'] !== 'tool' && !isOfResults(turn)) yield* missing();
     yield turn;
     for (const call of calls) open.set(idOf(call), resultFor(call));
   }
@@ -218,11 +212,11 @@ export const withSoundCalls: BodyChange = (body) => {
   const isPart = KEPT_ELSEWHERE.some((name) => (smallValueOf(body, name) ?? null) !== null);
   return isPart || body.bytes.includes('"item_reference"')
     ? null
-    : editedConversation(['"'], paired)(body);
+    : editedList(TURNS, ['"'], paired)(body);
 };
 
 /** Each turn of the model has a thought, if only a dot. */
-export const withFilledReasoning = editedTurns(['"assistant"'], (turn) => {
+export const withFilledReasoning = editedObjects(TURNS, ['"assistant"'], (turn) => {
   const { role, reasoning_content: known, reasoning } = turn;
   if (role !== 'assistant' || (typeof known === 'string' && known !== '')) return turn;
   const text = typeof reasoning === 'string' && reasoning !== '' ? reasoning : '.';
@@ -233,7 +227,7 @@ export const withFilledReasoning = editedTurns(['"assistant"'], (turn) => {
 const NOT_CHECKED = { google: { thought_signature: 'skip_thought_signature_validator' } };
 
 /** Each call has a signature, if only Google's word for one that is not checked. */
-export const withSignedCalls = editedTurns(['"tool_calls"'], (turn) =>
+export const withSignedCalls = editedObjects(TURNS, ['"tool_calls"'], (turn) =>
   editedWithin(turn, 'tool_calls', (call) =>
     memberOf(call, 'extra_content', 'google', 'thought_signature') === undefined
       ? { ...call, extra_content: NOT_CHECKED }

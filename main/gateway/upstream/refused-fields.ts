@@ -136,7 +136,7 @@ export function withoutFields(made: readonly string[], body: JsonBody): JsonBody
 function dropped(member: string, fields: ReadonlySet<string>): BodyChange {
   if (fields.has(member)) return REWRITTEN.get(member) ?? without(member);
   const words = [...fields].map((field) => `"${field.slice(member.length + 1)}"`);
-  return editedObjects(member, words, (object) => {
+  return editedObjects([member], words, (object) => {
     const gone = optionalIn(object, member).filter(([field]) => fields.has(field));
     if (gone.length === 0) return object;
     for (const [, holder, name] of gone) delete holder[name];
@@ -198,7 +198,7 @@ const withToolRequired: BodyChange = (body) => {
   if (typeof name !== 'string') return null;
   const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
   const chosen = withMembers(body, { tool_choice: word });
-  const withOne = editedObjects('tools', ['"'], (tool) => (nameOf(tool) === name ? tool : []));
+  const withOne = editedObjects(['tools'], ['"'], (tool) => (nameOf(tool) === name ? tool : []));
   return withOne(chosen) ?? chosen;
 };
 

@@ -27,7 +27,7 @@ const withAnySchema: BodyChange = (body) =>
  * Of tools that take anything, or nothing, all hosts want to hear that it is an object, and of which properties. Where it
  * is one of several objects, it may have the properties of each.
  */
-const withObjectSchemas = editedObjects('tools', ['"'], (tool) => {
+const withObjectSchemas = editedObjects(['tools'], ['"'], (tool) => {
   const own = isObject(tool['function']) ? tool['function'] : tool;
   const name = 'input_schema' in own ? 'input_schema' : 'parameters';
   const schema = own[name];

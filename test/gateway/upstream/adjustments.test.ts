@@ -58,8 +58,10 @@ const found = (call_id: string) => ({ type: 'tool_search_output', call_id, tools
 const noId = { role: 'tool', tool_call_id: null, content: 'b' };
 
 /** Ids that all hosts take. */
-const [A, B, C, D] = ['aaaaaaaaa', 'bbbbbbbbb', 'ccccccccc', 'ddddddddd'] as const;
+const [A, B, C] = ['aaaaaaaaa', 'bbbbbbbbb', 'ccccccccc'] as const;
+const [D, E] = ['ddddddddd', 'eeeeeeeee'] as const;
 
+const both = said(...use(D).content, ...use(E).content);
 const searched: readonly Json[] = [called(A), search(null), search(B), found(B), output(A)];
 
 /** What is changed. */
@@ -198,7 +200,10 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
       useResult(B),
       use(C),
       told(...useResult(B).content, ...useResult(C).content),
-      use(D),
+      both,
+      useResult(D),
+      useResult(E),
+      use(B),
       user('a'),
     ),
     messages(
@@ -207,8 +212,11 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
       told(text),
       use(C),
       told(...useResult(C).content, text),
-      use(D),
-      noUseResult(D),
+      both,
+      useResult(D),
+      useResult(E),
+      use(B),
+      noUseResult(B),
       user('a'),
     ),
   ],
