@@ -148,7 +148,7 @@ interface Refusal {
 }
 
 interface NewCall extends Pick<RoutedRequest, 'call' | 'config' | 'remotes' | 'epoch'> {
-  readonly items: ItemMemory;
+  readonly items: ItemMemory | null;
 }
 
 async function readCall(
@@ -178,7 +178,7 @@ async function readCall(
   if (isBadRequest(request)) return { error: { status: 400, code: 'invalid_request', ...request } };
   const { maxConcurrentRequests } = config.gateway;
   if (!place.enter(maxConcurrentRequests)) return { error: tooMany(maxConcurrentRequests) };
-  const items = deps.items.of(identity.keyName);
+  const items = endpoint.itemsOf === undefined ? null : deps.items.of(identity.keyName);
   const forms = await formsOf(request, { items, nowMs: deps.clock.now() }, share);
   if (forms === 'no_room') return { error: OVERLOADED };
   const call: ChatCall = {

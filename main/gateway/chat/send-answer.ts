@@ -37,7 +37,7 @@ import type { Splice } from './resume/splice.ts';
 interface AnswerContext extends CallerContext {
   readonly res: ServerResponse;
   /** Of the caller's key. */
-  readonly items: ItemMemory;
+  readonly items: ItemMemory | null;
   readonly deps: ResumeDeps & FinalDeps & { readonly noteDropped: DropLogger };
 }
 
@@ -206,9 +206,9 @@ function keepItems(
   json: string | null,
   request: ChatRequest,
   { itemsOf }: ApiEndpoint,
-  items: ItemMemory,
+  items: ItemMemory | null,
 ): void {
-  if (itemsOf === undefined || json === null) return;
+  if (itemsOf === undefined || items === null || json === null) return;
   if (smallValueOf(request, 'store') !== false) items.keep(itemsOf(parseJson(json)));
 }
 

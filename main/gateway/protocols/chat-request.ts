@@ -250,7 +250,8 @@ export interface RequestForms {
 }
 
 interface ExchangeFacts {
-  readonly items: ItemMemory;
+  /** Null for an API that has none. */
+  readonly items: ItemMemory | null;
   readonly nowMs: number;
 }
 
@@ -340,7 +341,11 @@ type FormKind = 'local' | 'remote' | 'anthropic';
 type NativeForm = (kind: FormKind) => ChatRequest;
 
 /** Makes each when it is first asked for. */
-function nativeForm(request: ChatRequest, items: ItemMemory, hash: PromptHash | null): NativeForm {
+function nativeForm(
+  request: ChatRequest,
+  items: ItemMemory | null,
+  hash: PromptHash | null,
+): NativeForm {
   const { withoutOwn } = request.endpoint;
   if (withoutOwn === undefined && hash === null) return () => request;
   const made: Partial<Record<FormKind, ChatRequest>> = {};
