@@ -105,11 +105,11 @@ function withCalls(turn: Json, edit: Edit<unknown>): Json {
   if (isOwnTurn(turn)) return [edit(turn)].flat().find(isObject) ?? turn;
   const called = editedWithin(turn, 'tool_calls', edit);
   const told = editedWithin(called, 'content', (part) => (isBlock(part) ? edit(part) : part));
-  if (told === called) return called;
   // Anthropic wants results before the user's words (platform.claude.com/docs, Tool use).
   const place = (part: unknown) => (memberOf(part, 'type') === 'tool_result' ? 0 : 1);
-  const content = listOf(told['content']).toSorted((one, other) => place(one) - place(other));
-  return { ...told, content };
+  const parts = listOf(told['content']);
+  const content = parts.toSorted((one, other) => place(one) - place(other));
+  return content.every((part, at) => part === parts[at]) ? told : { ...told, content };
 }
 
 /** Where the id of a call stands, in it or in its result. */
