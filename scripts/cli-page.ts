@@ -37,12 +37,12 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 `;
 
 const NOTES = `Most commands talk to the gateway that runs with the same data directory. \`start\`, \`logs\`, \`service\`, \`uninstall\` and
-\`help\` need none. \`join\` and \`leave\` work with or without one.
+\`help\` need no gateway. \`join\` and \`leave\` work with or without one.
 
 - **Answers** go to standard output.
 - **Errors, progress and advice** go to standard error, so \`key=$(inglenook keys add anna)\` works.
-- **\`--json\`** prints the answer as JSON, at all commands but \`start\` and \`help\`.
-- **Colours** are off if \`NO_COLOR\` is set or the output is not a terminal.
+- **\`--json\`** prints the answer as JSON, except for \`start\` and \`help\`.
+- **Colors** are off if \`NO_COLOR\` is set or the output is not a terminal.
 `;
 
 /** Of what a command prints, one line of each kind; `keys`: of its list. */

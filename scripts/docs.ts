@@ -38,23 +38,21 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of setting
 
 # Configuration
 
-Each setting can be set in three places; the first wins:
+The first of these that has a setting wins:
 
-1. its environment variable;
-2. \`settings.json\` in the [data directory](ports-and-files.md#files), or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both;
-3. the default.
+1. its environment variable
+2. \`settings.json\` in the [data directory](ports-and-files.md#files), or \`secrets.json\` for keys and headers; the dashboard and \`inglenook set\` write both
+3. its default
 
 \`\`\`sh
-inglenook get                             # all settings, and what set them
+inglenook get   # all settings, and where they come from
 inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-Each line has a setting's path, its name in the dashboard, its variable, its default and its range. \`…Ms\` is in
-milliseconds: \`60000\` is a minute.
-
-A change applies to the next request, unless "Restart." follows. An address that you choose in the
-dashboard, under **Share on a network**, needs no restart.
+Each entry has a setting's path, its name in the dashboard, its variable, default and range. \`…Ms\` is in
+milliseconds: \`60000\` is a minute. A change applies to the next request, unless the entry says "Restart." To change the
+address without a restart, use **Share on a network** in the dashboard.
 
 **Without a running gateway,** \`inglenook set\` doesn't work. Use variables, or edit \`settings.json\`, in which lists are arrays:
 
@@ -65,16 +63,16 @@ dashboard, under **Share on a network**, needs no restart.
 }
 \`\`\`
 
-**A value that isn't allowed:** in a variable, it keeps Inglenook from starting. In \`settings.json\`, it is set aside with a warning, and all else
-stays in force. If it is a price or a limit of spending, or the whole file can't be read, **Never spend money** is on until you switch it off.
+**If a value isn't allowed** in a variable, Inglenook doesn't start. In \`settings.json\`, the value is set aside with a warning, and all others stay in
+force. If it is a price or a budget, or the whole file can't be read, **Never spend money** is on until you switch it off.
 
 **Secrets** can come from a file: \`INGLENOOK_HOSTED_A_API_KEY_FILE\` names the file with the key.
 
 **Base URLs:**
 
-- That of a hosted API includes its version (\`/v1\`), and is called exactly as you enter it. Elsewhere you may leave out \`/v1\`.
+- A hosted API's includes its version (\`/v1\`), and is called exactly as you enter it. Elsewhere you may leave out \`/v1\`.
 - A query, such as Azure's \`?api-version=…\`, is kept.
-- A user name and a password (\`https://user:password@host/v1\`) are sent if there is no API key. In them, write \`%\` as \`%25\`.
+- A user name and password (\`https://user:password@host/v1\`) are sent if there is no API key. In them, write \`%\` as \`%25\`.
 `;
 
 /** One list for sections that are alike, with the settings of the first and those in which another differs. */

@@ -45,7 +45,7 @@ export function problemsOf(
       tool: 'clock',
       tried: "comparing it with the gateway's",
       happened: `this machine's clock is ${Math.abs(offsetS)} s ${offsetS > 0 ? 'behind' : 'ahead'}`,
-      remedy: 'Turn on its time synchronisation; until then heartbeats are corrected.',
+      remedy: 'Turn on its time synchronization; until then heartbeats are corrected.',
     });
   }
   return problems;

@@ -327,7 +327,7 @@ const REMEDIES: Readonly<Record<Exclude<LinkFailure['kind'], 'refused'>, string 
     'Join it again: on the gateway choose "Add a machine" and run the join command that it shows on this machine.',
   sequence_reused:
     "Another machine may use a copy of this agent's key. Delete the file agent-key.pem of one of them and join that one again.",
-  clock_skew: "Set this machine's clock, or turn on time synchronisation.",
+  clock_skew: "Set this machine's clock, or turn on time synchronization.",
   garbage: 'Check the address of the gateway, and that nothing else listens there.',
   unreachable: 'Check that the gateway runs and that this machine can reach its address.',
   unwritten: null,
