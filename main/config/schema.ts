@@ -167,7 +167,7 @@ export const SETTINGS = {
     modelFallback: setting(
       MODEL_FALLBACK,
       'any',
-      'Whether another model may answer in place of the one that an app asks for.',
+      'Whether another model may answer instead of the one that an app asks for.',
     ),
     idleTimeoutMs: setting(
       kinds.milliseconds,
