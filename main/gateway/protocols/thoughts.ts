@@ -1,4 +1,4 @@
-import { isObject, listOf, memberOf } from '../../platform/json.ts';
+import { isObject, listOf, memberOf, parseJson } from '../../platform/json.ts';
 import { type BodyChange, type JsonBody, smallValueOf, withMembers } from './json-edit.ts';
 import { type Edit, editedObjects, elementsOf } from './list-edit.ts';
 import { SIGNATURE } from './messages/answers.ts';
@@ -78,12 +78,13 @@ const editedThoughts =
 
 const thinkingOf = (body: JsonBody) => memberOf(smallValueOf(body, 'thinking'), 'type');
 
-/** Whether the conversation goes on behind a tool's result, and the turn that called the tool has no thought. */
+/** Whether the conversation goes on behind a tool's result, and the turn before that does not begin with a thought. */
 function isLoopWithoutThought(body: JsonBody): boolean {
-  const [before, last] = elementsOf(body, 'messages').slice(-2);
-  const has = (turn: typeof last, word: string) =>
-    turn !== undefined && body.bytes.subarray(turn.start, turn.end).includes(word);
-  return has(last, '"tool_result"') && !has(before, 'thinking"');
+  const [before = [], last = []] = elementsOf(body, 'messages')
+    .slice(-2)
+    .map(({ start, end }) => parseJson(body.bytes.toString('utf8', start, end)))
+    .map((turn) => listOf(memberOf(turn, 'content')).filter(isObject));
+  return last.some(({ type }) => type === 'tool_result') && !before.slice(0, 1).some(isThought);
 }
 
 /** The body with thinking switched off, and what is taken only with it; null if it is not on. */

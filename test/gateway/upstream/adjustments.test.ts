@@ -312,8 +312,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'without_thoughts',
-    { thinking: ENABLED, ...messages(said(thinking), use('c'), useResult('c')) },
-    { thinking: { type: 'disabled' }, ...messages(use('c'), useResult('c')) },
+    { thinking: ENABLED, ...messages(said(thinking), used('c', ['thinking']), useResult('c')) },
+    { thinking: { type: 'disabled' }, ...messages(used('c', ['thinking']), useResult('c')) },
   ],
   [
     'without_thoughts',
