@@ -58,36 +58,46 @@ export const withStrictTurns = editedList(
 /** In place of what the model would have said to a result before anybody else spoke. */
 const DONE = { role: 'assistant', content: 'Done.' };
 
-/**
- * Strict turns in which user and model take turns: those of one speaker that follow each other are one, and the model
- * answers a result before the user speaks.
- */
+/** Strict turns in which user and model take turns; the model answers a result before the user speaks. */
 function* alternating(turns: Turns, body: JsonBody): Turns {
-  const isItem = memberAt(body, 'messages') === undefined;
-  let held: Json | null = null;
-  for (const turn of strict(turns, body)) {
-    const both: Json | null = held === null ? null : asOne(held, turn, isItem);
-    if (held !== null && both === null) yield held;
-    if (held?.['role'] === 'tool' && turn['role'] === 'user') yield DONE;
-    held = both ?? turn;
+  let before: Json | null = null;
+  for (const turn of joined(strict(turns, body), isOneSpeaker, body)) {
+    if (before?.['role'] === 'tool' && turn['role'] === 'user') yield DONE;
+    yield turn;
+    before = turn;
   }
-  if (held !== null) yield held;
 }
+
+/** Turns that call a tool, or tell what it said, stay apart. */
+const isOneSpeaker = (one: Json, other: Json): boolean =>
+  one['role'] === other['role'] &&
+  (one['role'] === 'user' || one['role'] === 'assistant') &&
+  !('tool_calls' in one || 'tool_calls' in other);
 
 export const withAlternatingTurns = editedList(TURNS, ['"'], alternating);
 
-/** Null for turns of different speakers, and for those that call a tool or tell what it said. */
-function asOne(one: Json, other: Json, isItem: boolean): Json | null {
-  const { role } = one;
-  const isCall = 'tool_calls' in one || 'tool_calls' in other;
-  if (role !== other['role'] || (role !== 'user' && role !== 'assistant') || isCall) return null;
-  const contents = [one['content'], other['content']];
-  const ofItem = role === 'user' ? 'input_text' : 'output_text';
-  const type = isItem ? ofItem : 'text';
+/** Turns that follow each other and belong together are one. */
+function* joined(turns: Turns, belong: (one: Json, other: Json) => boolean, body: JsonBody): Turns {
+  const held: Json[] = [];
+  for (const turn of turns) {
+    const before = held.at(-1);
+    if (before !== undefined && !belong(before, turn)) yield asOne(held.splice(0), body);
+    held.push(turn);
+  }
+  if (held.length > 0) yield asOne(held, body);
+}
+
+/** All at once: one after another, what thousands of turns say would be copied thousands of times. */
+function asOne(turns: readonly Json[], body: JsonBody): Json {
+  const one = turns.reduce((all, turn) => ({ ...all, ...turn }));
+  if (turns.length === 1) return one;
+  const contents = turns.map(({ content }) => content);
+  const ofItem = one['role'] === 'user' ? 'input_text' : 'output_text';
+  const type = memberAt(body, 'messages') === undefined ? ofItem : 'text';
   const parts = (said: unknown) =>
     typeof said === 'string' ? [{ type, text: said }] : listOf(said);
   const isText = contents.every((each) => typeof each === 'string');
-  return { ...one, ...other, content: isText ? contents.join('\n\n') : contents.flatMap(parts) };
+  return { ...one, content: isText ? contents.join('\n\n') : contents.flatMap(parts) };
 }
 
 /* A call of a tool, or its result, is a part of the content or the calls of a turn, or a turn of its own. */
@@ -106,15 +116,17 @@ function withCalls(turn: Json, edit: Edit<unknown>): Json {
   const called = editedWithin(turn, 'tool_calls', edit);
   const told = editedWithin(called, 'content', (part) => (isBlock(part) ? edit(part) : part));
   // Anthropic wants results before the user's words (platform.claude.com/docs, Tool use).
-  const place = (part: unknown) => (memberOf(part, 'type') === 'tool_result' ? 0 : 1);
+  const place = (part: unknown) => (isToolResult(part) ? 0 : 1);
   const parts = listOf(told['content']);
   const content = parts.toSorted((one, other) => place(one) - place(other));
   return content.every((part, at) => part === parts[at]) ? told : { ...told, content };
 }
 
 /** Where the id of a call stands, in it or in its result. */
-const idName = (part: Json): string =>
-  ['tool_call_id', 'tool_use_id', 'call_id'].find((name) => name in part) ?? 'id';
+function idName(part: Json): string {
+  if (isOwnTurn(part)) return part['role'] === 'tool' ? 'tool_call_id' : 'call_id';
+  return part['type'] === 'tool_result' ? 'tool_use_id' : 'id';
+}
 
 /** An engine may give it none. */
 const idOf = (part: Json): unknown => part[idName(part)] ?? null;
@@ -152,19 +164,21 @@ function withWholeArguments(call: Json): Json {
 
 const NO_RESULT = 'No result: the call was interrupted.';
 
-/** What stands for the result of a call where it is missing. */
-function resultFor({ type, id, call_id: itemId }: Json): Json {
-  if (type === 'tool_use') return { type: 'tool_result', tool_use_id: id, content: NO_RESULT };
-  if (itemId === undefined) return { role: 'tool', tool_call_id: id, content: NO_RESULT };
+/** The turn that stands for the result of a call where it is missing. */
+function resultFor(call: Json): Json {
+  const [id, type, content] = [call[idName(call)], String(call['type']), NO_RESULT];
+  if (type === 'tool_use')
+    return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] };
+  if (!isOwnTurn(call)) return { role: 'tool', tool_call_id: id, content };
   // Codex's shell is a function (openai/codex, context_manager/normalize.rs).
-  const called = type === 'local_shell_call' ? 'function_call' : String(type);
-  return { type: `${called}_output`, call_id: itemId, output: NO_RESULT };
+  const called = type === 'local_shell_call' ? 'function_call' : type;
+  return { type: `${called}_output`, call_id: id, output: NO_RESULT };
 }
 
-function isOfResults({ content }: Json): boolean {
-  const types = listOf(content).map((part) => memberOf(part, 'type'));
-  return types.length > 0 && types.every((type) => type === 'tool_result');
-}
+const isToolResult = (part: unknown): boolean => memberOf(part, 'type') === 'tool_result';
+
+const isOfResults = ({ content }: Json): boolean =>
+  listOf(content).length > 0 && listOf(content).every(isToolResult);
 
 /** What a result without a call says, as the user's words. */
 function wordsOf(result: Json): Json | readonly unknown[] {
@@ -181,11 +195,9 @@ function* paired(turns: Turns): Turns {
   const plain = createPlainIds();
   /** What stands for the results that have not come so far, by the ids of their calls. */
   const open = new Map<unknown, Json>();
-  function missing(): readonly Json[] {
-    const results = [...open.values()];
+  function* missing(): Turns {
+    yield* open.values();
     open.clear();
-    // Turns of one speaker that follow each other are one (platform.claude.com/docs, Messages).
-    return results.some(isBlock) ? [{ role: 'user', content: results }] : results;
   }
   for (const sent of turns) {
     const calls: Json[] = [];
@@ -204,6 +216,10 @@ function* paired(turns: Turns): Turns {
   yield* missing();
 }
 
+/** Anthropic combines turns of the user; other hosts look for all results in the turn behind the calls (openclaw/clawhub#151). */
+const isOneAnswer = (one: Json, other: Json): boolean =>
+  isOfResults(one) && one['role'] === other['role'] && listOf(other['content']).some(isToolResult);
+
 /** Items of a conversation that an upstream keeps: the request does not have all of its calls. */
 const KEPT_ELSEWHERE = ['previous_response_id', 'conversation'];
 
@@ -212,7 +228,7 @@ export const withSoundCalls: BodyChange = (body) => {
   const isPart = KEPT_ELSEWHERE.some((name) => (smallValueOf(body, name) ?? null) !== null);
   return isPart || body.bytes.includes('"item_reference"')
     ? null
-    : editedList(TURNS, ['"'], paired)(body);
+    : editedList(TURNS, ['"'], (turns) => joined(paired(turns), isOneAnswer, body))(body);
 };
 
 /** Each turn of the model has a thought, if only a dot. */

@@ -36,12 +36,12 @@ import {
 } from '../../support/refused.ts';
 
 const given = { type: 'input_text', text: 'a' };
-const words = { type: 'output_text', text: 'b' };
+const words = { type: 'output_text', text: 'a' };
+const inWords = { role: 'assistant', content: 'a' };
 const blank = { type: 'text', text: '' };
 const NONE = 'No result: the call was interrupted.';
 const told = (...content: readonly Json[]) => ({ role: 'user', content });
-const noUseResult = (tool_use_id: string) =>
-  told({ type: 'tool_result', tool_use_id, content: NONE });
+const noUseResult = (id: string) => told({ ...useResult(id).content[0], content: NONE });
 const used = (id: string, value: unknown) => said({ type: 'tool_use', id, input: value });
 const noResult = (id: string) => ({ ...result(id), content: NONE });
 const called = (call_id: string) => ({ type: 'function_call', call_id });
@@ -59,7 +59,7 @@ const noId = { role: 'tool', tool_call_id: null, content: 'b' };
 
 /** Ids that all hosts take. */
 const [A, B, C] = ['aaaaaaaaa', 'bbbbbbbbb', 'ccccccccc'] as const;
-const [D, E] = ['ddddddddd', 'eeeeeeeee'] as const;
+const [D, E, F] = ['ddddddddd', 'eeeeeeeee', 'fffffffff'] as const;
 
 const both = said(...use(D).content, ...use(E).content);
 const searched: readonly Json[] = [called(A), search(null), search(B), found(B), output(A)];
@@ -150,8 +150,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
-    messages(calls('call_1'), result('call_1'), calls(A), result(A)),
-    messages(calls('74196fe72'), result('74196fe72'), calls(A), result(A)),
+    messages(calls('call_1'), result('call_1'), calls(A, { call_id: '' }), result(A)),
+    messages(calls('74196fe72'), result('74196fe72'), calls(A, { call_id: '' }), result(A)),
   ],
   [
     'sound_calls',
@@ -203,7 +203,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
       both,
       useResult(D),
       told(text, ...useResult(E).content),
-      use(B),
+      said(...use(F).content, ...use(B).content),
+      useResult(B),
       user('a'),
     ),
     messages(
@@ -213,10 +214,9 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
       use(C),
       told(...useResult(C).content, text),
       both,
-      useResult(D),
-      told(...useResult(E).content, text),
-      use(B),
-      noUseResult(B),
+      told(...useResult(D).content, ...useResult(E).content, text),
+      said(...use(F).content, ...use(B).content),
+      told(...useResult(B).content, ...noUseResult(F).content),
       user('a'),
     ),
   ],
@@ -248,25 +248,19 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'alternating_turns',
-    messages(note('a'), note('b'), user('c'), calls('c'), calls('d'), said(text), said(text)),
+    messages(note('a'), note('b'), user('c'), calls('c'), calls('d'), said(text), inWords),
     messages(note('a'), user('b\n\nc'), calls('c'), calls('d'), said(text, text)),
   ],
   [
     'alternating_turns',
-    messages(user('a'), told(text), said(text)),
-    messages(told(text, text), said(text)),
-  ],
-  [
-    'alternating_turns',
-    input(user('a'), told(given), told(), said(words), { ...said(), content: 'b' }),
+    input(user('a'), told(given), told(), said(words), inWords),
     input(told(given, given), said(words, words)),
   ],
   ['alternating_turns', messages(note('a'), user('b')), messages(note('a'), user('b'))],
-  ['alternating_turns', input(user('a'), user('b'), 'c'), input(user('a\n\nb'), 'c')],
   [
     'alternating_turns',
-    input(user('a'), user('b'), thought, user('c'), { type: 'function_call' }),
-    input(user('a\n\nb'), thought, user('c'), { type: 'function_call' }),
+    input(user('a'), user('b'), thought, user('c'), 'd'),
+    input(user('a\n\nb'), thought, user('c'), 'd'),
   ],
   [
     'strict_turns',
@@ -324,6 +318,12 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
 
 test.each(CHANGES)('a request is changed by %s: %j', (adjustment, sent, taken) => {
   expect(adjusted(sent, adjustment)).toEqual(taken);
+});
+
+test('thousands of turns of one speaker are joined at once', { timeout: 10_000 }, () => {
+  const says = Array<string>(4000).fill('a'.repeat(4000));
+  const taken = adjusted(messages(...says.map(user)), 'alternating_turns');
+  expect(taken).toEqual(messages(user(says.join('\n\n'))));
 });
 
 /** As many tools of MCP servers have it. */
