@@ -52,7 +52,7 @@ export class Walk {
   readonly #candidates: Candidates;
   /** Those whose turn has not come, in routing order: upstreams, and machines in place of the local pool. */
   #ahead: readonly (UpstreamId | SingleCall)[];
-  /** In the order in which their turn came. */
+  /** In routing order, those of one upstream as their turn came. */
   readonly #steps: Step[] = [];
   /** The local pool that was entered, while its circuit waits for the result. */
   #pool: { readonly pool: LocalPool; readonly permit: CircuitPermit } | null = null;
@@ -142,14 +142,11 @@ export class Walk {
   outcomes(answering: Turn | null): readonly UpstreamOutcome[] {
     // What is forced comes last, whatever its place.
     const isLast = answering === null || answering.mode === 'forced';
-    const { order } = this.#candidates;
-    const rank = ({ upstream }: Step) => order.indexOf(upstream);
-    const steps = this.#steps.toSorted((a, b) => rank(a) - rank(b));
-    const end = isLast ? undefined : steps.findIndex(({ turn }) => turn === answering);
+    const end = isLast ? undefined : this.#steps.findIndex(({ turn }) => turn === answering);
     // A call stands in place of an exclusion.
     const isCalled = (upstream: UpstreamId) =>
-      steps.some((each) => each.upstream === upstream && each.turn !== null);
-    const shown = steps.slice(0, end);
+      this.#steps.some((each) => each.upstream === upstream && each.turn !== null);
+    const shown = this.#steps.slice(0, end);
     return outcomesOf(shown.filter(({ turn, upstream }) => turn !== null || !isCalled(upstream)));
   }
 
@@ -209,7 +206,10 @@ export class Walk {
 
   #leave(place: Place, step: Step): void {
     this.#ahead = this.#ahead.filter((each) => each !== place);
-    this.#steps.push(step);
+    const { order } = this.#candidates;
+    const rank = order.indexOf(step.upstream);
+    const before = this.#steps.findLastIndex(({ upstream }) => order.indexOf(upstream) <= rank);
+    this.#steps.splice(before + 1, 0, step);
   }
 
   #end(turn: Turn, outcome: LostCall | 'broken'): void {
