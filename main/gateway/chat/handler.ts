@@ -20,7 +20,7 @@ import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { aliased, isOwnModel, remoteUpstreams } from '../upstream/upstreams.ts';
 import type { FinalDeps } from './final-error.ts';
 import { answerChat, type DropLogger } from './send-answer.ts';
-import { createChatResponse, newRequestId, NOT_ROUTED } from './response.ts';
+import { ChatResponse, newRequestId, NOT_ROUTED } from './response.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 
 export interface ChatDeps extends RouterDeps, FinalDeps {
@@ -102,8 +102,8 @@ async function answer(
   const format = stream ? form.stream : null;
   const keepAliveMs = form.takesBytes ? 0 : config.routing.keepAliveMs;
   const plan = { id, format, model, base, keepAliveMs, clock: deps.clock };
-  const response = createChatResponse(res, plan, observer);
-  const context = { call, config, remotes, epoch, signal: gone, observer: response.observer };
+  const response = new ChatResponse(res, plan, observer);
+  const context = { call, config, remotes, epoch, signal: gone, observer: response };
   const routed = await route(context, deps).catch((fault: unknown) => {
     context.observer.ended('failed');
     throw fault;

@@ -25,133 +25,136 @@ interface ResponsePlan {
   readonly clock: Clock;
 }
 
-export type ChatResponse = ReturnType<typeof createChatResponse>;
-
 /**
  * A response that begins before its answer if an engine of one's own reads for long: apps and the
  * proxies in between give up after a minute or five without a byte. It learns whom the request waits for as monitoring
  * does, and decides nothing.
  */
-export function createChatResponse(
-  res: ServerResponse,
-  { id, format: stream, model, base, keepAliveMs, clock }: ResponsePlan,
-  observer: RequestObserver,
-) {
+export class ChatResponse implements RequestObserver {
+  readonly #res: ServerResponse;
+  readonly #plan: ResponsePlan;
+  readonly #observer: RequestObserver;
   /** Null if the last call went to an upstream that does not take long to read. */
-  let awaited: AttemptStart | null = null;
-  let cancelTimer: (() => void) | null = null;
-  let signs = 0;
-  let hasBegun = false;
+  #awaited: AttemptStart | null = null;
+  #cancelTimer: (() => void) | null = null;
+  #signs = 0;
+  #hasBegun = false;
 
-  function wait(): void {
-    if (keepAliveMs > 0) cancelTimer ??= clock.after(keepAliveMs, sign);
+  constructor(res: ServerResponse, plan: ResponsePlan, observer: RequestObserver) {
+    this.#res = res;
+    this.#plan = plan;
+    this.#observer = observer;
   }
 
-  function rest(): void {
-    cancelTimer?.();
-    cancelTimer = null;
+  attemptStarted(start: AttemptStart): AttemptObserver {
+    const { upstream } = start.target;
+    this.#awaited = upstream === 'local' || upstream === 'ondemand' ? start : null;
+    this.#wait();
+    return this.#observer.attemptStarted(start);
   }
 
-  function sign(): void {
-    cancelTimer = null;
-    if (res.destroyed || res.writableEnded) return;
-    wait();
+  answering(head: Parameters<RequestObserver['answering']>[0]): void {
+    this.endSigns();
+    this.#observer.answering(head);
+  }
+
+  ended(state: Parameters<RequestObserver['ended']>[0]): void {
+    this.endSigns();
+    this.#observer.ended(state);
+  }
+
+  /** The rest of an answer has come. */
+  endSigns(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+  }
+
+  /** Of a stream; behind an early one it is a comment. */
+  head(headers: OutgoingHttpHeaders): void {
+    if (this.#hasBegun) this.#res.write(answeredBy(headers));
+    else this.#res.writeHead(200, { ...headers, ...headOf(EVENT_STREAM) });
+  }
+
+  /** A whole answer, or all events of a stream. */
+  send(body: Buffer, headers: OutgoingHttpHeaders): void {
+    if (!this.#hasBegun) sendBody(this.#res, 200, body, headers);
+    else if (this.#plan.format === null) this.#end(body, headers);
+    else this.#res.end(Buffer.concat([answeredBy(headers), this.#joined(body)]));
+  }
+
+  /** An error of the gateway's own. */
+  fail(error: GatewayError, headers: OutgoingHttpHeaders): void {
+    if (this.#hasBegun) this.#endWith(error, headers);
+    else sendError(this.#res, error, headers);
+  }
+
+  /** An upstream's own error; of it an answer that has begun gets only what it says. */
+  passOn(error: HttpError, body: Buffer, headers: OutgoingHttpHeaders): void {
+    if (this.#hasBegun) this.#endWith(error, headers);
+    else sendBody(this.#res, error.status, body, headers);
+  }
+
+  /** A stream's translator, which also makes the events follow the signs of life. */
+  translator(inner: StreamTranslator | null): StreamTranslator | null {
+    const stream = this.#plan.format;
+    if (!this.#hasBegun || stream?.afterSigns === undefined) return inner;
+    return {
+      push: (frames) => this.#joined(inner === null ? frames.bytes : inner.push(frames)),
+      end: () => this.#joined(inner?.end() ?? Buffer.alloc(0)),
+      fail: (error) => this.#joined(inner?.fail(error) ?? Buffer.from(stream.errorEvent(error))),
+      ended: () => inner?.ended() ?? 'complete',
+    };
+  }
+
+  #wait(): void {
+    const { keepAliveMs, clock } = this.#plan;
+    if (keepAliveMs > 0) this.#cancelTimer ??= clock.after(keepAliveMs, () => this.#sign());
+  }
+
+  #sign(): void {
+    const { id, model, format } = this.#plan;
+    this.#cancelTimer = null;
+    if (this.#res.destroyed || this.#res.writableEnded) return;
+    this.#wait();
     // An answer that is being carried on has its head.
-    if (!res.headersSent) {
-      if (awaited === null) return;
-      begin(awaited);
+    if (!this.#res.headersSent) {
+      if (this.#awaited === null) return;
+      this.#begin(this.#awaited);
     }
-    const about = { id, model: awaited?.target.model ?? model ?? '' };
-    res.write(stream?.sign(signs, about) ?? ' ');
-    signs += 1;
+    const about = { id, model: this.#awaited?.target.model ?? model ?? '' };
+    this.#res.write(format?.sign(this.#signs, about) ?? ' ');
+    this.#signs += 1;
   }
 
-  function begin({ target: { upstream, provider }, before }: AttemptStart): void {
-    hasBegun = true;
+  #begin({ target: { upstream, provider }, before }: AttemptStart): void {
+    const { base, format } = this.#plan;
+    this.#hasBegun = true;
     const reason = fallbackReason(before());
     const own = { ...base, ...gatewayHeaders(upstream, reason, provider) };
-    const type = stream === null ? 'application/json' : EVENT_STREAM;
+    const type = format === null ? 'application/json' : EVENT_STREAM;
     // nginx asks in HTTP/1.0, which has none, unless it is told otherwise.
-    const hasTrailers = stream === null && res.req.httpVersion !== '1.0';
+    const hasTrailers = format === null && this.#res.req.httpVersion !== '1.0';
     const trailer = hasTrailers ? { trailer: TRAILERS.join(', ') } : {};
-    res.writeHead(200, { ...own, ...headOf(type), ...trailer });
+    this.#res.writeHead(200, { ...own, ...headOf(type), ...trailer });
   }
 
-  function end(body: Buffer | string, headers: OutgoingHttpHeaders): void {
+  #end(body: Buffer | string, headers: OutgoingHttpHeaders): void {
     const told = TRAILERS.filter((name) => headers[name] !== undefined);
-    res.addTrailers(Object.fromEntries(told.map((name) => [name, headers[name]])));
-    res.end(body);
+    this.#res.addTrailers(Object.fromEntries(told.map((name) => [name, headers[name]])));
+    this.#res.end(body);
   }
 
   /** An error behind an early head, which says 200. */
-  function endWith(error: HttpError, headers: OutgoingHttpHeaders): void {
-    if (stream === null) end(JSON.stringify(bodyFor(res.req, error, headers)), headers);
-    else res.end(`${answeredBy(headers).toString()}${stream.errorEvent(error)}`);
+  #endWith(error: HttpError, headers: OutgoingHttpHeaders): void {
+    const { format } = this.#plan;
+    if (format === null) this.#end(JSON.stringify(bodyFor(this.#res.req, error, headers)), headers);
+    else this.#res.end(`${answeredBy(headers).toString()}${format.errorEvent(error)}`);
   }
 
-  const joined = (events: Buffer): Buffer => stream?.afterSigns?.(events, id) ?? events;
-
-  /** Of the calls, and of what becomes of the answer. */
-  const own: RequestObserver = {
-    attemptStarted(start: AttemptStart): AttemptObserver {
-      const { upstream } = start.target;
-      awaited = upstream === 'local' || upstream === 'ondemand' ? start : null;
-      wait();
-      const observed = observer.attemptStarted(start);
-      return {
-        polled: () => observed.polled(),
-        relayed: (events, cameAt) => observed.relayed(events, cameAt),
-        answering(contentAt) {
-          rest();
-          observed.answering(contentAt);
-        },
-        ended: (how) => observed.ended(how),
-      };
-    },
-    answering(head) {
-      rest();
-      observer.answering(head);
-    },
-    ended(state) {
-      rest();
-      observer.ended(state);
-    },
-  };
-
-  return {
-    observer: own,
-    /** Of a stream; behind an early one it is a comment. */
-    head(headers: OutgoingHttpHeaders) {
-      if (hasBegun) res.write(answeredBy(headers));
-      else res.writeHead(200, { ...headers, ...headOf(EVENT_STREAM) });
-    },
-    /** A whole answer, or all events of a stream. */
-    send(body: Buffer, headers: OutgoingHttpHeaders) {
-      if (!hasBegun) sendBody(res, 200, body, headers);
-      else if (stream === null) end(body, headers);
-      else res.end(Buffer.concat([answeredBy(headers), joined(body)]));
-    },
-    /** An error of the gateway's own. */
-    fail(error: GatewayError, headers: OutgoingHttpHeaders) {
-      if (hasBegun) endWith(error, headers);
-      else sendError(res, error, headers);
-    },
-    /** An upstream's own error; of it an answer that has begun gets only what it says. */
-    passOn(error: HttpError, body: Buffer, headers: OutgoingHttpHeaders) {
-      if (hasBegun) endWith(error, headers);
-      else sendBody(res, error.status, body, headers);
-    },
-    /** A stream's translator, which also makes the events follow the signs of life. */
-    translator(inner: StreamTranslator | null): StreamTranslator | null {
-      if (!hasBegun || stream?.afterSigns === undefined) return inner;
-      return {
-        push: (frames) => joined(inner === null ? frames.bytes : inner.push(frames)),
-        end: () => joined(inner?.end() ?? Buffer.alloc(0)),
-        fail: (error) => joined(inner?.fail(error) ?? Buffer.from(stream.errorEvent(error))),
-        ended: () => inner?.ended() ?? 'complete',
-      };
-    },
-  };
+  #joined(events: Buffer): Buffer {
+    const { format, id } = this.#plan;
+    return format?.afterSigns?.(events, id) ?? events;
+  }
 }
 
 /** Makes ids unique across runs; generated once, because random bytes take 7 µs. */

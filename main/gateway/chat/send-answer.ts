@@ -162,7 +162,7 @@ function mayResume(request: ChatRequest, walk: Walk, { config }: RoutedRequest):
 function relayStream(
   { call, seen, attempt, hidesUsage }: StreamCall,
   splice: Splice | null,
-  { format, res, context, items, deps, request, translator, sent }: StreamContext,
+  { format, res, response, context, items, deps, request, translator, sent }: StreamContext,
 ): Promise<RelayEnd> {
   const { endpoint } = call.request;
   const meter = new UsageMeter(hidesUsage);
@@ -182,6 +182,7 @@ function relayStream(
     splice,
     rescue: splice === null ? rescueFor(call, attempt, res) : asItIs,
   });
+  response.endSigns();
   attempt.answering(seen.contentAt);
   return relayed.then((end) => {
     attempt.used(tokensOf(meter.spent(), call.request, end.kind === 'complete'));
