@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { drain } from '../../platform/http/client.ts';
-import type { Exchange, ResponseListener } from '../../platform/http/types.ts';
+import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '#shared/errors.ts';
 import { type UpstreamError, errorWithout, type OwnSecrets } from '../protocols/upstream-error.ts';
 import type { Attempt } from '../routing/call-upstream.ts';
@@ -23,7 +23,7 @@ import {
   withoutIds,
 } from '../protocols/sse.ts';
 import type { StreamFormat } from '../protocols/endpoint.ts';
-import type { Sight, StreamWatch } from '../protocols/stream-inspector.ts';
+import { GOING, type Sight, type StreamWatch } from '../protocols/stream-inspector.ts';
 import type { UsageMeter } from '../protocols/tokens.ts';
 import type { Splice } from './resume/splice.ts';
 
@@ -83,121 +83,121 @@ interface FlowReader {
   broke(detail: string, code: UpstreamErrorCode): void;
 }
 
-type Flow = ReturnType<typeof createFlow>;
-
-/**
- * An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. `since`:
- * when data last came, in clock ticks.
- */
-function createFlow(
-  { exchange, res, since }: { exchange: Exchange; res: ServerResponse; since: number },
-  { idleTimeoutMs, clock, signal }: FlowPlan,
-  reader: FlowReader,
-  resolve: (end: RelayEnd) => void,
-) {
-  // Kept here because the response drops its reference when it ends.
-  const { socket } = res;
-  let lastDataAt = since;
-  let limitMs = idleTimeoutMs;
-  let isOver = false;
+/** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
+class Flow implements ResponseListener {
+  readonly #exchange: Exchange;
+  readonly #res: ServerResponse;
+  /** Kept here because the response drops its reference when it ends. */
+  readonly #socket: ServerResponse['socket'];
+  readonly #plan: FlowPlan;
+  readonly #reader: FlowReader;
+  readonly #resolve: (end: RelayEnd) => void;
+  #limitMs: number;
   /** The caller is to take what was written first; its connection is closed if it takes nothing for long. */
-  let isHeldUp = false;
-  let cancelTimer = () => {};
+  #isHeldUp = false;
+  #cancelTimer = () => {};
+  isOver = false;
+  /** In clock ticks. */
+  lastDataAt: number;
 
-  function came(): void {
-    lastDataAt = clock.ticks();
+  constructor(
+    { exchange, res, since }: { exchange: Exchange; res: ServerResponse; since: number },
+    plan: FlowPlan,
+    reader: FlowReader,
+    resolve: (end: RelayEnd) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#res = res;
+    this.#socket = res.socket;
+    this.#plan = plan;
+    this.#reader = reader;
+    this.#resolve = resolve;
+    this.#limitMs = plan.idleTimeoutMs;
+    this.lastDataAt = since;
   }
 
-  function finish(end: RelayEnd): void {
-    if (isOver) return;
-    isOver = true;
-    cancelTimer();
-    signal.removeEventListener('abort', cancel);
-    res.off('drain', onDrain);
-    socket?.off('drain', onDrain);
-    if (end.kind === 'complete') res.end();
-    resolve(end);
+  /** Goes on behind what `first` takes, because the caller is waiting for that. */
+  begin(handOver: StreamAnswer['handOver'], first: () => void): void {
+    const { signal } = this.#plan;
+    if (signal.aborted) return this.#cancel();
+    first();
+    // The exchange may have ended within the same read; its current listener handles that end.
+    if (this.isOver) return handOver(this.#exchange.listener);
+    // What came first may have been the finish already.
+    this.#wait(this.#limitMs);
+    signal.addEventListener('abort', this.#cancel);
+    this.#res.on('drain', this.#onDrain);
+    this.#socket?.on('drain', this.#onDrain);
+    handOver(this);
   }
 
-  function cancel(): void {
-    exchange.abort();
-    finish({ kind: 'cancelled' });
+  came(): void {
+    this.lastDataAt = this.#plan.clock.ticks();
   }
 
-  function onDrain(): void {
-    if (!isHeldUp) return;
-    isHeldUp = false;
-    came();
-    exchange.resume();
+  pause(): void {
+    this.#isHeldUp = true;
+    this.#exchange.pause();
   }
 
-  function wait(ms: number): void {
-    cancelTimer();
-    cancelTimer = clock.after(ms, onTime);
+  /** The answer is whole; only its end may follow. */
+  awaitEnd(): void {
+    if (this.isOver || this.#limitMs <= MAX_END_MS) return;
+    this.#limitMs = MAX_END_MS;
+    this.#wait(MAX_END_MS);
+  }
+
+  finish(end: RelayEnd): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#cancelTimer();
+    this.#plan.signal.removeEventListener('abort', this.#cancel);
+    this.#res.off('drain', this.#onDrain);
+    this.#socket?.off('drain', this.#onDrain);
+    if (end.kind === 'complete') this.#res.end();
+    this.#resolve(end);
+  }
+
+  onHead(): void {
+    // There is one head, and it came before the first content.
+  }
+
+  onData(chunk: Buffer): void {
+    if (!this.isOver) this.#reader.take(chunk);
+  }
+
+  onEnd(): void {
+    if (!this.isOver) this.#reader.ended();
+  }
+
+  onFailure({ kind, detail }: TransportFailure): void {
+    const code = kind === 'ended' ? 'upstream_unavailable' : 'upstream_bad_response';
+    if (!this.isOver) this.#reader.broke(detail, code);
+  }
+
+  readonly #cancel = (): void => {
+    this.#exchange.abort();
+    this.finish({ kind: 'cancelled' });
+  };
+
+  readonly #onDrain = (): void => {
+    if (!this.#isHeldUp) return;
+    this.#isHeldUp = false;
+    this.came();
+    this.#exchange.resume();
+  };
+
+  #wait(ms: number): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#plan.clock.after(ms, this.#onTime);
   }
 
   /** Time during which the caller is the slow side is not the upstream's silence. */
-  function onTime(): void {
-    const silentMs = isHeldUp ? 0 : clock.ticks() - lastDataAt;
-    if (silentMs < limitMs) {
-      wait(limitMs - silentMs);
-      return;
-    }
-    exchange.abort();
-    reader.broke(`silent for ${limitMs} ms`, 'upstream_timeout');
-  }
-
-  const listener: ResponseListener = {
-    onHead() {
-      // There is one head, and it came before the first content.
-    },
-    onData(chunk) {
-      if (!isOver) reader.take(chunk);
-    },
-    onEnd() {
-      if (!isOver) reader.ended();
-    },
-    onFailure({ kind, detail }) {
-      const code = kind === 'ended' ? 'upstream_unavailable' : 'upstream_bad_response';
-      if (!isOver) reader.broke(detail, code);
-    },
-  };
-
-  return {
-    isOver: () => isOver,
-    /** In clock ticks. */
-    lastDataAt: () => lastDataAt,
-    came,
-    finish,
-    /** Goes on behind what `first` takes, because the caller is waiting for that. */
-    begin(handOver: StreamAnswer['handOver'], first: () => void) {
-      if (signal.aborted) {
-        cancel();
-        return;
-      }
-      first();
-      if (isOver) {
-        // The exchange may have ended within the same read; its current listener handles that end.
-        handOver(exchange.listener);
-        return;
-      }
-      // What came first may have been the finish already.
-      wait(limitMs);
-      signal.addEventListener('abort', cancel);
-      res.on('drain', onDrain);
-      socket?.on('drain', onDrain);
-      handOver(listener);
-    },
-    /** The answer is whole; only its end may follow. */
-    awaitEnd() {
-      if (isOver || limitMs <= MAX_END_MS) return;
-      limitMs = MAX_END_MS;
-      wait(MAX_END_MS);
-    },
-    pause() {
-      isHeldUp = true;
-      exchange.pause();
-    },
+  readonly #onTime = (): void => {
+    const silentMs = this.#isHeldUp ? 0 : this.#plan.clock.ticks() - this.lastDataAt;
+    if (silentMs < this.#limitMs) return this.#wait(this.#limitMs - silentMs);
+    this.#exchange.abort();
+    this.#reader.broke(`silent for ${this.#limitMs} ms`, 'upstream_timeout');
   };
 }
 
@@ -239,7 +239,7 @@ class Relay implements FlowReader {
     this.#res = res;
     this.#plan = plan;
     this.#watch = plan.format.createWatch(plan.choices);
-    this.#flow = createFlow({ exchange, res, since: contentAt }, plan, this, (end) => {
+    this.#flow = new Flow({ exchange, res, since: contentAt }, plan, this, (end) => {
       this.#report();
       resolve(end);
     });
@@ -268,7 +268,7 @@ class Relay implements FlowReader {
   ended(): void {
     const rest = lastEvent(this.#framer).filter(isReadable);
     if (rest.length > 0) this.#take(framesOf(rest));
-    if (!this.#flow.isOver()) this.broke(UNFINISHED, 'upstream_bad_response');
+    if (!this.#flow.isOver) this.broke(UNFINISHED, 'upstream_bad_response');
   }
 
   /** A stream with all its finish reasons is complete; only `[DONE]` is missing. */
@@ -279,11 +279,11 @@ class Relay implements FlowReader {
 
   #take(all: Frames): void {
     const { splice } = this.#plan;
-    const { frames, sight } = this.#watch.take(this.#hasIds ? withoutIds(all) : all);
-    if (splice === null) {
-      this.#forward(frames, sight);
-      return;
-    }
+    const own = this.#hasIds ? withoutIds(all) : all;
+    const watched = this.#watch.take(own);
+    const frames = watched?.frames ?? own;
+    const sight = watched?.sight ?? GOING;
+    if (splice === null) return this.#forward(frames, sight);
     const spliced = splice.push(this.#plan.meter.take(frames));
     if (spliced.kind === 'diverged') {
       this.#exchange.abort();
@@ -292,18 +292,11 @@ class Relay implements FlowReader {
   }
 
   #forward(frames: Frames, sight: Sight): void {
-    const { socket } = this.#res;
-    if (sight.kind === 'done' && socket !== null) {
-      // In one packet with the end, which comes in this turn.
-      socket.cork();
-      queueMicrotask(() => socket.uncork());
-    }
+    // In one packet with the end, which comes in this turn.
+    if (sight.kind === 'done') corkForThisTurn(this.#res.socket);
     const isTaken = frames.ends.length === 0 || this.#send(frames);
     if (!isTaken && sight.kind === 'going') this.#flow.pause();
-    if (this.#plan.translator?.ended() === 'failed') {
-      this.#reject(UNTRANSLATABLE);
-      return;
-    }
+    if (this.#plan.translator?.ended() === 'failed') return this.#reject(UNTRANSLATABLE);
     switch (sight.kind) {
       case 'going':
         if (this.#watch.isFinished) this.#flow.awaitEnd();
@@ -336,7 +329,7 @@ class Relay implements FlowReader {
     const isTaken = bytes.length === 0 || writeChunk(this.#res, bytes);
     meter.sent(own);
     // The first events at once, later ones together: a window shows no more, and to report each costs a twentieth of it.
-    if (this.#flow.lastDataAt() - this.#reportedAt >= REPORT_MS) this.#report();
+    if (this.#flow.lastDataAt - this.#reportedAt >= REPORT_MS) this.#report();
     return isTaken;
   }
 
@@ -344,7 +337,7 @@ class Relay implements FlowReader {
     const { meter, observer } = this.#plan;
     const events = meter.relayed - this.#reported;
     this.#reported = meter.relayed;
-    this.#reportedAt = this.#flow.lastDataAt();
+    this.#reportedAt = this.#flow.lastDataAt;
     if (events > 0) observer.relayed(events, this.#reportedAt);
   }
 
@@ -369,6 +362,11 @@ class Relay implements FlowReader {
     this.#exchange.abort();
     this.#flow.finish(badEnd('broken', detail));
   }
+}
+
+function corkForThisTurn(socket: ServerResponse['socket']): void {
+  socket?.cork();
+  queueMicrotask(() => socket?.uncork());
 }
 
 export const badEnd = (kind: BadEnd['kind'], detail: string): BadEnd => ({
@@ -408,7 +406,7 @@ export function relayBytes(
       },
     };
     const { exchange, handOver, first } = seen;
-    const flow = createFlow({ exchange, res, since: plan.clock.ticks() }, plan, reader, resolve);
+    const flow = new Flow({ exchange, res, since: plan.clock.ticks() }, plan, reader, resolve);
     flow.begin(handOver, () => reader.take(first));
   });
 }

@@ -181,13 +181,9 @@ export const errorFieldOf = (event: Buffer): string | null => valueOf(event, ERR
 
 /** Without ids, behind which OpenAI's Python client makes an empty event of each comment (openai/openai-python#2722). */
 export function withoutIds(frames: Frames): Frames {
-  const events = eventsOf(frames);
-  const plain = events.map((event) => {
-    const text = event.toString('latin1');
-    const rest = text.replace(IDS, '');
-    return rest === text ? event : Buffer.from(rest, 'latin1');
-  });
-  return plain.every((event, at) => event === events[at]) ? frames : framesOf(plain);
+  if (frames.bytes.toString('latin1').search(IDS) === -1) return frames;
+  const plain = (event: Buffer) => Buffer.from(event.toString('latin1').replace(IDS, ''), 'latin1');
+  return framesOf(eventsOf(frames).map(plain));
 }
 
 /** An event of a protocol whose events have a type, which is their name as well, and on which their fields depend. */

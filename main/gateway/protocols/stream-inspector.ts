@@ -6,7 +6,7 @@ import {
   listOf,
   memberOf,
 } from '../../platform/json.ts';
-import { ChunkRepair } from './chat/chunks.ts';
+import { areSame, ChunkRepair } from './chat/chunks.ts';
 import {
   describedError,
   errorIn,
@@ -41,7 +41,8 @@ export interface WatchedFrames {
 
 /** Finds the end and errors of a relayed stream, and puts right what a client's parser would throw on. */
 export interface StreamWatch {
-  take(frames: Frames): WatchedFrames;
+  /** Null where all of them pass as they are and the stream goes on, as most do. */
+  take(frames: Frames): WatchedFrames | null;
   /** Whether every choice has its finish reason: then the answer is whole, even without `[DONE]`. */
   readonly isFinished: boolean;
   /** Whether the events last taken, or later ones, may report the usage. */
@@ -71,7 +72,7 @@ export class ChunkWatch implements StreamWatch {
     this.#choices = choices;
   }
 
-  take(frames: Frames): WatchedFrames {
+  take(frames: Frames): WatchedFrames | null {
     return watched(frames, this.#see);
   }
 
@@ -122,25 +123,20 @@ export interface EventView {
 }
 
 /** Each event as it is seen, up to the end. */
-export function watched(frames: Frames, see: (event: Buffer) => EventView): WatchedFrames {
-  const { bytes, ends } = frames;
+export function watched(frames: Frames, see: (event: Buffer) => EventView): WatchedFrames | null {
   // Most reads bring one.
-  if (ends.length === 1) {
-    const { event = bytes, sight } = see(bytes);
-    return { frames: event === bytes ? frames : framesOf(event === null ? [] : [event]), sight };
-  }
+  const only = frames.ends.length === 1 ? see(frames.bytes) : null;
+  if (only === PASSED) return null;
   const events = eventsOf(frames);
   const taken: Buffer[] = [];
   let sight = GOING;
   for (const event of events) {
-    const seen = see(event);
+    const seen = only ?? see(event);
     if (seen.event !== null) taken.push(seen.event ?? event);
     ({ sight } = seen);
     if (sight !== GOING) break;
   }
-  const areSame =
-    taken.length === events.length && taken.every((event, at) => event === events[at]);
-  return { frames: areSame ? frames : framesOf(taken), sight };
+  return { frames: areSame(taken, events) ? frames : framesOf(taken), sight };
 }
 
 export const PASSED: EventView = { sight: GOING };
@@ -190,16 +186,14 @@ function frameOf(event: Buffer, chunk: unknown): ChunkFrame | null {
   const [choice, second] = listOf(memberOf(chunk, 'choices'));
   const delta = memberOf(choice, 'delta');
   if (!isObject(delta) || second !== undefined || event.length > MAX_USUAL_BYTES) return null;
-  const [said, more] = Object.entries(delta).filter(
-    ([name, value]) => name !== 'role' && value !== null,
-  );
-  const name = TEXT_NAMES.find(({ key }) => key === said?.[0]);
+  const [said, more] = Object.keys(delta).filter((key) => key !== 'role' && delta[key] !== null);
+  const name = TEXT_NAMES.find(({ key }) => key === said);
   const span = name === undefined || more !== undefined ? null : textAfter(event, name.quoted);
   if (name === undefined || span === null || event.at(-1) !== LF) return null;
   const { start, end } = span;
   const finish = event.indexOf(FINISH);
   const isBehind = start >= BEGIN_BYTES + NAME_BYTES && (finish === -1 || finish > end);
-  if (!isBehind || textBetween(event, start, end) !== said?.[1]) return null;
+  if (!isBehind || textBetween(event, start, end) !== delta[name.key]) return null;
   // A copy: the event is a part of what came with it, all of which would stay in memory.
   return { key: name.key, bytes: Buffer.from(event), start, end };
 }

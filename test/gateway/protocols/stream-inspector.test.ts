@@ -12,7 +12,7 @@ function readable(...pieces: readonly string[]): string {
   return pieces
     .flatMap((piece) => framer.push(Buffer.from(piece)) ?? [])
     .map((frames) => {
-      const { frames: left } = watch.take(frames);
+      const left = watch.take(frames)?.frames ?? frames;
       expect(left.ends.at(-1) ?? 0).toBe(left.bytes.length);
       return left.bytes.toString();
     })

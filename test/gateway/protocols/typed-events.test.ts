@@ -5,6 +5,7 @@ import {
 } from '../../../main/gateway/protocols/typed-events.ts';
 import { MESSAGES } from '../../../main/gateway/protocols/messages/endpoint.ts';
 import { framesOf } from '../../../main/gateway/protocols/sse.ts';
+import { GOING, type StreamWatch } from '../../../main/gateway/protocols/stream-inspector.ts';
 import { typed } from '../../support/protocols.ts';
 
 const UNREPAIRED: EventRepair = { words: [], take: (event) => event, isWhole: () => true };
@@ -12,9 +13,12 @@ const watch = () => createTypedWatch({ done: ['message_stop'], failed: ['error']
 const frames = (...events: readonly string[]) =>
   framesOf(events.map((event) => Buffer.from(event)));
 function taken(...events: readonly string[]) {
-  const { frames: left, sight } = watch().take(frames(...events));
+  const all = frames(...events);
+  const { frames: left, sight } = watch().take(all) ?? { frames: all, sight: GOING };
   return { text: left.bytes.toString(), sight: sight.kind };
 }
+const textAfter = (watching: StreamWatch | undefined, event: string) =>
+  (watching?.take(frames(event))?.frames.bytes ?? event).toString();
 const DELTA = typed('delta', { text: 'a' });
 
 test('a stream of typed events ends at the event of that type, wherever its name occurs before', () => {
@@ -48,9 +52,7 @@ test('a typed event is repaired when it comes, whether or not the end comes with
   const call = typed('content_block_start', { index: 0, content_block: { type: 'tool_use' } });
   const stop = typed('content_block_stop', { index: 0 });
   const untold = typed('message_delta', { delta: { stop_reason: 'end_turn' } });
-  const told = [start, start, call, stop, stop, untold].map((event) =>
-    repaired?.take(frames(event)).frames.bytes.toString(),
-  );
+  const told = [start, start, call, stop, stop, untold].map((event) => textAfter(repaired, event));
   // What the start has told of the output stays.
   const end = { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 25 } };
   expect(told).toEqual([start, '', call, stop, '', typed('message_delta', end)]);
@@ -58,8 +60,7 @@ test('a typed event is repaired when it comes, whether or not the end comes with
 
 test('a message that tells no usage gets counts of 0, because its clients read them', () => {
   const watching = MESSAGES.answer.stream?.createWatch(1);
-  const repaired = (type: string, value: object) =>
-    watching?.take(frames(typed(type, value))).frames.bytes.toString();
+  const repaired = (type: string, value: object) => textAfter(watching, typed(type, value));
   const counts = { input_tokens: 0, output_tokens: 0 };
   const begun = { message: { id: 'a', usage: null } };
   const delta = { stop_reason: 'end_turn' };

@@ -319,7 +319,7 @@ function rightPiece(call: Json, { place, id, isFirst, text }: PlacedPiece): Json
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-const areSame = (some: readonly unknown[], others: readonly unknown[]): boolean =>
+export const areSame = (some: readonly unknown[], others: readonly unknown[]): boolean =>
   some.length === others.length && some.every((each, n) => each === others[n]);
 
 /** Clients parse the arguments of a call, which `""` is not (vercel/ai#14968). */
