@@ -10,7 +10,7 @@ export const CLI_PAGE = join(import.meta.dirname, '../docs/reference/cli.md');
 export async function cliPage(): Promise<string> {
   const { commands: all } = createProgram(() => Promise.resolve());
   const commands = all.map(sectionOf).join('\n\n');
-  const codes = Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);
+  const codes = Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `- **${code}:** ${meaning}`);
   const page = `${INTRODUCTION}
 ${NOTES}
 ## Commands
@@ -19,11 +19,8 @@ ${commands}
 
 ## Exit codes
 
-| code | meaning |
-| --- | --- |
 ${codes.join('\n')}
-
-If a second signal forces the gateway to quit, it exits with 130 (SIGINT) or 143 (SIGTERM).
+- **130, 143:** A second signal (SIGINT, SIGTERM) forced the gateway to quit.
 `;
   return format(page, { ...(await resolveConfig(CLI_PAGE)), parser: 'markdown' });
 }
@@ -36,13 +33,12 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 \`inglenook --version\` prints its version.
 `;
 
-const NOTES = `Most commands talk to the gateway that runs with the same data directory. \`start\`, \`logs\`, \`service\`, \`uninstall\` and
-\`help\` need no gateway. \`join\` and \`leave\` work with or without one.
+const NOTES = `Most commands talk to the gateway that runs with the same data directory. \`start\`, \`logs\`, \`service\`, \`uninstall\`,
+\`help\`, \`join\` and \`leave\` also work without one.
 
 - **Answers** go to standard output.
 - **Errors, progress and advice** go to standard error, so \`key=$(inglenook keys add anna)\` works.
 - **\`--json\`** prints the answer as JSON, except for \`start\` and \`help\`.
-- **Colors** are off if \`NO_COLOR\` is set or the output is not a terminal.
 `;
 
 /** Of what a command prints, one line of each kind; `keys`: of its list. */

@@ -23,25 +23,19 @@ const MODELS_MEANING =
 
 /** What an upstream charges, and how much may be spent there. */
 const PRICE_SETTINGS = {
-  priceInput: optional(
-    kinds.amount,
-    'Price of a million input tokens, such as 0.15. Leave empty to count no cost.',
-  ),
-  priceOutput: optional(
-    kinds.amount,
-    'Price of a million output tokens, such as 0.60. Leave empty to count no cost.',
-  ),
+  priceInput: optional(kinds.amount, 'Price of a million input tokens, such as 0.15.'),
+  priceOutput: optional(kinds.amount, 'Price of a million output tokens, such as 0.60.'),
   priceCached: optional(
     kinds.amount,
     'Price of a million input tokens that come from the cache. Leave empty to use the input price.',
   ),
   budgetDay: optional(
     kinds.amount,
-    'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. It needs the prices. Leave empty for no limit.',
+    'Daily spending limit, such as 2. Once it is reached, this source is skipped until the next day. It needs the prices.',
   ),
   budgetMonth: optional(
     kinds.amount,
-    'Monthly spending limit, such as 30. It resets on the first of the month. It needs the prices. Leave empty for no limit.',
+    'Monthly spending limit, such as 30. It resets on the first of the month. It needs the prices.',
   ),
 };
 
@@ -61,7 +55,7 @@ function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
     ),
     model: optional(
       kinds.text,
-      'Model to ask this source for, such as gpt-4o-mini. Leave empty to send the model that the app asks for.',
+      'Model to request, such as gpt-4o-mini. Without it and other models, the source is sent the name that the app uses, and a request for auto fails.',
     ),
     models: setting(kinds.models, [], MODELS_MEANING),
     label: optional(kinds.text, 'Name shown in the dashboard, such as Groq.'),
@@ -162,7 +156,7 @@ export const SETTINGS = {
     modelAliases: setting(
       kinds.aliases,
       [],
-      'Names for models, separated by commas: fast=llama-3.1-8b,gpt-*=qwen3-30b. A new list replaces the current one.',
+      'Names for models, separated by commas: fast=llama-3.1-8b,gpt-*=qwen3-30b.',
     ),
     modelFallback: setting(
       MODEL_FALLBACK,
@@ -190,7 +184,7 @@ export const SETTINGS = {
     healthChecks: setting(
       kinds.flag,
       true,
-      'Check sources that get no requests, through routes that cost nothing. A skipped source that passes is tried again before its cooldown ends.',
+      'Check sources that get no requests, through routes that cost nothing. A skipped source that passes is tried again before its pause ends.',
     ),
     retryAfterMaxMs: setting(
       kinds.milliseconds,
@@ -204,7 +198,7 @@ export const SETTINGS = {
         off: 'Inglenook waits for a slow source until its timeout.',
       }),
       'own',
-      'Which sources may be called too if the first is slow to start. About one request in 20 is hedged, and your machines never read a long prompt twice.',
+      'Which sources may be called too if the first is slow to start. Your machines never read a long prompt twice.',
     ),
     resume: setting(
       kinds.oneOf({
@@ -227,10 +221,7 @@ export const SETTINGS = {
       kinds.engineUrl,
       'Address of the engine to share, such as http://127.0.0.1:8080. Leave empty to detect it.',
     ),
-    engineApiKey: optional(
-      kinds.secret,
-      'Key that the engine at that address requires. Leave empty if it requires none.',
-    ),
+    engineApiKey: optional(kinds.secret, 'Key that the engine at that address requires.'),
     host: setting(
       kinds.text,
       '127.0.0.1',
@@ -282,7 +273,7 @@ export const SETTINGS = {
     ),
     idleUnloadMin: optional(
       kinds.minutes,
-      'Unload models that have been idle for this many minutes, such as 30, at llama.cpp’s router and llama-swap. The next request loads them again.',
+      'Unload models that have been idle for this many minutes, such as 30, at llama.cpp’s router and llama-swap.',
     ),
   },
   gateway: {
@@ -306,12 +297,12 @@ export const SETTINGS = {
     allowedHosts: setting(
       kinds.names,
       [],
-      'Extra host names that this gateway answers to, such as gpu-box.local. A new list replaces the current one.',
+      'Extra host names that this gateway answers to, such as gpu-box.local.',
     ),
     allowedOrigins: setting(
       kinds.origins,
       [],
-      'Web pages and apps that may call the gateway, such as https://chat.example.com, http://localhost:*, app://obsidian.md. A new list replaces the current one.',
+      'Web pages and apps that may call the gateway, such as https://chat.example.com, http://localhost:*, app://obsidian.md.',
     ),
     maxBodyBytes: setting(kinds.byteCount, 33_554_432, 'Largest request body to accept.'),
     maxBodiesInFlightBytes: setting(
