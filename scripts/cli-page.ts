@@ -39,6 +39,7 @@ const NOTES = `Most commands talk to the gateway that runs with the same data di
 - **Answers** go to standard output.
 - **Errors, progress and advice** go to standard error, so \`key=$(inglenook keys add anna)\` works.
 - **\`--json\`** prints the answer as JSON, except for \`start\` and \`help\`.
+- **\`NO_COLOR\`** turns colors off.
 `;
 
 /** Of what a command prints, one line of each kind; `keys`: of its list. */

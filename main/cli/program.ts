@@ -80,7 +80,7 @@ export function createProgram(execute: Execute): Command {
   const keysCommand = add(
     'keys',
     'List, create, limit or revoke keys for apps.',
-    'A new key is printed once. As soon as there is one, every app needs a key. "add" and "limit" set limits.',
+    'A new key is printed once. With the first key, every app needs one. "add" and "limit" set limits.',
     keys,
   )
     .addArgument(choice('list', 'add', 'limit', 'revoke'))
@@ -97,7 +97,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'reset <id>',
     'Try a source or machine again now.',
-    'For one that is paused after failures, or skipped for its key, credit or rate limit.',
+    'It may be paused after failures, or skipped for its key, credit or rate limit.',
     reset,
   );
   add(
@@ -122,7 +122,7 @@ export function createProgram(execute: Execute): Command {
   add(
     'doctor',
     'Print what the test of this machine found, and the problems of its agent.',
-    'Exit code 1 while it has not passed the test or its agent is switched off, unless the engine at local.baseUrl serves.',
+    'Exit code 1 while the machine has not passed the test or its agent is off, unless the engine at local.baseUrl serves.',
     doctor,
   );
   add(
@@ -155,7 +155,11 @@ export function createProgram(execute: Execute): Command {
 }
 
 const MODES = [
-  ['pause', 'paused', 'Hold this machine back: running requests end, and it takes no new ones.'],
+  [
+    'pause',
+    'paused',
+    'Hold this machine back: end its running requests, and take no new requests.',
+  ],
   ['drain', 'drained', 'Hold this machine back, but let running requests finish.'],
   [
     'resume',

@@ -13,9 +13,9 @@ const PREFILL = oneOf({
 
 /** Which protocols an upstream speaks in addition to chat completions; docs/reference/http-api.md#endpoints. */
 const PROTOCOLS = oneOf({
-  auto: 'Inglenook tries it. If the endpoint is missing, it uses chat completions for the next ten minutes.',
-  native: 'It has both itself.',
-  chat: 'It has neither. Inglenook translates both to chat completions and back.',
+  auto: 'Inglenook tries both. If an endpoint is missing, chat completions replace it for ten minutes.',
+  native: 'The source has both.',
+  chat: 'The source has neither. Inglenook translates both to chat completions and back.',
 });
 
 const MODELS_MEANING =
@@ -43,7 +43,7 @@ const PROTOCOLS_MEANING = 'Whether this source has /v1/responses and /v1/message
 const TIMEOUT = 'How long to wait for the first token before the request falls back.';
 const LOCAL_TIMEOUT =
   'How long to wait for the first token before the request falls back. A long prompt gets more.';
-const PREFILL_MEANING = 'How this source can be asked to continue a partial answer.';
+const PREFILL_MEANING = 'How this source continues a partial answer.';
 
 /** The settings that the hosted upstreams and `ondemand` share. */
 function remote(address: string, timeoutMs: number, timeout = TIMEOUT) {
@@ -161,7 +161,7 @@ export const SETTINGS = {
     modelFallback: setting(
       MODEL_FALLBACK,
       'any',
-      'Whether another model may answer instead of the one that an app asks for.',
+      'Whether another model may answer than the app requested.',
     ),
     idleTimeoutMs: setting(
       kinds.milliseconds,
@@ -193,7 +193,7 @@ export const SETTINGS = {
     ),
     hedge: setting(
       kinds.oneOf({
-        own: 'Your machines can back up any source. A paid source is backed up by another paid one, and both charge you.',
+        own: 'Your machines can back up any source. A paid source is backed up by another paid source, and both charge you.',
         all: 'Paid sources back up your machines too: prompts may leave your network, and those calls are paid.',
         off: 'Inglenook waits for a slow source until its timeout.',
       }),
@@ -225,7 +225,7 @@ export const SETTINGS = {
     host: setting(
       kinds.text,
       '127.0.0.1',
-      'Address to listen on for gateways. Joining a gateway sets the one that it can reach.',
+      'Address to listen on for gateways. Joining a gateway sets the address that the gateway can reach.',
     ),
     ports: setting(
       kinds.ports,
@@ -234,7 +234,7 @@ export const SETTINGS = {
     ),
     registryUrl: optional(
       kinds.gateway,
-      'Gateway to report to, such as http://192.168.1.10:47900. Leave empty for this one, or the one that the machine has joined.',
+      'Gateway to report to, such as http://192.168.1.10:47900. Leave empty for the gateway on this machine, or the gateway that it has joined.',
     ),
     otherRegistryUrls: setting(
       kinds.gateways,
@@ -292,7 +292,7 @@ export const SETTINGS = {
     apiKeys: setting(
       kinds.secrets,
       [],
-      'Keys for apps, separated by commas. Once there is one, every app needs a key. A new set replaces the current one.',
+      'Keys for apps, separated by commas. With the first key, every app needs one. A new set replaces the current one.',
     ),
     allowedHosts: setting(
       kinds.names,
@@ -314,7 +314,7 @@ export const SETTINGS = {
       kinds.count,
       // Below the connections that the server takes, so that a caller is told of the limit.
       2000,
-      'How many requests may run at the same time. Further ones get a 503 with Retry-After.',
+      'How many requests may run at the same time. Further requests get a 503 with Retry-After.',
     ),
     currency: setting(kinds.text, 'USD', 'Currency of the prices you enter, such as EUR.'),
     electricityPriceKwh: optional(
