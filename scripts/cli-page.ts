@@ -29,7 +29,7 @@ const INTRODUCTION = `<!-- Written by \`npm run docs\` from the table of command
 
 # Command line
 
-\`inglenook <command> --help\` explains a command. Without a command, \`inglenook\` starts the gateway.
+Without a command, \`inglenook\` starts the gateway.
 \`inglenook --version\` prints its version.
 `;
 

@@ -161,7 +161,7 @@ export const SETTINGS = {
     modelFallback: setting(
       MODEL_FALLBACK,
       'any',
-      'Whether another model may answer than the app requested.',
+      'Whether a source may answer with a model that the app didn’t request.',
     ),
     idleTimeoutMs: setting(
       kinds.milliseconds,
@@ -202,12 +202,12 @@ export const SETTINGS = {
     ),
     resume: setting(
       kinds.oneOf({
-        'same-model': 'Sources with the same model may continue it. You pay for the prompt again.',
-        any: 'Any source may continue it, so the style may change. You pay for the prompt again.',
+        'same-model': 'Sources with the same model may continue it.',
+        any: 'Any source may continue it, so the style may change.',
         off: 'None: the answer ends with an error, and the app has to ask again.',
       }),
       'same-model',
-      'Which sources may continue a dropped stream.',
+      'Which sources may continue a dropped stream. Paid sources charge for the prompt again.',
     ),
   },
   agent: {
