@@ -105,6 +105,10 @@ function likely({ origin }: EngineAddress, isAny: boolean): readonly Engine[] {
   return isAny ? [...ofPort, ...ENGINES.filter((engine) => !ofPort.includes(engine))] : ofPort;
 }
 
+/** Whether an engine answers other requests while it computes; one that is not known may not. */
+export const answersWhileBusy = (kind: EngineKind): boolean =>
+  ENGINES.find((engine) => engine.kind === kind)?.answersWhileBusy ?? false;
+
 /** How its owner gives an engine a larger window for a model that takes `most` tokens; null of one that is not known. */
 export const largerWindowOf = (kind: EngineKind, most = LARGE_WINDOW): string | null =>
   ENGINES.find((engine) => engine.kind === kind)?.largerWindow(Math.min(LARGE_WINDOW, most)) ??

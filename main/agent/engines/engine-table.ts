@@ -1,7 +1,6 @@
-import type { EngineKind } from '#shared/engines.ts';
 import type { EngineView } from '../../engines/adapters/engine-view.ts';
 import { type EngineAddress, shownLocation } from '../../engines/adapters/probe.ts';
-import type { EngineLook, DetectedEngine } from '../../engines/detect.ts';
+import { answersWhileBusy, type DetectedEngine, type EngineLook } from '../../engines/detect.ts';
 import { currentModel } from '../../engines/models.ts';
 import type { ReachableEngine } from './tell-engine.ts';
 
@@ -18,7 +17,9 @@ export function createEngineTable() {
   const served = () => [...known.values()].find(({ view }) => view.baseUrl === serving) ?? null;
   const isStuck = () => {
     const engine = served();
-    return engine !== null && engine.lateRounds >= STUCK_ROUNDS && !SERIAL.has(engine.view.kind);
+    return (
+      engine !== null && engine.lateRounds >= STUCK_ROUNDS && answersWhileBusy(engine.view.kind)
+    );
   };
   const rank = ({ view }: KnownEngine) => (view.baseUrl === serving ? 0 : 1);
 
@@ -99,8 +100,6 @@ function unseen(address: EngineAddress): KnownEngine {
 const LATE_ROUNDS = 3;
 /** After this many, of one second each, its unanswered requests are aborted. */
 const STUCK_ROUNDS = 10;
-/** These answer nothing while they compute, so their silence says little. */
-const SERIAL: ReadonlySet<EngineKind> = new Set(['mlx', 'koboldcpp', 'other']);
 
 export function found(
   address: EngineAddress,

@@ -13,6 +13,8 @@ export interface Engine {
   readonly apiPath?: string;
   /** What gives it a window of so many tokens, as a sentence. */
   readonly largerWindow: (tokens: number) => string;
+  /** Whether it answers other requests while it computes. If it doesn't, its silence says little. */
+  readonly answersWhileBusy: boolean;
   /** Recognises the engine by its answers, never by its port. */
   isAt(ask: Ask): Promise<boolean>;
   read(ask: Ask): Promise<EngineDetail>;

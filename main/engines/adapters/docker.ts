@@ -12,6 +12,7 @@ export const dockerModelRunner: Engine = {
   apiPath: '/engines',
   largerWindow: (tokens) =>
     `Run docker model configure --context-size ${tokens} with the name of the model.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     const models = modelList(await ask(LIST_PATH));
     if (models === null) return false;

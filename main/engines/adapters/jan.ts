@@ -7,6 +7,7 @@ export const jan: Engine = {
   kind: 'jan',
   ports: [1337],
   largerWindow: (tokens) => `Set Context Size to ${tokens} in the settings of the model.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     // The description needs no key; the list does if one is set.
     const title = textOf(memberOf((await ask('/openapi.json')).json, 'info', 'title'));

@@ -9,6 +9,7 @@ export const koboldCpp: Engine = {
   kind: 'koboldcpp',
   ports: [5001],
   largerWindow: (tokens) => `Start it with --contextsize ${tokens}.`,
+  answersWhileBusy: false,
   async isAt(ask) {
     return memberOf((await ask(KOBOLD_VERSION)).json, 'result') === 'KoboldCpp';
   },

@@ -11,6 +11,7 @@ export const llamaCpp: Engine = {
   // 9931 is the default of build 11669, and 8080 that of earlier ones (ggml-org/llama.cpp#26508).
   ports: [9931, 8080],
   largerWindow: (tokens) => `Start it with -c ${tokens}, times its --parallel.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     const { server } = await ask(MODELS_PATH);
     return server === 'llama.cpp' || (await isOwnedBy(ask, 'llamacpp'));

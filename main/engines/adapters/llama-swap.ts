@@ -7,6 +7,7 @@ export const llamaSwap: Engine = {
   kind: 'llama-swap',
   ports: [8080],
   largerWindow: (tokens) => `Set -c ${tokens} in the cmd of the model.`,
+  answersWhileBusy: true,
   isAt: (ask) => isOwnedBy(ask, 'llama-swap'),
   async read(ask) {
     const list = await ask(MODELS_PATH);

@@ -9,6 +9,7 @@ export const lmStudio: Engine = {
   kind: 'lmstudio',
   ports: [1234],
   largerWindow: (tokens) => `Load the model with lms load --context-length ${tokens}.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     return memberOf((await ask('/lmstudio-greeting')).json, 'lmstudio') === true;
   },

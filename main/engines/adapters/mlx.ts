@@ -9,6 +9,7 @@ export const mlx: Engine = {
   kind: 'mlx',
   ports: [8080, 8000],
   largerWindow: () => 'Start it with a larger context, if its server has a limit.',
+  answersWhileBusy: false,
   async isAt(ask) {
     const list = await ask(MODELS_PATH);
     const models = modelList(list);

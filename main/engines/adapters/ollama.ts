@@ -9,6 +9,7 @@ export const ollama: Engine = {
   kind: 'ollama',
   ports: [11434],
   largerWindow: (tokens) => `Set OLLAMA_CONTEXT_LENGTH=${tokens} and restart it.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     if (!(await ask('/')).text.startsWith('Ollama is running')) return false;
     return textOf(memberOf((await ask('/api/version')).json, 'version')) !== null;

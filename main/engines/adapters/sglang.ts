@@ -9,6 +9,7 @@ export const sglang: Engine = {
   kind: 'sglang',
   ports: [30000],
   largerWindow: (tokens) => `Start it with --context-length ${tokens}.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'sglang')) return true;
     const { json } = await ask(SGLANG_INFO);

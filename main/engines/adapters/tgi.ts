@@ -7,6 +7,7 @@ export const tgi: Engine = {
   ports: [3000, 8080],
   largerWindow: (tokens) =>
     `Start it with --max-total-tokens ${tokens} and a --max-input-tokens below it.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     const { json } = await ask('/info');
     return textOf(memberOf(json, 'router'))?.startsWith('text-generation-router') === true;

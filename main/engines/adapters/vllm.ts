@@ -7,6 +7,7 @@ export const vllm: Engine = {
   kind: 'vllm',
   ports: [8000],
   largerWindow: (tokens) => `Start it with --max-model-len ${tokens}.`,
+  answersWhileBusy: true,
   async isAt(ask) {
     if (await isOwnedBy(ask, 'vllm')) return true;
     const version = await ask('/version');
