@@ -27,12 +27,14 @@ test('a name in an upstream’s list leads there, and other upstreams stand in w
   expect(modelsAt(b)[0]).toBe('gpt');
 });
 
-test('a source’s name before that of a model leads there in any case', async () => {
-  const { url, a } = await started({ HOSTED_A_LABEL: 'OpenAI' });
+test('a source’s name before one of its models leads there in any case, and before another not', async () => {
+  const { url, a } = await started({ HOSTED_A_LABEL: 'OpenAI', HOSTED_A_MODELS: 'nano' });
   for (const model of ['openai/nano', 'OpenAI/nano']) {
     expectServed(await chat(url, { ...HELLO, model }), 'hosted_a');
   }
   expect(modelsAt(a)).toEqual(['nano', 'nano']);
+  // The owner's price and budget are for the models that the source is set to.
+  expectServed(await chat(url, { ...HELLO, model: 'openai/dear' }), 'local');
 });
 
 test('an alias leads to the upstreams that have its model, under the name that they know', async () => {

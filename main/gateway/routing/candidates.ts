@@ -56,7 +56,7 @@ export type Candidates = ReturnType<typeof candidatesFor>;
 export function candidatesFor(request: RequestFacts, deps: CandidateDeps) {
   const { call, config, remotes } = request;
   const local = deps.pickLocal();
-  const picked = pickedModel(call.request.model, remotes, local);
+  const picked = pickedModel(call.request.model, remotes, local, config.routing.modelAliases);
   const asked = orderFor(request, picked, local);
   // No prompt leaves the owner's machines only to be counted: where they do not count, its length is estimated.
   const isOwnCount = call.request.endpoint.estimate !== undefined && asked[0] === 'local';

@@ -212,11 +212,15 @@ export interface PickedModel {
   readonly model: string;
 }
 
-/** Null if the name chooses no upstream; its prefix may be in any case. */
+/**
+ * Null if the name is none that an upstream is listed with, or that the owner has given a model: the price and the budget
+ * of an upstream are for the models that it is set to. Its prefix may be in any case.
+ */
 export function pickedModel(
   name: string | null,
   remotes: readonly RemoteUpstream[],
   local: LocalChoice,
+  aliases: readonly string[],
 ): PickedModel | null {
   const lowered = name?.toLowerCase() ?? '';
   const upstream = remotes.find(({ prefix }) => lowered.startsWith(`${prefix}/`));
@@ -224,7 +228,8 @@ export function pickedModel(
   const model = name.slice(upstream.prefix.length + 1);
   // An engine may have a model of such a name itself.
   if (model === '' || isOwnModel(name, remotes, local)) return null;
-  return { upstream: upstream.id, model };
+  const isMeant = servesModel(upstream, model) || isAliasedModel(aliases, name);
+  return isMeant ? { upstream: upstream.id, model } : null;
 }
 
 /** Whether an upstream would be sent just the model that was asked for; null: none was. */
@@ -392,7 +397,7 @@ export interface PrefillFacts extends UpstreamFacts {
 
 /** How an upstream can be asked to continue; null if it cannot or if that is unknown. */
 export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Continuing | null {
-  const byEngine = ENGINES.has(ownedBy) ? 'continue_final_message' : 'none';
+  const byEngine = CONTINUES_LAST_MESSAGE.has(ownedBy) ? 'continue_final_message' : 'none';
   const prefill = setting === 'auto' ? (serviceAt(address)?.prefill ?? byEngine) : setting;
   if (prefill === 'none') return null;
   const isLlama = ownedBy === 'llamacpp';
@@ -408,7 +413,7 @@ export function continuingOf({ setting, address, ownedBy }: PrefillFacts): Conti
  * Engines by the `owned_by` of their `/v1/models`, if that is their own name. No guess is made for others: they may answer
  * a last assistant message instead of continuing it.
  */
-const ENGINES: ReadonlySet<string | null> = new Set(['vllm', 'sglang', 'llamacpp']);
+const CONTINUES_LAST_MESSAGE: ReadonlySet<string | null> = new Set(['vllm', 'sglang', 'llamacpp']);
 
 const MESSAGES = ['/messages', '/messages/count_tokens'];
 const RESPONSES = ['/responses'];
