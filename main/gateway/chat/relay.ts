@@ -220,8 +220,6 @@ class Relay implements FlowReader {
   readonly #plan: RelayPlan;
   readonly #watch: StreamWatch;
   readonly #flow: Flow;
-  /** Some protocols report the prompt's tokens with their first events. */
-  #isFirst = true;
   /** Whether its events have ids, as the first ones show. */
   readonly #hasIds: boolean;
   /** Events that the observer knows of, and when the last of them came, in clock ticks. */
@@ -254,8 +252,10 @@ class Relay implements FlowReader {
   #open(first: CommittedStart): void {
     const { socket } = this.#res;
     socket?.cork();
-    if (this.#plan.splice === null) this.#res.flushHeaders();
-    this.#take(first.held);
+    const { splice, meter } = this.#plan;
+    if (splice === null) this.#res.flushHeaders();
+    // Some protocols report the prompt's tokens with their first events.
+    this.#take(splice === null ? meter.take(first.held) : first.held);
     socket?.uncork();
   }
 
@@ -322,8 +322,9 @@ class Relay implements FlowReader {
 
   /** False while the caller is slower than the upstream. */
   #send(frames: Frames): boolean {
-    const { translator, sent, meter, rescue } = this.#plan;
-    const own = this.#metered(frames);
+    const { translator, sent, meter, rescue, splice } = this.#plan;
+    // A spliced stream was searched before its events were changed.
+    const own = splice === null && this.#watch.mayTellUsage ? meter.take(frames) : frames;
     const told = rescue(own);
     sent?.add(told.bytes);
     const bytes = translator === null ? told.bytes : translator.push(told);
@@ -340,14 +341,6 @@ class Relay implements FlowReader {
     this.#reported = meter.relayed;
     this.#reportedAt = this.#flow.lastDataAt;
     if (events > 0) observer.relayed(events, this.#reportedAt);
-  }
-
-  /** A spliced stream was searched before its events were changed. */
-  #metered(frames: Frames): Frames {
-    const { splice, meter } = this.#plan;
-    const mayTell = this.#isFirst || this.#watch.mayTellUsage;
-    this.#isFirst = false;
-    return splice === null && mayTell ? meter.take(frames) : frames;
   }
 
   /** `missing`: what the upstream left out of its last events. */

@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 /** Chunks up to this size are copied into one piece; beyond it the copy costs more than it saves. */
 const MAX_COPIED_BYTES = 16 * 1024;
 
-const CR = 0x0d;
-const LF = 0x0a;
+const CRLF = 0x0d0a;
 const HEX_DIGITS = Buffer.from('0123456789abcdef');
 
 /**
@@ -28,11 +27,9 @@ export function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
   // Byte by byte: as a text, the length would take longer to write than the event to copy.
   for (let at = digits - 1, rest = bytes.length; at >= 0; at -= 1, rest >>= 4)
     piece[at] = HEX_DIGITS[rest & 0xf] ?? 0;
-  piece[digits] = CR;
-  piece[digits + 1] = LF;
+  piece.writeUInt16BE(CRLF, digits);
   piece.set(bytes, digits + 2);
-  piece[piece.length - 2] = CR;
-  piece[piece.length - 1] = LF;
+  piece.writeUInt16BE(CRLF, piece.length - 2);
   return socket.write(piece);
 }
 
@@ -45,11 +42,7 @@ let slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
 let usedBytes = 0;
 
 function pieceMemory(bytes: number): Buffer {
-  if (usedBytes + bytes > SLAB_BYTES) {
-    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
-    usedBytes = 0;
-  }
-  const start = usedBytes;
+  if (usedBytes + bytes > SLAB_BYTES) [slab, usedBytes] = [Buffer.allocUnsafeSlow(SLAB_BYTES), 0];
   usedBytes += bytes;
-  return slab.subarray(start, usedBytes);
+  return slab.subarray(usedBytes - bytes, usedBytes);
 }
