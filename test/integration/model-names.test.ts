@@ -29,11 +29,9 @@ test('a name in an upstream’s list leads there, and other upstreams stand in w
 
 test('a source’s name before one of its models leads there in any case, and before another not', async () => {
   const { url, a } = await started({ HOSTED_A_LABEL: 'OpenAI', HOSTED_A_MODELS: 'nano' });
-  for (const model of ['openai/nano', 'OpenAI/nano']) {
+  for (const model of ['openai/nano', 'OpenAI/nano'])
     expectServed(await chat(url, { ...HELLO, model }), 'hosted_a');
-  }
   expect(modelsAt(a)).toEqual(['nano', 'nano']);
-  // The owner's price and budget are for the models that the source is set to.
   expectServed(await chat(url, { ...HELLO, model: 'openai/dear' }), 'local');
 });
 
