@@ -155,12 +155,12 @@ export function createProgram(execute: Execute): Command {
 }
 
 const MODES = [
+  ['pause', 'paused', 'Hold this machine back, and cut its running answers off.'],
   [
-    'pause',
-    'paused',
-    'Hold this machine back: end its running requests, and take no new requests.',
+    'drain',
+    'drained',
+    'Hold this machine back, but let running answers finish. "free" also unloads models.',
   ],
-  ['drain', 'drained', 'Hold this machine back, but let running requests finish.'],
   [
     'resume',
     'on',
