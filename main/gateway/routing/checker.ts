@@ -30,6 +30,8 @@ export interface CheckerDeps {
 
 /** The time from an opening or a failed probe to the first check that counts, and so to the next probe. */
 const FIRST_CHECK_MS = 15_000;
+/** Timers of Node fire up to a millisecond early, and the circuit of a pool opens after that of its last machine. */
+const EARLY_MS = 10;
 const OPEN_INTERVAL_MS = 5000;
 /** A circuit that is open for longer is checked less often. */
 const LONG_OPEN_MS = 600_000;
@@ -150,7 +152,7 @@ export function createChecker(deps: CheckerDeps) {
     if (timetables.get(id) !== timetable) return;
     timetable.endedAt = clock.ticks();
     const failedAt = outage?.failedAt ?? Infinity;
-    const isDue = startedAt - failedAt >= (isPressing ? 0 : FIRST_CHECK_MS);
+    const isDue = startedAt - failedAt >= (isPressing ? 0 : FIRST_CHECK_MS - EARLY_MS);
     if (outage !== null && result !== null && isDue) conclude(id, outage, isUp(result));
     plan(id);
   }
@@ -167,7 +169,7 @@ export function createChecker(deps: CheckerDeps) {
     // The pool's circuit opens when all of its machines fail: one that has recovered ends its cool-down too.
     const pool = timetables.get('local')?.outage ?? null;
     if (!isMachine(id) || pool === null || pool.isDoubted) return;
-    if (clock.ticks() - pool.failedAt >= FIRST_CHECK_MS) circuits.coolDown('local');
+    if (clock.ticks() - pool.failedAt >= FIRST_CHECK_MS - EARLY_MS) circuits.coolDown('local');
   }
 
   function turnIn(id: string, ms: number): void {
