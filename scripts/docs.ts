@@ -50,9 +50,9 @@ inglenook set agent.onlyWhenIdle true
 inglenook set agent.onlyWhenIdle default
 \`\`\`
 
-Each entry has the setting's path, its name in the dashboard, its variable, default and range.
+Each entry has the setting's path, its name in the dashboard, its variable, default, and range, if limited.
 \`…Ms\` is in milliseconds: \`60000\` is a minute. A change takes effect at once for new requests, unless the entry says
-"Restart." To change the address without a restart, use **Share on a network** in the dashboard.
+"Restart."
 
 **Without a running gateway,** \`inglenook set\` doesn't work. Use variables, or edit \`settings.json\`, in which lists are arrays:
 

@@ -171,7 +171,7 @@ export const SETTINGS = {
     keepAliveMs: setting(
       kinds.pause,
       30_000,
-      'How long your GPUs or the rented GPU may be silent before the answer begins with signs of life, which keep apps and proxies waiting.',
+      'How long an app waits for your GPUs or the rented GPU before the answer begins with signs of life, which keep apps and proxies waiting.',
     ),
     affinity: setting(
       kinds.oneOf({
