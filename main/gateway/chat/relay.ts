@@ -84,7 +84,7 @@ interface FlowReader {
   broke(detail: string, code: UpstreamErrorCode): void;
 }
 
-/** An answer on its way: held up while the caller is slow, given up when the upstream is silent or the caller gone. */
+/** An answer on its way: held up while the caller is slow, and ended if the upstream is silent or the caller is gone. */
 class Flow implements ResponseListener {
   readonly #exchange: Exchange;
   readonly #res: ServerResponse;

@@ -13,7 +13,7 @@ export const TURNS = ['messages', 'input'];
 
 /**
  * Turns as the strictest hosts take them. The system is called so; what it says in the middle of a conversation, as Codex
- * and Claude Code tell the model of changes, are the user's words. Nobody says nothing, but for a user at the end.
+ * and Claude Code tell the model of changes, are the user's words. Silent turns go, but for a user's at the end.
  */
 function* strict(turns: Turns, body: JsonBody): Turns {
   const hasOpened = body.members.some(({ key }) => key === 'system' || key === 'instructions');

@@ -151,7 +151,7 @@ async function callOrHedge(
     }
   }
 
-  /** Null if its content or its end came in time, or nobody else may be called. */
+  /** Null if its content or its end came in time, or no other upstream may be called. */
   async function hedgeOf(slow: RacingCall): Promise<RacingCall | null> {
     const { call, at } = slow.turn;
     const mayHelp = (to: UpstreamId) => mayHedgeTo(hedge, call, to);
