@@ -45,7 +45,7 @@ export interface ModelNeeds {
 }
 
 /** Where requests for a name went, and how many. */
-export interface AskedDestination {
+export interface NameDestination {
   /** Null where nobody answered. */
   readonly upstream: UpstreamId | null;
   /** The machine of the local pool. */
@@ -57,13 +57,13 @@ export interface AskedDestination {
 }
 
 /** A name that apps asked for. */
-export interface AskedModel {
+export interface NameUsage {
   readonly name: string;
   readonly calls: number;
   /** When it was last asked for, in milliseconds since the epoch. */
   readonly lastAt: number;
   /** The most frequent first. */
-  readonly destinations: readonly AskedDestination[];
+  readonly destinations: readonly NameDestination[];
   /** The model that an alias gives the name now. */
   readonly aliasOf: string | null;
   /** Whether an upstream has a model of that very name. */
@@ -71,10 +71,10 @@ export interface AskedModel {
 }
 
 /** Answer of `GET /api/v1/models/asked`. */
-export interface AskedModels {
+export interface NameUsageReport {
   readonly days: number;
   /** The most frequent first. */
-  readonly names: readonly AskedModel[];
+  readonly names: readonly NameUsage[];
   /** What the names may be mapped to: all that upstreams list, without embedders and the like. */
   readonly models: readonly string[];
   /** Why nothing is stored; null while it is. */

@@ -71,7 +71,7 @@ export function createMemoryKeeper(context: AgentContext, parts: MemoryParts) {
   const takeTurn = createTurns();
   const work = createMemoryWork(context, parts, stopping.signal);
   /** What was seen of each engine, by its `baseUrl`. */
-  let seen: ReadonlyMap<string, SeenEngine> = new Map();
+  let seen: ReadonlyMap<string, EngineActivity> = new Map();
   let waiting = 0;
   /** When an engine last refused to unload an idle model. */
   let refusedTicks = -Infinity;
@@ -370,7 +370,7 @@ interface ModelPlace {
 }
 
 /** What this agent has seen of an engine, whichever program has used it. */
-interface SeenEngine {
+interface EngineActivity {
   /** Since when it holds each model. */
   readonly since: ReadonlyMap<string, DualTime>;
   readonly generatedTokens: number | null;
@@ -379,10 +379,10 @@ interface SeenEngine {
 }
 
 function seenNow(
-  before: SeenEngine | undefined,
+  before: EngineActivity | undefined,
   { loaded, metrics }: EngineView,
   now: DualTime,
-): SeenEngine {
+): EngineActivity {
   const generatedTokens = metrics?.generatedTokens ?? null;
   const isIdle = (metrics?.running ?? 0) === 0 && generatedTokens === before?.generatedTokens;
   return {

@@ -1,4 +1,4 @@
-import type { AskedModels } from '#shared/models.ts';
+import type { NameUsageReport } from '#shared/models.ts';
 import type { HistoryRange, HistoryReport } from '#shared/usage.ts';
 import { createAccess } from './access.ts';
 import { createAgent } from './agent.ts';
@@ -100,7 +100,7 @@ export function connectInglenook(page: Window) {
       return problem;
     },
     requests: createRequests(caller),
-    readAskedModels: () => caller.call<AskedModels>('/api/v1/models/asked'),
+    readNameUsage: () => caller.call<NameUsageReport>('/api/v1/models/asked'),
     readHistory: (range: HistoryRange) =>
       caller.call<HistoryReport>(`/api/v1/history?range=${range}`),
   };

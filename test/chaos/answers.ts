@@ -1,8 +1,10 @@
-import type { Said } from '../support/chat-answers.ts';
+import type { Reply } from '../support/chat-answers.ts';
 import { type Draws, drawsFor } from '../support/draws.ts';
 
 /** The one right answer to a request, which every upstream knows. */
-export type Answer = Omit<Said, 'usage'> & { readonly usage: Omit<Said['usage'], 'cached'> };
+export type Answer = Omit<Reply, 'usage'> & {
+  readonly usage: Omit<Reply['usage'], 'cached'>;
+};
 
 /** A request is named by the seed of the run and its number there. */
 export interface RequestKey {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SAID, type Said } from '../support/chat-answers.ts';
+import { SAID, type Reply } from '../support/chat-answers.ts';
 import { rejectionOf } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
@@ -13,7 +13,7 @@ import { LLAMAINDEX } from './llamaindex.ts';
 
 const CLIENTS = [...AGENTS, ...LANGCHAIN, ...LLAMAINDEX];
 
-const CALLS: Said = {
+const CALLS: Reply = {
   ...SAID,
   text: '',
   calls: [{ id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' }],

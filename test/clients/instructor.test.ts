@@ -3,7 +3,7 @@ import { OpenAI } from 'openai';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 // It knows the schemas of zod 3 only.
 import { z } from 'zod/v3';
-import { SAID, type Said } from '../support/chat-answers.ts';
+import { SAID, type Reply } from '../support/chat-answers.ts';
 import { startSpeaker, WAYS } from '../support/speakers.ts';
 import { KEY, MODEL } from './client.ts';
 
@@ -31,8 +31,8 @@ const ASK = {
   response_model: { schema: USER, name: 'User' },
 };
 
-const IN_TEXT: Said = { ...SAID, text: JSON.stringify(ADA) };
-const IN_CALL: Said = {
+const IN_TEXT: Reply = { ...SAID, text: JSON.stringify(ADA) };
+const IN_CALL: Reply = {
   ...SAID,
   text: '',
   calls: [{ id: 'call_1', name: 'User', arguments: JSON.stringify(ADA) }],
@@ -45,7 +45,7 @@ const MODES = [
   { mode: 'JSON_SCHEMA', said: IN_TEXT },
 ] as const;
 
-const IN_MARKDOWN: Said = { ...SAID, text: `\`\`\`json\n${JSON.stringify(ADA)}\n\`\`\`` };
+const IN_MARKDOWN: Reply = { ...SAID, text: `\`\`\`json\n${JSON.stringify(ADA)}\n\`\`\`` };
 
 describe.each(WAYS.filter(({ way }) => way === 'translated'))('at $place', (way) => {
   test.each(MODES)(

@@ -2,7 +2,7 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, jsonSchema, stepCountIs, streamText, tool } from 'ai';
 import { expect, test } from 'vitest';
-import { SAID, type Said } from '../support/chat-answers.ts';
+import { SAID, type Reply } from '../support/chat-answers.ts';
 import { rejectionOf } from '../support/client.ts';
 import { startBefore } from '../support/scene.ts';
 import { startSpeaker, WAYS } from '../support/speakers.ts';
@@ -46,7 +46,7 @@ test.each(CASES)(
   },
 );
 
-const CALLS: Said = {
+const CALLS: Reply = {
   ...SAID,
   text: 'Let me see.',
   calls: [{ id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' }],

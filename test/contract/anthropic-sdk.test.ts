@@ -13,7 +13,7 @@ import {
   ROLE,
   sse,
 } from '../support/upstream.ts';
-import { calledTwice, CALLS_TWICE, SAID, type Said } from '../support/chat-answers.ts';
+import { calledTwice, CALLS_TWICE, SAID, type Reply } from '../support/chat-answers.ts';
 import { placedAt, startChatOnly, startSpeaker, WAYS } from '../support/speakers.ts';
 
 // The `@anthropic-ai/sdk` package, unmodified, against upstreams that have the Messages API.
@@ -104,7 +104,7 @@ const WEATHER = {
   input_schema: { type: 'object' as const, properties: { city: { type: 'string' } } },
 };
 
-const CALLS: Said = { ...CALLS_TWICE, text: 'Let me see.' };
+const CALLS: Reply = { ...CALLS_TWICE, text: 'Let me see.' };
 
 describe.each(WAYS)('Anthropic’s client, $way through $place', (way) => {
   test(`a message with its usage comes through ${way.place} (${way.way}), plain and streamed`, async () => {

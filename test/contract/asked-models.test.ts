@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import type { AskedModels } from '#shared/models.ts';
+import type { NameUsageReport } from '#shared/models.ts';
 import { chat, HELLO } from '../support/client.ts';
 import { startIn } from '../support/gateway.ts';
 import { send } from '../support/http.ts';
 import { startBefore } from '../support/scene.ts';
 import { answers, error, lists } from '../support/upstream.ts';
 
-async function askedAt(url: string): Promise<AskedModels> {
+async function askedAt(url: string): Promise<NameUsageReport> {
   const { status, text } = await send(`${url}/api/v1/models/asked`);
   expect(status).toBe(200);
-  return JSON.parse(text) as AskedModels;
+  return JSON.parse(text) as NameUsageReport;
 }
 
 async function started() {

@@ -8,11 +8,11 @@ import { temporaryDirectory } from '../support/gateway.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const ELECTRON = join(ROOT, 'node_modules/electron');
 
-type Found =
+type ElectronSearch =
   | { readonly kind: 'binary'; readonly path: string }
   | { readonly kind: 'none'; readonly reason: string };
 
-function findElectron(): Found {
+function findElectron(): ElectronSearch {
   const note = join(ELECTRON, 'path.txt');
   const path = existsSync(note) ? join(ELECTRON, 'dist', readFileSync(note, 'utf8').trim()) : null;
   if (path === null || !existsSync(path))

@@ -27,9 +27,9 @@ const ASKED = { model: MODEL, max_tokens: 90, messages: [{ role: 'user', content
 const TOLD = { name: 'look', description: 'looks' };
 
 /** What must be the same whether an answer broke off or not; the ids of calls are the engine's own. */
-type Seen = (answer: string) => unknown;
+type Substance = (answer: string) => unknown;
 
-const seenInChat: Seen = (answer) => {
+const seenInChat: Substance = (answer) => {
   const assembly = createAssembly();
   for (const event of eventsOf(framesIn(answer))) {
     const data = dataOf(event);
@@ -49,7 +49,7 @@ const seenInChat: Seen = (answer) => {
   };
 };
 
-const seenInMessage: Seen = (answer) => {
+const seenInMessage: Substance = (answer) => {
   const { starts, stops, blocks, reasons, usage } = heardMessage(answer);
   const prompt = Number(usage['input_tokens']) + Number(usage['cache_read_input_tokens']);
   const said = blocks.map(({ type, text, thinking, name, json }) => [
@@ -63,7 +63,7 @@ interface Way {
   readonly way: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  readonly seen: Seen;
+  readonly seen: Substance;
   readonly settings: Readonly<Record<string, string>>;
 }
 

@@ -76,10 +76,10 @@ export function setTelemetry(): SetTelemetry {
 }
 
 /** What the agent depends on, and its settings. */
-type Given = Partial<AgentContext> & Partial<Config['agent']> & { readonly clock?: ManualClock };
+type Parts = Partial<AgentContext> & Partial<Config['agent']> & { readonly clock?: ManualClock };
 
 /** Starts an agent on free ports of loopback; it is stopped with the test. */
-export async function startAgent(given: Given = {}) {
+export async function startAgent(given: Parts = {}) {
   const { clock = createManualClock() } = given;
   const telemetry = setTelemetry();
   const http = createHttpClient();
@@ -173,7 +173,7 @@ export async function startModelServer(...scripts: readonly Script[]): Promise<U
 }
 
 /** An agent that serves such an engine, once it has found it. */
-export async function startServing(engine: Upstream, given: Given = {}) {
+export async function startServing(engine: Upstream, given: Parts = {}) {
   const machine = await startAgent({ engineUrl: engine.url, ...given });
   await until(() => machine.agent.view().engine?.health.status === 'ok');
   return machine;

@@ -1,21 +1,21 @@
 import * as fc from 'fast-check';
 
 /** One answer of a model, in the order in which engines send it. */
-export interface Said {
+export interface Reply {
   readonly reasoning: string;
   readonly text: string;
-  readonly calls: readonly SaidCall[];
+  readonly calls: readonly ModelCall[];
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   readonly usage: { readonly input: number; readonly cached: number; readonly output: number };
 }
 
-interface SaidCall {
+interface ModelCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
 }
 
-export const SAID: Said = {
+export const SAID: Reply = {
   reasoning: '',
   text: 'Hello.',
   calls: [],
@@ -24,7 +24,7 @@ export const SAID: Said = {
 };
 
 /** Two calls of one tool, and what the upstream is told with their results, in chat form. */
-export const CALLS_TWICE: Said = {
+export const CALLS_TWICE: Reply = {
   ...SAID,
   text: '',
   reasoning: 'Look it up.',
@@ -64,7 +64,7 @@ export const callArbitrary = fc.record({
     .map((value) => JSON.stringify(value)),
 });
 
-export const saidArbitrary: fc.Arbitrary<Said> = fc
+export const saidArbitrary: fc.Arbitrary<Reply> = fc
   .record({
     reasoning: fc.oneof(fc.constant(''), words),
     text: fc.oneof(fc.constant(''), words),

@@ -9,7 +9,7 @@ import type { StoredProvider } from '../../main/registry/store/store.ts';
 import { openFileHere } from './database.ts';
 import { temporaryDirectory } from './gateway.ts';
 
-interface Kept {
+interface StoredFiles {
   readonly providers?: readonly StoredProvider[];
   readonly rows?: readonly RequestRow[];
   /** Texts that are no requests, among them. */
@@ -19,7 +19,7 @@ interface Kept {
 }
 
 /** A data directory in which an earlier run has kept this. */
-export function directoryWith(kept: Kept, directory = temporaryDirectory()): string {
+export function directoryWith(kept: StoredFiles, directory = temporaryDirectory()): string {
   const { providers = [], rows = [], increments = [] } = kept;
   const { db, registry, usage } = openFileHere(directory);
   registry.writes.apply(

@@ -75,7 +75,7 @@ export async function runHere(dataDirectory: string, line: string): Promise<Comm
 }
 
 /** What a program has printed, and its exit code. */
-interface Said {
+interface ProgramOutput {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -88,7 +88,7 @@ interface Said {
 export async function sayHere(
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
-): Promise<Said> {
+): Promise<ProgramOutput> {
   const said = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((name) =>
     vi.spyOn(process[name], 'write').mockImplementation((piece) => {

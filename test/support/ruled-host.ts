@@ -18,7 +18,7 @@ import { pathWithCard, soon } from './two-hosts.ts';
 import { answers, startUpstream } from './upstream.ts';
 
 /** What such a host is given. */
-interface Given {
+interface HostParts {
   readonly hostActivity?: Partial<HostActivity>;
   /** As nvidia-smi has it. */
   readonly card?: SmiCard;
@@ -26,7 +26,7 @@ interface Given {
 }
 
 /** Starts a gateway whose own machine serves `local`, with a fallback, and waits until the machine is verified. */
-export async function startRuledHost({ hostActivity, card, settings }: Given = {}) {
+export async function startRuledHost({ hostActivity, card, settings }: HostParts = {}) {
   const engine = await startModelServer(answers('from the engine'));
   const hosted = await startUpstream(answers('from the hosted one'));
   const dataDirectory = temporaryDirectory();

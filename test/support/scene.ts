@@ -104,12 +104,12 @@ export async function startTierScene<Own extends string, Id extends UpstreamId =
 }
 
 type Stage = Pick<TestGateway, 'url'> & { readonly clock: ManualClock };
-type Asked = Pick<Upstream, 'call' | 'calls'>;
+type Calls = Pick<Upstream, 'call' | 'calls'>;
 
 /** Sends a request, a stream unless a test wants another, and waits until `first` is called for it. */
 export async function ask(
   { url }: Stage,
-  first: Asked,
+  first: Calls,
   body: unknown = STREAM,
   headers: Record<string, string> = {},
 ): Promise<{ readonly pending: Pending; readonly call: UpstreamCall }> {
@@ -119,14 +119,14 @@ export async function ask(
 }
 
 /** As `ask`; the first call is silent until the line, and `second` is called beside it. */
-export async function askHedged(stage: Stage, first: Asked, second: Asked, body: unknown = STREAM) {
+export async function askHedged(stage: Stage, first: Calls, second: Calls, body: unknown = STREAM) {
   const n = second.calls.length + 1;
   const { pending, call: slow } = await askSlow(stage, first, body);
   return { pending, slow, hedge: await second.call(n) };
 }
 
 /** As `ask`; the first call is silent until the line. */
-export async function askSlow(stage: Stage, first: Asked, body: unknown = STREAM) {
+export async function askSlow(stage: Stage, first: Calls, body: unknown = STREAM) {
   const asked = await ask(stage, first, body);
   stage.clock.advance(LINE_MS);
   return asked;

@@ -1,4 +1,4 @@
-import type { Said } from './chat-answers.ts';
+import type { Reply } from './chat-answers.ts';
 import { saying } from '../upstreams/speech.ts';
 import { startGateway } from './gateway.ts';
 import { startBefore } from './scene.ts';
@@ -18,10 +18,10 @@ export const chatOnly =
     call.path.endsWith('/chat/completions') ? script(call) : error(status, 'Not Found')(call);
 
 /** A chat completion that says so, and 404 for everything else. */
-export const saysInChat = (said: Said): Script => chatOnly(404, saying(said, {}));
+export const saysInChat = (said: Reply): Script => chatOnly(404, saying(said, {}));
 
 /** A gateway in front of an upstream that gives these answers in turn, the last one again and again. */
-export async function startSpeaker({ place, way }: Way, ...said: readonly [Said, ...Said[]]) {
+export async function startSpeaker({ place, way }: Way, ...said: readonly [Reply, ...Reply[]]) {
   const upstream = await (way === 'native' ? native(said) : translated(said));
   const protocols = way === 'native' ? way : 'auto';
   const { url } = await startGateway({
@@ -44,14 +44,14 @@ export async function startChatOnly(script: Script) {
 }
 
 /** `bodies`: what was asked for, as chat completions. */
-async function native(said: readonly [Said, ...Said[]]) {
+async function native(said: readonly [Reply, ...Reply[]]) {
   const { chat, url } = await startTranslator(said[0]);
   const bodies = () => chat.bodies;
   chat.next = said.slice(1);
   return { url, bodies };
 }
 
-async function translated(said: readonly Said[]) {
+async function translated(said: readonly Reply[]) {
   let answered = 0;
   const upstream = await startUpstream((call) => {
     const isChat = call.path.endsWith('/chat/completions');

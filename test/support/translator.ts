@@ -7,7 +7,7 @@ import type {
   TranslatedExchange,
   ProtocolTranslation,
 } from '../../main/gateway/protocols/translation/translation.ts';
-import type { Said } from './chat-answers.ts';
+import type { Reply } from './chat-answers.ts';
 import { chunksOf, piecesOf, wholeOf } from '../upstreams/speech.ts';
 import { listening } from './listening.ts';
 import { answerOf, streamOf } from './translated.ts';
@@ -16,16 +16,16 @@ import { json } from './upstream.ts';
 /** An upstream that speaks chat completions, as a script. */
 export interface ScriptedChat {
   /** The answer to the next requests. */
-  said: Said;
+  said: Reply;
   /** Those of the requests after it. */
-  next: readonly Said[];
+  next: readonly Reply[];
   pieceChars: number;
   /** Bodies that reached it. */
   readonly bodies: Record<string, unknown>[];
 }
 
 /** A server of both protocols whose answers all come from the script. */
-export async function startTranslator(said: Said) {
+export async function startTranslator(said: Reply) {
   const chat: ScriptedChat = { said, next: [], pieceChars: 3, bodies: [] };
   const items = createItemMemory(1024 * 1024).of(null);
   const server = createServer((req, res) => void serve(req, res, chat, items));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Tokens } from '#shared/usage.ts';
-import { type Said, SAID } from '../support/chat-answers.ts';
-import { ask, protocolOf, type Told } from './caller.ts';
+import { type Reply, SAID } from '../support/chat-answers.ts';
+import { ask, protocolOf, type View } from './caller.ts';
 import { keptOf, NEXT, placed, startBetween, WAYS } from './between.ts';
 import { type Cut, saying, sayingHalf } from './speech.ts';
 import type { Manner, System } from './system.ts';
@@ -10,10 +10,14 @@ import { SYSTEMS } from './systems/all.ts';
 const TEXT = 'Press it: "no" 😀 [DONE] {"error": "x"} "finish_reason":"stop"\n';
 const CALL = { id: 'call_1', name: 'weather', arguments: '{"city":"Oslo","days":[1,{"a":"}"}]}' };
 const OTHER = { id: 'call_2', name: 'send_mail', arguments: '{"to":"bob"}' };
-const calls = (...all: Said['calls']) => ({ text: '', calls: all, finish: 'tool_calls' as const });
+const calls = (...all: Reply['calls']) => ({
+  text: '',
+  calls: all,
+  finish: 'tool_calls' as const,
+});
 
 /** What a model says, by situation. */
-const SITUATIONS: Readonly<Record<string, Partial<Said> & { readonly isAfterTool?: true }>> = {
+const SITUATIONS: Readonly<Record<string, Partial<Reply> & { readonly isAfterTool?: true }>> = {
   'a plain answer': { text: TEXT },
   'an answer with reasoning': { reasoning: 'Hm, "no".', text: TEXT },
   'an answer that the limit cut off': { text: 'Press', finish: 'length' },
@@ -36,7 +40,7 @@ const CASES = SPEAKERS.flatMap((system, turn) =>
 );
 
 /** What is the same for all systems. */
-function expectedOf(said: Said) {
+function expectedOf(said: Reply) {
   return {
     status: 200,
     reason: 'none',
@@ -53,7 +57,7 @@ function expectedOf(said: Said) {
   };
 }
 
-function seenOf(told: Told) {
+function seenOf(told: View) {
   const { status, reason, end, text, reasoning, finish, faults } = told;
   const ids = new Set(told.calls.map(({ id }) => id));
   return {

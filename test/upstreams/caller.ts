@@ -76,7 +76,7 @@ export interface Question {
 }
 
 /** What came of it. */
-export interface Told extends Heard {
+export interface View extends Heard {
   readonly status: number;
   readonly upstream: string;
   readonly reason: string;
@@ -88,7 +88,7 @@ export interface Told extends Heard {
 const CONNECTIONS = new Agent({ keepAlive: true });
 
 /** Asks, and reads the answer as a client of the protocol does. */
-export async function ask(url: string, question: Question): Promise<Told> {
+export async function ask(url: string, question: Question): Promise<View> {
   const { protocol, isStream, isAfterTool = false, more = {} } = question;
   const body = {
     ...(isAfterTool ? AFTER_A_TOOL : QUESTIONS)[protocol],

@@ -1,5 +1,5 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { Said } from '../support/chat-answers.ts';
+import type { Reply } from '../support/chat-answers.ts';
 import { typed } from '../support/protocols.ts';
 import type { Script } from '../support/upstream.ts';
 import type { Json, Manner, Oddity } from './system.ts';
@@ -120,10 +120,10 @@ export const piecesOf =
 
 const inFives = piecesOf(5);
 
-const nameOf = (finish: Said['finish'], { finish: names = {} }: Manner) => names[finish] ?? finish;
+const nameOf = (finish: Reply['finish'], { finish: names = {} }: Manner) => names[finish] ?? finish;
 
 /** The deltas of an answer. */
-function deltasOf(said: Said, manner: Manner, pieces: Cutter): Json[] {
+function deltasOf(said: Reply, manner: Manner, pieces: Cutter): Json[] {
   const { role, opening = { content: '' }, beside = {} } = manner;
   const first = role === undefined || role === 'each' ? [{ role: 'assistant', ...opening }] : [];
   const deltas = [
@@ -146,7 +146,7 @@ function thought(text: string, { reasoning }: Manner): Json {
 }
 
 function callPieces(
-  call: Said['calls'][number],
+  call: Reply['calls'][number],
   at: number,
   { calls = {} }: Manner,
   pieces: Cutter,
@@ -172,7 +172,7 @@ function callPieces(
 
 /** The values of `data`, without `[DONE]`; without the end where `isCut`. */
 export function chunksOf(
-  said: Said,
+  said: Reply,
   manner: Manner = {},
   { isCut = false, pieces = inFives }: { readonly isCut?: boolean; readonly pieces?: Cutter } = {},
 ): Json[] {
@@ -188,7 +188,7 @@ export function chunksOf(
   ];
 }
 
-function goingOn(delta: Json, at: number, said: Said, { unfinished, usage: place }: Manner): Json {
+function goingOn(delta: Json, at: number, said: Reply, { unfinished, usage: place }: Manner): Json {
   const reason = unfinished === 'absent' ? {} : { finish_reason: unfinished ?? null };
   return {
     ...CHUNK,
@@ -197,14 +197,14 @@ function goingOn(delta: Json, at: number, said: Said, { unfinished, usage: place
   };
 }
 
-const usageOf = ({ usage: { input, output, cached } }: Said): Json =>
+const usageOf = ({ usage: { input, output, cached } }: Reply): Json =>
   usage(input, output, {
     completion_tokens_details: { reasoning_tokens: 1 },
     ...(cached === 0 ? {} : { prompt_tokens_details: { cached_tokens: cached } }),
   });
 
 /** The finish reason and the usage. */
-function endOf(delta: Json, said: Said, manner: Manner): Json[] {
+function endOf(delta: Json, said: Reply, manner: Manner): Json[] {
   const { finishAt, usage: place } = manner;
   const counted = usageOf(said);
   const inChoice = place === 'in the choice' ? counted : {};
@@ -236,7 +236,7 @@ function ending({ end = 'done', blank }: Pick<Manner, 'blank'> & { end?: Ending 
 type Ending = NonNullable<Manner['end']> | 'done';
 
 /** A whole answer. */
-export function wholeOf(said: Said, manner: Manner = {}): Json {
+export function wholeOf(said: Reply, manner: Manner = {}): Json {
   const { calls = {}, usage: place } = manner;
   const given = said.calls.map((call) => ({
     ...(calls.id === 'none' ? {} : { id: calls.id === 'empty' ? '' : call.id }),
@@ -284,7 +284,7 @@ const EVENTS = 'text/event-stream';
 
 /** The system's answer to a chat completion, streamed or not as it was asked. */
 export const saying =
-  (said: Said, manner: Manner): Script =>
+  (said: Reply, manner: Manner): Script =>
   (call) => {
     const whole = JSON.stringify(wholeOf(said, manner));
     if (call.json['stream'] !== true || manner.isWhole)
@@ -298,7 +298,7 @@ export type Cut = 'reset' | 'closed' | 'done';
 
 /** The same without its end, or the first half of a whole one. */
 export const sayingHalf =
-  (said: Said, manner: Manner, how: Cut): Script =>
+  (said: Reply, manner: Manner, how: Cut): Script =>
   (call) => {
     const whole = JSON.stringify(wholeOf(said, manner));
     const half = whole.slice(0, whole.length / 2);

@@ -31,7 +31,7 @@ export async function isOwnedBy(ask: Ask, owner: string): Promise<boolean> {
 /** What an engine said of its models, by id. */
 export type ModelFactsById = ReadonlyMap<string, Partial<ModelFacts>>;
 
-interface Told extends Partial<Omit<EngineDetail, 'facts' | 'health'>> {
+interface DetailOverrides extends Partial<Omit<EngineDetail, 'facts' | 'health'>> {
   /** What tells how the engine is, unless its list does. */
   readonly health?: EngineAnswer;
   readonly said?: ModelFactsById;
@@ -43,7 +43,7 @@ interface Told extends Partial<Omit<EngineDetail, 'facts' | 'health'>> {
  */
 export function detail(
   list: EngineAnswer,
-  { health = list, said = new Map(), ...given }: Told = {},
+  { health = list, said = new Map(), ...given }: DetailOverrides = {},
 ): EngineDetail {
   const models = modelList(list);
   const loaded = given.loaded ?? null;

@@ -1,4 +1,4 @@
-import type { AskedModel, AskedModels } from '#shared/models.ts';
+import type { NameUsage, NameUsageReport } from '#shared/models.ts';
 import { isUpstreamId, UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { isoTime } from '../../platform/clock.ts';
@@ -81,12 +81,12 @@ function askedModels(
   asked: readonly RequestedModel[],
   listed: readonly string[],
   { config, nameOf }: ModelDeps,
-): Pick<AskedModels, 'names' | 'models'> {
+): Pick<NameUsageReport, 'names' | 'models'> {
   const aliases = config().routing.modelAliases;
   // A hosted model may be asked for without the name of its upstream.
   const own = new Set(listed.flatMap((id) => [id, id.slice(id.indexOf('/') + 1)]));
   const isOwn = (name: string) => own.has(name) || own.has(`${name}:latest`);
-  const names = [...Map.groupBy(asked, ({ name }) => name)].map(([name, places]): AskedModel => ({
+  const names = [...Map.groupBy(asked, ({ name }) => name)].map(([name, places]): NameUsage => ({
     name,
     calls: places.reduce((sum, { calls }) => sum + calls, 0),
     lastAt: Math.max(...places.map(({ lastAt }) => lastAt)),

@@ -1,5 +1,5 @@
 import { REQUESTS } from '../../text/en/nouns.ts';
-import type { AskedDestination, AskedModel, AskedModels } from '#shared/models.ts';
+import type { NameDestination, NameUsage, NameUsageReport } from '#shared/models.ts';
 import { distinctNames } from '#shared/machine-names.ts';
 import { formatAge, formatCount, counted } from '../../text/format.ts';
 import * as t from '../../text/t.ts';
@@ -16,9 +16,9 @@ import { type Labels, placeName } from '../requests/request-text.ts';
 const words = t.models;
 
 export function Models() {
-  const { readAskedModels, data, frozenAt } = useWindow();
+  const { readNameUsage, data, frozenAt } = useWindow();
   const { totalRequests } = data.status.stats;
-  const { value: asked, failure, again } = useReading(readAskedModels, totalRequests, null);
+  const { value: asked, failure, again } = useReading(readNameUsage, totalRequests, null);
   const message = failure?.refusal.message ?? null;
   return (
     <>
@@ -41,7 +41,7 @@ export function Models() {
 
 /** `message`: why they could not be read again; null if they could. */
 function Asked(props: {
-  readonly asked: AskedModels;
+  readonly asked: NameUsageReport;
   readonly message: string | null;
   readonly again: () => void;
 }) {
@@ -76,20 +76,20 @@ function Asked(props: {
         </p>
       )}
       {names.length > 0 && (
-        <AskedTable {...{ asked, pairs, isHeld }} onMap={(name, model) => void map(name, model)} />
+        <NameTable {...{ asked, pairs, isHeld }} onMap={(name, model) => void map(name, model)} />
       )}
     </section>
   );
 }
 
-interface AskedTableProps {
-  readonly asked: AskedModels;
+interface NameTableProps {
+  readonly asked: NameUsageReport;
   readonly pairs: readonly string[];
   readonly isHeld: boolean;
   readonly onMap: (name: string, model: string | null) => void;
 }
 
-function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
+function NameTable({ asked, pairs, isHeld, onMap }: NameTableProps) {
   const now = useServerNow();
   const { name, calls, last, went, map } = words.columns;
   const machines = machinesOf(asked);
@@ -140,7 +140,7 @@ function AskedTable({ asked, pairs, isHeld, onMap }: AskedTableProps) {
 /** More destinations say nothing new. */
 const MAX_SHOWN = 4;
 
-function machinesOf({ names }: AskedModels): Labels {
+function machinesOf({ names }: NameUsageReport): Labels {
   const named = names
     .flatMap(({ destinations }) => destinations)
     .flatMap(({ provider, machine }) =>
@@ -150,7 +150,7 @@ function machinesOf({ names }: AskedModels): Labels {
 }
 
 interface DestinationProps {
-  readonly to: AskedDestination;
+  readonly to: NameDestination;
   readonly isOnly: boolean;
   readonly machines: Labels;
 }
@@ -178,8 +178,8 @@ function Destination({ to, isOnly, machines }: DestinationProps) {
   );
 }
 
-interface AliasChoiceProps extends Omit<AskedTableProps, 'asked'> {
-  readonly asked: AskedModel;
+interface AliasChoiceProps extends Omit<NameTableProps, 'asked'> {
+  readonly asked: NameUsage;
   readonly models: readonly string[];
 }
 

@@ -12,15 +12,15 @@ import { type FakeEngine, listed, ok, startEngine } from '../fake-engine.ts';
 const VLLM = { '/health': '', '/v1/models': listed('vllm', 'a') };
 const LLAMA = { '/health': ok({ status: 'ok' }), '/v1/models': listed('llamacpp', 'b') };
 
-interface Given {
+interface WatchSetup {
   readonly ports?: readonly number[];
   readonly ownPorts?: readonly number[];
   readonly pinned?: EngineAddress;
 }
 
-type Started = ReturnType<typeof started>;
+type TestWatch = ReturnType<typeof started>;
 
-function started({ ports = [], ownPorts = [], pinned }: Given) {
+function started({ ports = [], ownPorts = [], pinned }: WatchSetup) {
   const { http, inFlight } = countingHttp();
   const clock = createManualClock();
   let changes = 0;
@@ -93,7 +93,7 @@ function addressOf(url: string, apiKey: string | null = null): EngineAddress {
 }
 
 /** The seconds in which an engine was asked, moving time on second by second. */
-async function timesOf(engine: FakeEngine, { clock, rested }: Started, seconds: number) {
+async function timesOf(engine: FakeEngine, { clock, rested }: TestWatch, seconds: number) {
   const times: number[] = [];
   for (let second = 1; second <= seconds; second += 1) {
     const before = engine.asked.length;
@@ -174,7 +174,7 @@ test('of engines that stop, only the one that was served is still known in the e
 });
 
 /** Lets `rounds` looks at a silent engine pass, each of a second; gives the health after each. */
-async function lateRounds(engine: FakeEngine, world: Started, rounds: number) {
+async function lateRounds(engine: FakeEngine, world: TestWatch, rounds: number) {
   const { watch, clock, isResting } = world;
   engine.routes = { '*': { body: '', hangs: true } };
   const states: (string | undefined)[] = [];

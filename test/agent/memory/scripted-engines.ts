@@ -11,14 +11,14 @@ export interface ScriptedEngine {
   readonly chatted: Promise<void>;
 }
 
-interface Asked extends EngineCall {
+interface JsonCall extends EngineCall {
   readonly json: Record<string, unknown>;
 }
 
-type Script = (asked: Asked, loaded: Set<string>) => Route | null;
+type Script = (asked: JsonCall, loaded: Set<string>) => Route | null;
 
 const OWN = ['small', 'large'];
-const nameIn = ({ json }: Asked) => (typeof json['model'] === 'string' ? json['model'] : '');
+const nameIn = ({ json }: JsonCall) => (typeof json['model'] === 'string' ? json['model'] : '');
 
 /** The headers of mlx_lm, by which it is known. */
 const OF_PYTHON = { server: 'BaseHTTP/0.6 Python/3.12.7' };

@@ -16,23 +16,25 @@ import { completion, json } from '../../support/upstream.ts';
 
 const TOKEN = 'c'.repeat(64);
 
-interface Told {
+interface Call {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly json: Record<string, unknown>;
 }
 
 /** A server that answers the messages of an agent as a test wants: enrolments well, unless it says else. */
-async function scriptedRegistry(
-  answer: (told: Told, res: ServerResponse) => void,
-): Promise<{ readonly url: string; readonly beats: Told[]; readonly enrolled: Told[] }> {
-  const beats: Told[] = [];
-  const enrolled: Told[] = [];
+async function scriptedRegistry(answer: (told: Call, res: ServerResponse) => void): Promise<{
+  readonly url: string;
+  readonly beats: Call[];
+  readonly enrolled: Call[];
+}> {
+  const beats: Call[] = [];
+  const enrolled: Call[] = [];
   const server = createServer((req, res) => {
     const parts: Buffer[] = [];
     req.on('data', (part: Buffer) => parts.push(part));
     req.on('end', () => {
-      const body = JSON.parse(Buffer.concat(parts).toString()) as Told['json'];
+      const body = JSON.parse(Buffer.concat(parts).toString()) as Call['json'];
       const told = { path: req.url ?? '', headers: req.headers, json: body };
       if (told.path.endsWith('/heartbeat')) {
         beats.push(told);
@@ -53,12 +55,12 @@ const ACCEPTED = {
   status: 'idle',
   verification: { status: 'pending', routable: false, failure_reason: '' },
 };
-const accept = (_told: Told, res: ServerResponse) =>
+const accept = (_told: Call, res: ServerResponse) =>
   void res.end(JSON.stringify({ ...ACCEPTED, heartbeat_ms: 15_000 }));
 
 const refuse =
   (status: number, code: string, headers: Record<string, string> = {}) =>
-  (_told: Told, res: ServerResponse) =>
+  (_told: Call, res: ServerResponse) =>
     void res
       .writeHead(status, headers)
       .end(JSON.stringify({ error: { message: `no: ${code}`, type: 't', code, param: null } }));
@@ -92,7 +94,7 @@ test('a token from the settings is used once, over restarts too', async () => {
   expect(registry.enrolled).toHaveLength(1);
 });
 
-const cases: readonly (readonly [string, (told: Told, res: ServerResponse) => void])[] = [
+const cases: readonly (readonly [string, (told: Call, res: ServerResponse) => void])[] = [
   ['answers 401', refuse(401, 'invalid_signature')],
   ['answers 429', refuse(429, 'slow_down', { 'retry-after': '3' })],
   ['answers 500', (_told, res) => void res.writeHead(500).end('<h1>oops</h1>')],
