@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ByteBuffer } from '../byte-buffer.ts';
-import { type Coding, createDecoder, isDecodable } from './decoding.ts';
+import { createDecoder, isDecodable } from './decoding.ts';
 
 /** Why a body is not taken. `no_room`: the budget for bodies in flight is used up. */
 export type BodyRefusal = 'too_large' | 'no_room';
@@ -71,20 +71,13 @@ function gathered(
 }
 
 /** As `readBody`, decoded if it was sent compressed. */
-export function readPlainBody(
+export async function readPlainBody(
   req: IncomingMessage,
   limits: Required<BodyLimits>,
-): Promise<Buffer | BodyRefusal | 'undecodable' | 'aborted'> | 'unknown_coding' {
+): Promise<Buffer | BodyRefusal | 'unknown_coding' | 'undecodable' | 'aborted'> {
   const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (coding === 'identity') return readBody(req, limits);
-  return isDecodable(coding) ? readDecoded(req, coding, limits) : 'unknown_coding';
-}
-
-async function readDecoded(
-  req: IncomingMessage,
-  coding: Coding,
-  limits: Required<BodyLimits>,
-): Promise<Buffer | BodyRefusal | 'undecodable' | 'aborted'> {
+  if (!isDecodable(coding)) return 'unknown_coding';
   const sent = await readBody(req, limits);
   if (typeof sent === 'string') return sent;
   const decoder = createDecoder(coding).end(sent);

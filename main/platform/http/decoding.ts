@@ -17,7 +17,7 @@ const DECODERS = {
   zstd: createZstdDecompress,
 } as const;
 
-export type Coding = keyof typeof DECODERS;
+type Coding = keyof typeof DECODERS;
 
 export const isDecodable = (coding: string): coding is Coding => Object.hasOwn(DECODERS, coding);
 
