@@ -91,7 +91,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   const memoryAt = (baseUrl: string) => (isHere(baseUrl) ? gpuMemory(gpus()) : null);
   const engine = createFixedEngine(
     { http, clock, memoryAt },
-    { changed, isDown: () => gateway.checkNow('local') },
+    { changed, read: (isUp) => gateway.modelsRead('local', isUp) },
   );
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;

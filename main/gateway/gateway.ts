@@ -30,6 +30,7 @@ import {
 import { logRefusedOrigins } from './auth/origin-guard.ts';
 import { createBrowsers, createSessions } from './auth/sessions.ts';
 import { roundedMean } from './circuits/breaker.ts';
+import { wasUp } from './circuits/seen.ts';
 import { logDroppedFields } from './chat/send-answer.ts';
 import { type ChatDeps, createAdmission } from './chat/handler.ts';
 import { newRequestId } from './chat/response.ts';
@@ -99,7 +100,10 @@ export function createGateway(deps: GatewayDeps) {
   });
   const { logs, counters, refusedKey, warmup, feed, circuits, budgets, keyLimits } = monitor;
   const admission = createAdmission();
-  const catalogue = createModelCatalogue({ memory, http, clock, config });
+  const modelsRead = (id: UpstreamId, isUp: boolean) => {
+    if (isUp !== wasUp(memory.of(id))) checker.checkNow(id);
+  };
+  const catalogue = createModelCatalogue({ memory, http, clock, config, modelsRead });
   const { inFlightAt } = counters;
   const checker = createChecker({
     memory,
@@ -182,6 +186,7 @@ export function createGateway(deps: GatewayDeps) {
     askForModels: () => remotes().forEach((each) => catalogue.listedBy(each)),
     /** Something has changed at an upstream, or at all whose circuit is open: they are checked now instead of in their turn. */
     checkNow: (id?: UpstreamId) => checker.checkNow(id),
+    modelsRead,
     /** Models whose engine was caught cutting prompts. */
     cuts: () => memory.ids('window').flatMap((id) => cutWindowsIn(memory.of(id))),
     url: lifecycle.url,

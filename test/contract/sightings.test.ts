@@ -93,21 +93,13 @@ test('an address saved in the settings is checked at once, and what was known is
   await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('check', 'unreachable'));
 });
 
-test('an engine that is back is seen to be within 5 s, without a request', async () => {
-  const { gateway, local: up, clock } = await startStill({ local: well() });
-  await up.close();
-  await chat(gateway.url);
-  expect(seen(gateway, 'local')).toEqual(failed('request', 'unreachable'));
+test('an upstream whose list of models is read although its last check failed is checked again at once', async () => {
+  const { gateway, a: up } = await startStill({ a: { get: error(503) } });
   await readFeed(gateway.url);
-  await expect.poll(() => seen(gateway, 'local').kind).toBe('failed');
-  await up.reopen();
-  // Its two clocks, for health and for models, tick at the same pace. On a busy machine time may overtake a check.
-  await expect
-    .poll(() => {
-      clock.advance(5000);
-      return seen(gateway, 'local');
-    })
-    .toEqual(ANSWERED);
+  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(failed('check', 'http_503'));
+  up.answerGet = lists('m');
+  await fetch(`${gateway.url}/v1/models`);
+  await expect.poll(() => seen(gateway, 'hosted_a')).toEqual(ANSWERED);
 });
 
 test('a call that began before the last failure shows nothing, however it ends', async () => {

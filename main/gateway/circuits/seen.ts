@@ -7,6 +7,9 @@ const UNSEEN: CheckFacts = { since: 0, last: null, lastFailedAt: null, setback: 
 
 export const seenOf = (known: Knowledge): CheckFacts => known.get('seen') ?? UNSEEN;
 
+/** Whether the last check was answered, if there was one. */
+export const wasUp = (known: Knowledge) => (seenOf(known).last?.failure ?? null) === null;
+
 /** Nothing that was seen until now counts any more. */
 export function forgetSeen(known: Knowledge, since: number): void {
   known.set('seen', '', { ...UNSEEN, since });

@@ -27,15 +27,15 @@ const FACTS_MS = 900;
 interface FixedEngineListeners {
   /** The models of the current engine have changed, or what is known of them. */
   readonly changed: () => void;
-  /** It answered when it was last read, and does not now. */
-  readonly isDown: () => void;
+  /** Its models were read, or it did not answer. */
+  readonly read: (isUp: boolean) => void;
 }
 
 /** Polls the model list of the engine at `baseUrl`. */
 function createLocalEngine(
   baseUrl: string,
   edges: FixedEngineEdges,
-  { changed, isDown }: FixedEngineListeners,
+  { changed, read }: FixedEngineListeners,
 ) {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
   const { origin, basePath, basicAuth } = baseAddress;
@@ -62,7 +62,6 @@ function createLocalEngine(
   let cancelTimer = () => {};
   let stopped = false;
   let refreshing: Promise<void> | null = null;
-  let wasUp = false;
   /** When it last said what it is, in milliseconds since the epoch. */
   let identifiedAt: number | null = null;
   /** Until when it is not waited for, in clock ticks: it has kept callers waiting for nothing. */
@@ -88,7 +87,8 @@ function createLocalEngine(
     const isLlamaCpp = result.kind === 'response' && result.headers['server'] === 'llama.cpp';
     if (listed === null && isLlamaCpp) known = { ...known, ownedBy: 'llamacpp' };
     const isUp = result.kind === 'response' && (isLlamaCpp || result.status < 500);
-    noteUp(isUp);
+    if (isUp) identifiedAt = edges.clock.now();
+    read(isUp);
     if (listed !== null) noteList(listed, told?.kind === 'settled' ? told.value : []);
     const pauseMs = isOutdated ? 0 : listed === null ? RETRY_MS : REFRESH_MS;
     cancelTimer = edges.clock.after(pauseMs, () => void refresh());
@@ -101,12 +101,6 @@ function createLocalEngine(
     known = { ...known, ownedBy, listed, ...inOrder(listed, present) };
     // Some engines say that their models were created just now.
     if (!isDeepStrictEqual({ ...before, listed }, known)) changed();
-  }
-
-  function noteUp(isUp: boolean): void {
-    if (isUp) identifiedAt = edges.clock.now();
-    else if (wasUp) isDown();
-    wasUp = isUp;
   }
 
   /** What the engine says of its models apart from their list. */

@@ -13,6 +13,7 @@ export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
 interface CatalogueDeps extends FetchEdges {
   readonly memory: Memory;
   readonly config: () => Config;
+  readonly modelsRead: (id: UpstreamId, isUp: boolean) => void;
 }
 
 const FRESH_MS = 600_000;
@@ -48,6 +49,7 @@ async function ask(
   const list = isList ? parseModelList(answer.body) : null;
   const askAgainAt = deps.clock.ticks() + (list === null ? RETRY_MS : FRESH_MS);
   known.set('models', '', { list: list ?? before, askAgainAt });
+  deps.modelsRead(upstream.id, isList);
 }
 
 export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
