@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { CONNECT_TIMEOUT_MS } from './http/outgoing-connection.ts';
+import { CONNECT_TIMEOUT_MS } from './http/client.ts';
 import { transportFailure } from './http/tls-and-socket-failures.ts';
 import { bareHost, canonicalIp, portOf } from './network-guard.ts';
 

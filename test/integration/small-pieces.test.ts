@@ -10,7 +10,7 @@ import {
 } from '../../main/gateway/upstream/body-readers.ts';
 import { CHAT_COMPLETIONS } from '../../main/gateway/protocols/chat/endpoint.ts';
 import { decoded } from '../../main/platform/http/decoding.ts';
-import { bufferEvents } from '../../main/platform/http/client.ts';
+import { bufferEvents } from '../../main/platform/http/outgoing-call.ts';
 import { createBodyBudget, readBody } from '../../main/platform/http/bodies.ts';
 import type { Exchange, ResponseListener } from '../../main/platform/http/types.ts';
 import { liveBytes } from '../support/live-bytes.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { writeChunk } from '../../platform/http/chunks.ts';
-import { drain } from '../../platform/http/client.ts';
+import { drain } from '../../platform/http/outgoing-call.ts';
 import type { Exchange, ResponseListener, TransportFailure } from '../../platform/http/types.ts';
 import type { UpstreamErrorCode } from '#shared/errors.ts';
 import { type UpstreamError, errorWithout, type OwnSecrets } from '../protocols/upstream-error.ts';

@@ -1,7 +1,7 @@
 import type { Tokens } from '#shared/usage.ts';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import { decoded, isDecodable } from '../../platform/http/decoding.ts';
-import { drain, bufferEvents } from '../../platform/http/client.ts';
+import { bufferEvents, drain } from '../../platform/http/outgoing-call.ts';
 import { isPage } from '../../platform/http/passed-headers.ts';
 import type {
   Exchange,

@@ -1,17 +1,45 @@
-import type { Dispatcher } from 'undici';
-import { ByteBuffer } from '../byte-buffer.ts';
+import type { Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import { Connection, MAX_HEAD_BYTES, type Origin, type Proxies } from './outgoing-connection.ts';
 import { isLoopbackHost } from './addresses.ts';
-import { isBroken, transportFailure } from './tls-and-socket-failures.ts';
-import type {
-  Exchange,
-  HttpClient,
-  HttpRequest,
-  ResponseListener,
-  TransportFailure,
-} from './types.ts';
+import { Call, MAX_HEAD_BYTES } from './outgoing-call.ts';
+import { isUnaskedAnswer } from './tls-and-socket-failures.ts';
+import type { HttpClient, HttpRequest } from './types.ts';
+
+/**
+ * How long an idle connection is kept when the upstream does not say. Engines close theirs after 5 s or more.
+ * That is noticed at once, unless a request is just being written, and then it is sent again.
+ */
+const UPSTREAM_IDLE_MS = 30_000;
+
+const LIMITS = {
+  allowH2: false,
+  maxHeaderSize: MAX_HEAD_BYTES,
+  keepAliveTimeout: UPSTREAM_IDLE_MS,
+  keepAliveMaxTimeout: UPSTREAM_IDLE_MS,
+  /** A request written while the other side closes is lost, so the announced time is not used in full. */
+  keepAliveTimeoutThreshold: 1000,
+  // Callers have deadlines of their own.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+} as const;
+
+/**
+ * For a connection attempt: a machine that sleeps does not even refuse it, and its callers wait for so long. It
+ * covers two repeated SYN packets, sent after 1 and 3 s (RFC 6298).
+ */
+export const CONNECT_TIMEOUT_MS = 5000;
+
+/** Without sessions: they save nothing worth having since TLS 1.3, and one that a server has forgotten fails the handshake. */
+const connectTo = buildConnector({
+  allowH2: false,
+  timeout: CONNECT_TIMEOUT_MS,
+  maxCachedSessions: 0,
+});
+
+const PROXY_LIMITS = { allowH2: false, connectTimeout: CONNECT_TIMEOUT_MS };
 
 /** Beyond this many, those without a connection are forgotten: machines change their addresses. */
 const MAX_ORIGINS = 1000;
@@ -48,7 +76,6 @@ export function createHttpClient({
         proxies: proxied ? proxiesTo(url) : null,
         idle: [],
         open: new Set(),
-        session: undefined,
         ...createDistrust(url),
       };
       origins.set(key, origin);
@@ -123,239 +150,176 @@ function proxyIn(name: string): string | null {
   return address.includes('://') ? address : `http://${address}`;
 }
 
-/** Some servers send it on a connection that was idle for too long, before they close it. */
-const REQUEST_TIMEOUT_STATUS = 408;
+/** For `http:` and `https:` origins; empty for none. Which of them are reached directly says NO_PROXY. */
+interface Proxies {
+  readonly httpProxy: string;
+  readonly httpsProxy: string;
+}
 
-const malformed = (detail: string): TransportFailure => ({ kind: 'malformed', detail });
+/** An origin and the connections to it. */
+interface Origin {
+  readonly url: string;
+  /** Where it is, if its name must not be resolved. */
+  readonly address: string | undefined;
+  /** Null for one that is reached directly. */
+  readonly proxies: Proxies | null;
+  /** Most recently used last. */
+  readonly idle: Connection[];
+  /** Idle and in use. */
+  readonly open: Set<Connection>;
+  /** Whether no connection to it may be kept now. */
+  readonly isDistrusted: () => boolean;
+  /** It has sent bytes that nobody asked for. */
+  readonly distrust: () => void;
+}
 
-/**
- * Interim (1xx) heads before the final one: enough for a `102 Processing` every ten seconds over a quarter of
- * an hour, and a limit for an upstream that sends nothing else.
- */
-const MAX_INTERIM_HEADS = 100;
+/** A client of undici that has one connection, for one request at a time. */
+class Connection {
+  readonly #origin: Origin;
+  readonly #dispatcher: Dispatcher;
+  #socket: Socket | null = null;
+  /** Listens to the socket but for the body of a response, each piece of which would pass through here. */
+  #onReadable = (): void => {};
+  #handler: Call | null = null;
+  /** A request was written whose response is not complete. */
+  #isAsked = false;
+  #isReused = false;
+  /** The bytes read from the socket before the request, and those of its response read by undici. */
+  #readBefore = 0;
+  #parsedBytes = 0;
 
-/** A server that closes an idle connection does so at once; one that closes later may have worked on the request. */
-const MAX_STALE_MS = 1000;
-
-/**
- * After so much the rest waits for the next turn; what Node hands over in one piece may be up to 128 KiB. undici reads all
- * that has come, so fifty fast upstreams would block the event loop.
- */
-const MAX_BYTES_AT_ONCE = 32 * 1024;
-
-/** Passes on what its listener is to hear, and nothing once it is over. */
-class Call implements Exchange, Dispatcher.DispatchHandler {
-  listener: ResponseListener;
-  readonly #request: HttpRequest;
-  readonly #clock: Clock;
-  readonly #sendAgain: () => void;
-  #connection: Connection | null = null;
-  #controller: Dispatcher.DispatchController | null = null;
-  isOver = false;
-  /** When the request was written, in clock ticks. */
-  #leftAt: number | null = null;
-  #hasBegun = false;
-  #hasHead = false;
-  #interimHeads = 0;
-  /** A kept connection has answered with 408: the request may be sent again on a new one (RFC 9110, 15.5.9). */
-  #isTimedOut = false;
-  /** Paused by the listener. */
-  #isPaused = false;
-  /** Waits for the next turn. */
-  #isYielding = false;
-  #bytesAtOnce = 0;
-
-  /** `sendAgain` starts it on a new connection. */
-  constructor(
-    request: HttpRequest,
-    listener: ResponseListener,
-    clock: Clock,
-    sendAgain: () => void,
-  ) {
-    request.signal?.addEventListener('abort', this.onSignal);
-    this.#request = request;
-    this.listener = listener;
-    this.#clock = clock;
-    this.#sendAgain = sendAgain;
+  constructor(origin: Origin) {
+    this.#origin = origin;
+    // It takes the way through a proxy if undici has made one.
+    const createClient = (url: string | URL, { connect }: Client.Options = {}) => {
+      const connector = typeof connect === 'function' ? connect : this.#connect;
+      return new Client(url, { ...LIMITS, connect: this.#watching(connector) });
+    };
+    this.#dispatcher =
+      origin.proxies === null
+        ? createClient(origin.url)
+        : new EnvHttpProxyAgent({ ...origin.proxies, ...PROXY_LIMITS, factory: createClient });
+    origin.open.add(this);
   }
 
-  start(connection: Connection): void {
-    this.#connection = connection;
-    connection.send(this.#request, this);
+  /** The connection must be idle or new. */
+  send({ method, path, headers, body }: HttpRequest, handler: Call): void {
+    this.#handler = handler;
+    const request = { origin: this.#origin.url, method, path, body, headers: [...headers] };
+    this.#dispatcher.dispatch(request, handler);
   }
 
-  pause(): void {
-    this.#isPaused = true;
-    if (!this.isOver) this.#controller?.pause();
+  /** The request is being written. */
+  asks(): void {
+    this.#isAsked = true;
+    this.#readBefore = this.#socket?.bytesRead ?? 0;
+    this.#parsedBytes = 0;
   }
 
-  resume(): void {
-    this.#isPaused = false;
-    // It does not continue at once: undici would parse in the middle of what another connection has brought.
-    process.nextTick(this.#goOn);
+  headSeen(): void {
+    this.#socket?.off('readable', this.#onReadable);
   }
 
-  hasLeft(): boolean {
-    return this.#leftAt !== null;
+  isReused(): boolean {
+    return this.#isReused;
   }
 
-  abort(): void {
-    if (this.isOver) return;
-    this.#finish();
-    this.#connection?.destroy();
-  }
-
-  #finish(): void {
-    this.isOver = true;
-    this.#request.signal?.removeEventListener('abort', this.onSignal);
-  }
-
-  readonly onSignal = (): void =>
-    this.fail({ kind: 'ended', detail: 'the owner of its machine has ended it' });
-
-  fail(failure: TransportFailure): void {
-    if (this.isOver) return;
-    this.abort();
-    this.listener.onFailure(failure);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    this.#leftAt = this.#clock.ticks();
-    this.#connection?.asks();
-  }
-
-  /** False once it is there, or is over its limit: undici bounds the fields of a head, but not its first line. */
-  awaitsHead(parsedBytes: number): boolean {
-    if (this.#hasHead) return false;
-    if (parsedBytes <= MAX_HEAD_BYTES * (1 + this.#interimHeads)) return true;
-    this.fail(malformed('the response head is too large'));
-    return false;
-  }
-
-  onResponseStarted(): void {
-    this.#hasBegun = true;
-  }
-
-  /** Takes interim (1xx) heads, too. */
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Parameters<ResponseListener['onHead']>[1],
-  ): void {
-    if (this.isOver || this.#isTimedOut) return;
-    if (status < 200) {
-      this.#interimHeads += 1;
-      if (this.#interimHeads > MAX_INTERIM_HEADS)
-        this.fail(malformed('too many interim heads came before the response'));
-    } else if (status === REQUEST_TIMEOUT_STATUS && this.#connection?.isReused() === true) {
-      this.#isTimedOut = true;
-      this.#connection.destroy();
-    } else {
-      this.#hasHead = true;
-      this.#connection?.headSeen();
-      this.listener.onHead(status, headers);
+  /** The response is complete; keeps the connection if it can be reused. */
+  answered(): void {
+    this.#handler = null;
+    this.#isAsked = false;
+    this.#isReused = true;
+    // The rest of a request that is not written out yet would run into the next one.
+    if (this.#socket === null || this.#socket.writableLength > 0) this.destroy();
+    // It is freed in the next turn: bytes right after a response have come by then and close the connection.
+    else {
+      this.#watch(this.#socket);
+      setImmediate(this.#keep);
     }
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.isOver || this.#isTimedOut) return;
-    this.listener.onData(piece);
-    this.#bytesAtOnce += piece.length;
-    if (this.#bytesAtOnce < MAX_BYTES_AT_ONCE || this.#isYielding) return;
-    this.#isYielding = true;
-    controller.pause();
-    setImmediate(this.#onNextTurn);
+  destroy(): void {
+    this.#leave();
+    this.#socket?.destroy();
+    void this.#dispatcher.destroy();
   }
 
-  onResponseEnd(): void {
-    if (this.isOver) return;
-    if (this.#isTimedOut) return this.#retry();
-    this.#finish();
-    this.#connection?.answered();
-    this.listener.onEnd();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.isOver) return;
-    if (this.#isTimedOut || this.#isStale(error)) this.#retry();
-    else this.fail(transportFailure(error, this.#hasHead));
-  }
-
-  /** Whether the other side had just closed a kept connection: it broke before any byte of the response. */
-  #isStale(error: Error): boolean {
-    const isSoon = this.#leftAt !== null && this.#clock.ticks() - this.#leftAt <= MAX_STALE_MS;
-    return this.#connection?.isReused() === true && !this.#hasBegun && isSoon && isBroken(error);
-  }
-
-  /** A new connection is not a kept one, so this happens once. */
-  #retry(): void {
-    this.#connection?.destroy();
-    this.#leftAt = null;
-    this.#hasBegun = false;
-    this.#isTimedOut = false;
-    this.#interimHeads = 0;
-    this.#sendAgain();
-  }
-
-  readonly #onNextTurn = (): void => {
-    this.#isYielding = false;
-    this.#bytesAtOnce = 0;
-    this.#goOn();
+  readonly #keep = (): void => {
+    const { idle, isDistrusted } = this.#origin;
+    if (this.#socket?.destroyed === false && !isDistrusted()) idle.push(this);
+    else this.destroy();
   };
 
-  readonly #goOn = (): void => {
-    if (!this.isOver && !this.#isPaused && !this.#isYielding) this.#controller?.resume();
+  #leave(): void {
+    const { idle, open } = this.#origin;
+    const at = idle.indexOf(this);
+    if (at !== -1) idle.splice(at, 1);
+    open.delete(this);
+  }
+
+  readonly #connect: buildConnector.connector = (options, callback) => {
+    const { address = options.hostname } = this.#origin;
+    if (options.protocol === 'https:') trustSystemCertificates();
+    this.#socket = connectTo({ ...options, hostname: address }, callback) as unknown as Socket;
   };
+
+  /** Bytes before the request was written, or after its response: they would be taken for the answer to the next one. */
+  #watching(connect: buildConnector.connector): buildConnector.connector {
+    return (options, callback) => {
+      connect(options, (...[error, socket]) => {
+        if (error !== null) return callback(error, null);
+        this.#socket = socket;
+        this.#isReused = false;
+        this.#onReadable = () => this.#onBytes(socket);
+        this.#watch(socket);
+        socket.on('error', (cause) => {
+          if (!this.#isAsked && isUnaskedAnswer(cause)) this.#distrust();
+        });
+        // A request that waits to be written gets a new connection from undici.
+        socket.on('close', () => this.#handler === null && this.destroy());
+        callback(null, socket);
+      });
+    };
+  }
+
+  /** Listens before undici does, which does not show bytes that nobody asked for. */
+  #watch(socket: Socket): void {
+    socket.prependListener('readable', this.#onReadable);
+  }
+
+  #onBytes(socket: Socket): void {
+    if (!this.#isAsked) this.#onUnasked(socket);
+    else if (this.#handler?.awaitsHead(this.#parsedBytes) === true)
+      this.#parsedBytes = socket.bytesRead - this.#readBefore;
+  }
+
+  #onUnasked(socket: Socket): void {
+    const bytes = socket.read() as Buffer | null;
+    if (bytes === null) return;
+    if (!saysTimedOut(bytes)) this.#distrust();
+    socket.destroy();
+  }
+
+  #distrust(): void {
+    const { distrust, open } = this.#origin;
+    distrust();
+    // What is on its way may come on another one.
+    for (const connection of open) if (!connection.#isAsked) connection.#socket?.destroy();
+  }
 }
 
-/**
- * Buffers the events of an exchange until its next listener is known; the returned function installs that
- * listener and replays them. Microtasks run between the two, and an end or a failure may arrive among them.
- */
-export function bufferEvents(exchange: Exchange): (next: ResponseListener) => void {
-  const events: ((listener: ResponseListener) => void)[] = [];
-  const pieces = new ByteBuffer();
-  exchange.listener = {
-    onHead: (...head) => void events.push((listener) => listener.onHead(...head)),
-    // Joined, because a list of small pieces would take a hundred times their memory.
-    onData(piece) {
-      if (pieces.length === 0) events.push((listener) => listener.onData(pieces.take()));
-      pieces.add(piece);
-    },
-    onEnd: () => void events.push((listener) => listener.onEnd()),
-    onFailure: (failure) => void events.push((listener) => listener.onFailure(failure)),
-  };
-  return (next) => {
-    exchange.listener = next;
-    // The listener is looked up for each event: one may replace it for the rest. For an answer that is over it may be
-    // this buffer, whose list must not grow while it is played.
-    for (const event of events.splice(0)) event(exchange.listener);
-  };
-}
+/** Whether bytes that nobody asked for only say that a connection was idle for too long, before it is closed. */
+const saysTimedOut = (bytes: Buffer): boolean =>
+  /^HTTP\/1\.[01] 408 /.test(bytes.toString('latin1', 0, 16));
 
-/** How long the end of a response may follow its last event, and after how many bytes: an endless error never ends. */
-const DRAIN_MS = 1000;
-const MAX_DRAINED_BYTES = 65_536;
+let isSystemTrusted = false;
 
 /**
- * Waits for the end of a response whose content is complete, so that its connection can be used again; closes
- * the connection of one that does not end in time.
+ * Makes this process trust what the system trusts, such as the authority of a company, beside what Node brings. Before the
+ * first TLS connection only: the store is read in one piece, which takes 50 ms.
  */
-export function drain(exchange: Exchange, clock: Clock): void {
-  const cancel = clock.after(DRAIN_MS, () => exchange.abort());
-  let drainedBytes = 0;
-  exchange.listener = {
-    onHead() {
-      // A response has one head, which came before its content.
-    },
-    onData({ length }) {
-      drainedBytes += length;
-      if (drainedBytes <= MAX_DRAINED_BYTES) return;
-      cancel();
-      exchange.abort();
-    },
-    onEnd: cancel,
-    onFailure: cancel,
-  };
+function trustSystemCertificates(): void {
+  if (isSystemTrusted) return;
+  isSystemTrusted = true;
+  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')]);
 }

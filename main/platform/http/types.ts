@@ -9,7 +9,7 @@ import type { CancelSignal } from '../clock.ts';
  *                  └─────────────┴────────────────────┴──onFailure──> over
  *
  * If the other side has closed a kept connection, the request is sent once more, on a new one, and leads from `waiting`
- * to `connecting`. Two implementations: that of client.ts, and decoded() of decoding.ts, which wraps one from `onHead` on
+ * to `connecting`. Two implementations: that of outgoing-call.ts, and decoded() of decoding.ts, which wraps one from `onHead` on
  * and decodes its body.
  *
  * `listener` is looked up for each event, and is replaced in this order:
@@ -17,7 +17,7 @@ import type { CancelSignal } from '../clock.ts';
  *   the attempt ──bufferEvents──> a buffer ──hand over──> the relay ──drain──> a sink
  *        └────────────── drain, once an assembled answer is complete ───────────↑
  *
- * The buffer (handover.ts) holds the events that come between two listeners. The sink drops what follows the
+ * The buffer (bufferEvents) holds the events that come between two listeners. The sink drops what follows the
  * last event until the response ends, so that its connection can be used again. `decoded` puts a listener of its
  * own on the exchange that it wraps; all further replacements happen on the outer one.
  */

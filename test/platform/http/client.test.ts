@@ -1,8 +1,6 @@
-import { constants } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient } from '../../../main/platform/http/client.ts';
 import type {
@@ -10,9 +8,8 @@ import type {
   HttpRequest,
   TransportFailure,
 } from '../../../main/platform/http/types.ts';
-import { startByteServer, tlsFile, trustOwnCertificate } from '../../support/byte-server.ts';
+import { startByteServer, trustOwnCertificate } from '../../support/byte-server.ts';
 import { createManualClock } from '../../support/clock.ts';
-import { listening } from '../../support/listening.ts';
 import { liveBytes } from '../../support/live-bytes.ts';
 import { REFUSED_URL } from '../../support/upstream.ts';
 
@@ -288,32 +285,4 @@ test('an upstream whose certificate has expired is unreachable, and gets no byte
   const open = server.connections.filter(({ destroyed }) => !destroyed);
   await Promise.all(open.map((socket) => once(socket, 'close')));
   expect([heads, exchange.hasLeft()]).toEqual([0, false]);
-});
-
-test('a TLS session that the server no longer accepts does not make it unreachable', async () => {
-  const server = createTlsServer(
-    {
-      key: tlsFile('agent.key.pem'),
-      cert: tlsFile('agent.cert.pem'),
-      // Sessions that the server has to look up.
-      maxVersion: 'TLSv1.2',
-      secureOptions: constants.SSL_OP_NO_TICKET,
-    },
-    (socket) => socket.on('data', () => socket.end(HI)).on('error', () => {}),
-  );
-  const given: string[] = [];
-  let refused = 0;
-  server.on('newSession', (id, _data, done) => {
-    given.push(id.toString('hex'));
-    done();
-  });
-  server.on('resumeSession', (id, done) => {
-    // A hello for no session has an id, too, which means nothing.
-    const isOurs = given.includes(id.toString('hex'));
-    if (isOurs) refused += 1;
-    done(isOurs ? new Error('it is forgotten') : null, null);
-  });
-  const origin = `https://127.0.0.1:${await listening(server)}`;
-  for (let n = 0; n < 3; n += 1) expect(await send(origin).end).toBeNull();
-  expect(refused).toBe(2);
 });
