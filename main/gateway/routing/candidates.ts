@@ -2,7 +2,7 @@ import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CancelSignal, Clock } from '../../platform/clock.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { type ChatCall, inChat, remoteCall } from '../upstream/call.ts';
+import { type ChatCall, inChat, localCall, remoteCall } from '../upstream/call.ts';
 import {
   canChat,
   circuitIdOf,
@@ -20,10 +20,12 @@ import {
   type UpstreamFacts,
   isAliasedModel,
 } from '../upstream/upstreams.ts';
-import { type BalancingDeps, type Candidate, ofMachines, type Unsuitable } from './local-pool.ts';
+import { type BalancingDeps, LocalPool, type SingleCall } from './local-pool.ts';
 import type { LocalOption } from './machine-choice.ts';
 import type { RequestObserver } from './observer.ts';
-import { skipped } from './outcomes.ts';
+import { type Skip, skipped } from './outcomes.ts';
+import { readingFor } from './readings.ts';
+import { exceedsWindow } from './windows.ts';
 
 /* Which upstreams a request may go to, in which order, and in which form each of them takes it. */
 
@@ -49,6 +51,12 @@ export interface CandidateDeps extends BalancingDeps {
   /** Budgets of money: an upstream whose budget is used up is not called. */
   readonly budgets: { readonly isSpent: (id: UpstreamId, config: Config) => boolean };
 }
+
+/** An upstream that a request may go to, or why it may not. */
+export type Candidate = Skip | SingleCall | LocalPool;
+
+/** Why an engine or machine cannot serve a request, however well it is. */
+type Unsuitable = 'zero_spend' | 'context_length' | 'unsupported' | 'model_mismatch';
 
 export type Candidates = ReturnType<typeof candidatesFor>;
 
@@ -106,6 +114,30 @@ function localOption(
   const served = modelAt(target, form.request);
   if (served.isElsewhere && call.zeroSpend) return 'zero_spend';
   return { target, id, known, form, ...served };
+}
+
+/** The engine, or a pool of machines, as far as the prompt fits them; or why none can serve the request. */
+function ofMachines(
+  options: readonly (LocalOption | Unsuitable)[],
+  isPool: boolean,
+  config: Config,
+  deps: BalancingDeps,
+): Candidate {
+  const fitting = options.map((option) =>
+    typeof option === 'object' && exceedsWindow(option) ? 'context_length' : option,
+  );
+  const suitable = fitting.filter((option) => typeof option === 'object');
+  const [first] = suitable;
+  if (first === undefined) return skipped('local', { reason: closestOf(fitting) });
+  if (isPool) return new LocalPool(suitable, config, deps);
+  const call = () => localCall(first, config, readingFor(first, config));
+  return { kind: 'single', upstream: 'local', id: first.id, call };
+}
+
+/** Of machines of which none can serve: why not the one that comes closest. */
+function closestOf(options: readonly (LocalOption | Unsuitable)[]): Unsuitable {
+  const order = ['zero_spend', 'context_length', 'unsupported'] as const;
+  return order.find((each) => options.includes(each)) ?? 'model_mismatch';
 }
 
 /** Whether only upstreams that have the model may answer: by the endpoint, or because the owner says so. */

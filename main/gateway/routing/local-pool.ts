@@ -2,7 +2,7 @@ import type { UpstreamId } from '#shared/ids.ts';
 import type { Config } from '../../config/schema.ts';
 import { type AdmissionMode, circuitResultOf, NEUTRAL, type Result } from '../circuits/breaker.ts';
 import type { CircuitPermit, Rejection } from '../circuits/circuits.ts';
-import { localCall, type PromptReading, type UpstreamCall } from '../upstream/call.ts';
+import { localCall, type UpstreamCall } from '../upstream/call.ts';
 import { type ChoiceDeps, type LocalOption, preferred } from './machine-choice.ts';
 import {
   forcedRank,
@@ -12,8 +12,7 @@ import {
   type UpstreamOutcome,
   wasAttempted,
 } from './outcomes.ts';
-import { chainFor, readingAt } from './readings.ts';
-import { exceedsWindow } from './windows.ts';
+import { readingFor } from './readings.ts';
 
 /** A call of an upstream, or of one machine of the local pool. */
 export interface SingleCall {
@@ -25,49 +24,6 @@ export interface SingleCall {
   readonly pool?: CircuitPermit;
   /** Made when it is needed: most requests call one upstream of their walk. */
   readonly call: () => UpstreamCall;
-}
-
-/** An upstream that a request may go to, or why it may not. */
-export type Candidate = Skip | SingleCall | LocalPool;
-
-/** Why an engine or machine cannot serve a request, however well it is. */
-export type Unsuitable = 'zero_spend' | 'context_length' | 'unsupported' | 'model_mismatch';
-
-/** The engine, or a pool of machines, as far as the prompt fits them; or why none can serve the request. */
-export function ofMachines(
-  options: readonly (LocalOption | Unsuitable)[],
-  isPool: boolean,
-  config: Config,
-  deps: BalancingDeps,
-): Candidate {
-  const fitting = options.map((option) =>
-    typeof option === 'object' && exceedsWindow(option) ? 'context_length' : option,
-  );
-  const suitable = fitting.filter((option) => typeof option === 'object');
-  const [first] = suitable;
-  if (first === undefined) return skipped('local', { reason: closestOf(fitting) });
-  return isPool ? new LocalPool(suitable, config, deps) : singleCall(first, config);
-}
-
-/** Of machines of which none can serve: why not the one that comes closest. */
-function closestOf(options: readonly (LocalOption | Unsuitable)[]): Unsuitable {
-  const order = ['zero_spend', 'context_length', 'unsupported'] as const;
-  return order.find((each) => options.includes(each)) ?? 'model_mismatch';
-}
-
-/** `isAlone`: no other machine will be called. */
-function singleCall(
-  option: LocalOption,
-  config: Config,
-  isAlone = true,
-  reading: PromptReading | null = null,
-): SingleCall {
-  const { id, known, form, model } = option;
-  const call = () => {
-    const read = reading ?? readingAt(known, chainFor(form, config), model ?? '');
-    return localCall(option, config, read, isAlone);
-  };
-  return { kind: 'single', upstream: 'local', id, call };
 }
 
 export interface BalancingDeps extends ChoiceDeps {
@@ -91,12 +47,17 @@ export class LocalPool {
 
   /** In the order of preference. Ask for them once, when the pool's turn has come. */
   machines(mode: AdmissionMode): readonly SingleCall[] {
+    const config = this.#config;
     if (mode === 'forced')
-      return this.#forcible().map((option) => singleCall(option, this.#config));
+      return this.#forcible().map((option) =>
+        callTo(option, () => localCall(option, config, readingFor(option, config))),
+      );
     const admitted = this.#options.filter((option) => this.#exclusionOf(option) === null);
-    const machines = preferred(admitted, this.#config, this.#deps);
+    const machines = preferred(admitted, config, this.#deps);
     const isAlone = machines.length === 1;
-    return machines.map((each) => singleCall(each.option, this.#config, isAlone, each));
+    return machines.map((each) =>
+      callTo(each.option, () => localCall(each.option, config, each, isAlone)),
+    );
   }
 
   /** Why the pool is excluded when none of its machines is called. */
@@ -145,6 +106,10 @@ export class LocalPool {
     return reason === undefined || reason === 'busy' || reason === 'model_not_found';
   }
 }
+
+const callTo = ({ id }: LocalOption, call: SingleCall['call']): SingleCall => {
+  return { kind: 'single', upstream: 'local', id, call };
+};
 
 /** It is admitted again as soon as its requests have ended. */
 const UNTIL_IDLE: Rejection = { kind: 'excluded', reason: 'busy', waitMs: 0, backAtTicks: 0 };

@@ -4,7 +4,7 @@ import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { ReadTurn } from '../memory/topics.ts';
 import { type CachedPrefix, chainOf, type PromptChain } from '../protocols/prompt-chain.ts';
 import { tokensIn } from '../protocols/tokens.ts';
-import type { ChatCall, PromptReading, UpstreamCall } from '../upstream/call.ts';
+import type { ChatCall, LocalForm, PromptReading, UpstreamCall } from '../upstream/call.ts';
 
 /*
  * What an upstream or machine has read, as far as the gateway knows from what it sent there, and how fast; and why an engine
@@ -93,6 +93,12 @@ export function readingAt(
     tokensPerSecond: rate === null ? null : (1000 * rate.tokens) / rate.ms,
   };
 }
+
+/** The same for a request in the form in which it is sent there. */
+export const readingFor = (
+  { form, known, model }: LocalForm & { readonly known: Knowledge },
+  config: Config,
+): PromptReading => readingAt(known, chainFor(form, config), model ?? '');
 
 /** A call that has ended. */
 interface EndedCall {

@@ -6,12 +6,13 @@ import type { UpstreamCall } from '../upstream/call.ts';
 import type { Failure } from '../upstream/failure.ts';
 import type { Turn } from './call-upstream.ts';
 import {
+  type Candidate,
   type CandidateDeps,
   type Candidates,
   candidatesFor,
   type RoutedRequest,
 } from './candidates.ts';
-import type { Candidate, LocalPool, SingleCall } from './local-pool.ts';
+import type { LocalPool, SingleCall } from './local-pool.ts';
 import {
   forcibleSoonestFirst,
   hasRefusal,
