@@ -6,13 +6,9 @@ import { messageOf } from '../../platform/errors.ts';
 import type { BodyShare } from '../../platform/http/bodies.ts';
 import { isObject, parseExactJson } from '../../platform/json.ts';
 import { CHAT_COMPLETIONS } from './chat/endpoint.ts';
+import { type AnswerRequirements, type ApiEndpoint, ONE_WHOLE } from './endpoint.ts';
 import {
-  type AnswerRequirements,
-  type ApiEndpoint,
-  type BadRequest,
-  ONE_WHOLE,
-} from './endpoint.ts';
-import {
+  hasMember,
   type JsonBody,
   MAX_BYTES_AT_ONCE,
   type Member,
@@ -47,6 +43,11 @@ export interface ChatRequest extends AnswerRequirements, JsonBody, Models {
   readonly needs: () => ModelNeeds;
   /** Of its answer, if this is the chat form of another request; `model` is named where the upstream names none. */
   readonly translator: ((model: string) => AnswerTranslator) | null;
+}
+
+export interface BadRequest {
+  readonly message: string;
+  readonly param: string | null;
 }
 
 /** The model that a name is an alias of (`MODEL_ALIASES`); null if it is none. */
@@ -103,7 +104,7 @@ function requestOf(
   if (members === null) return NO_OBJECT;
   const given = { bytes, members };
   const fields = smallValuesOf(given, ['model', 'stream', 'stream_options']);
-  const problem = endpoint.checkBody(given) ?? problemOf(fields) ?? checkUnique(members);
+  const problem = missingIn(given, endpoint.required) ?? problemOf(fields) ?? checkUnique(members);
   if (problem !== null) return problem;
   const [name, stream, options] = fields;
   const models = modelsOf(typeof name === 'string' ? name : null, readAlias);
@@ -164,6 +165,36 @@ function problemIn(bytes: Buffer): BadRequest | null {
       : '';
     return bad(`The body is not valid JSON${place}.${hint}`, null);
   }
+}
+
+/** What members are called that a body may have to have. */
+const REQUIRED = {
+  list: 'a non-empty array',
+  text: 'a non-empty string',
+  'text or list': 'a string or a non-empty array',
+};
+
+/** The first member that is missing, or is not of its kind. */
+function missingIn(body: JsonBody, required: ApiEndpoint['required']): BadRequest | null {
+  const missing = Object.entries(required).find(([key, kind]) => !hasMember(body, key, kind));
+  if (missing === undefined) return null;
+  const [key, kind] = missing;
+  return bad(`'${key}' must be ${REQUIRED[kind]}.${placeFor(key, body)}`, key);
+}
+
+/** Cursor, for one, sends bodies of responses to chat completions (Helicone/helicone#5629). */
+const PLACE_OF: Readonly<Record<string, string>> = {
+  messages: '/v1/chat/completions',
+  input: '/v1/responses',
+  prompt: '/v1/completions',
+};
+
+function placeFor(wanted: string, body: JsonBody): string {
+  const other = body.members.find(({ key }) => Object.hasOwn(PLACE_OF, key));
+  const isElsewhere = Object.hasOwn(PLACE_OF, wanted) && memberAt(body, wanted) === undefined;
+  return isElsewhere && other !== undefined
+    ? ` A body with '${other.key}' belongs at ${PLACE_OF[other.key]}.`
+    : '';
 }
 
 function problemOf([model, stream, options]: readonly unknown[]): BadRequest | null {

@@ -9,18 +9,13 @@ import {
 import type { HttpError } from '../../platform/http/responses.ts';
 import type { ItemSource, KeptItem } from './responses/item-memory.ts';
 import type { ProtocolTranslation, Untranslatable } from './translation/translation.ts';
-import { type JsonBody, JsonScan, type Member, memberAt } from './json-edit.ts';
+import { hasMember, type JsonBody, JsonScan, type MemberKind } from './json-edit.ts';
 import type { Assembly } from './assembly.ts';
 import type { Substance } from './chat/chunks.ts';
 import { DONE_EVENT, MAX_EVENT_BYTES } from './sse.ts';
 import type { StreamWatch } from './stream-inspector.ts';
 
 type Json = Readonly<Record<string, unknown>>;
-
-export interface BadRequest {
-  readonly message: string;
-  readonly param: string | null;
-}
 
 /**
  * An endpoint that is routed to upstreams; `protocols/` has one object for each. Common to all are `model`, `stream`,
@@ -32,8 +27,8 @@ export interface ApiEndpoint {
   /** Path at an upstream, behind the API version. */
   readonly upstreamPath: string;
   readonly body: 'json' | 'multipart';
-  /** Checks the fields that only this endpoint has; null when they are valid. */
-  readonly checkBody: (body: JsonBody) => BadRequest | null;
+  /** What its bodies must have beside what all endpoints do. */
+  readonly required: Readonly<Record<string, 'list' | 'text' | 'text or list'>>;
   readonly asks: (body: JsonBody) => AnswerRequirements;
   readonly answer: AnswerFormat;
   /** Whether another upstream may continue a stream that breaks. */
@@ -160,7 +155,7 @@ export const endpointAt = (path: string, own: OwnParts): ApiEndpoint => ({
   paths: [`/api/v1${path}`, `/v1${path}`],
   upstreamPath: path,
   body: 'json',
-  checkBody: () => null,
+  required: {},
   asks: () => ONE_WHOLE,
   isResumable: false,
   keepsModel: false,
@@ -168,60 +163,6 @@ export const endpointAt = (path: string, own: OwnParts): ApiEndpoint => ({
   vendor: 'openai',
   ...own,
 });
-
-/** Whether a value is one of its kind, by its first character. */
-const KINDS = {
-  list: (first: string, { last }: Member) => first === '[' && last !== null,
-  'any list': (first: string) => first === '[',
-  // More than its two quotes.
-  text: (first: string, { start, end }: Member) => first === '"' && end - start > 2,
-  'any text': (first: string) => first === '"',
-  'text or list': (first: string, { last }: Member) => first === '"' || last !== null,
-  number: (first: string) => /\d/.test(first),
-  // `null` and `false` are no errors.
-  error: (first: string) => first !== 'n' && first !== 'f',
-};
-
-function isOf(kind: keyof typeof KINDS, body: JsonBody, key: string): boolean {
-  const member = memberAt(body, key);
-  if (member === undefined) return false;
-  return KINDS[kind](String.fromCharCode(body.bytes[member.start] ?? 0), member);
-}
-
-/** What those are called that a request may have to have. */
-const NAMES = {
-  list: 'a non-empty array',
-  text: 'a non-empty string',
-  'text or list': 'a string or a non-empty array',
-};
-
-/** The first problem counts. */
-export function requires(
-  wanted: Readonly<Record<string, keyof typeof NAMES>>,
-): ApiEndpoint['checkBody'] {
-  return (body) => {
-    for (const [key, kind] of Object.entries(wanted)) {
-      const message = `'${key}' must be ${NAMES[kind]}.${placeFor(key, body)}`;
-      if (!isOf(kind, body, key)) return { message, param: key };
-    }
-    return null;
-  };
-}
-
-/** Cursor, for one, sends bodies of responses to chat completions (Helicone/helicone#5629). */
-const PLACE_OF: Readonly<Record<string, string>> = {
-  messages: '/v1/chat/completions',
-  input: '/v1/responses',
-  prompt: '/v1/completions',
-};
-
-function placeFor(wanted: string, body: JsonBody): string {
-  const other = body.members.find(({ key }) => Object.hasOwn(PLACE_OF, key));
-  const isElsewhere = Object.hasOwn(PLACE_OF, wanted) && memberAt(body, wanted) === undefined;
-  return isElsewhere && other !== undefined
-    ? ` A body with '${other.key}' belongs at ${PLACE_OF[other.key]}.`
-    : '';
-}
 
 /** Judges a whole answer of any size while it arrives. */
 export interface AnswerScan {
@@ -235,7 +176,7 @@ export interface AnswerScan {
  * Takes an object for an answer by one of its outermost members, without parsing it: an answer has one of the
  * `wanted` members, and no error.
  */
-export function createMemberScan(wanted: Readonly<Record<string, keyof typeof KINDS>>): AnswerScan {
+export function createMemberScan(wanted: Readonly<Record<string, MemberKind>>): AnswerScan {
   const scan = new JsonScan();
   return {
     push: (body) => scan.push(body.view()),
@@ -243,8 +184,8 @@ export function createMemberScan(wanted: Readonly<Record<string, keyof typeof KI
       if (!scan.isWhole(bytes)) return null;
       if (!scan.isObject) return 'error';
       const body = { bytes, members: scan.members };
-      if (isOf('error', body, 'error')) return 'error';
-      const isContent = Object.entries(wanted).some(([name, kind]) => isOf(kind, body, name));
+      if (hasMember(body, 'error', 'error')) return 'error';
+      const isContent = Object.entries(wanted).some(([name, kind]) => hasMember(body, name, kind));
       return isContent ? 'content' : 'nothing';
     },
   };

@@ -8,7 +8,6 @@ import {
   createMemberScan,
   endpointAt,
   ONE_WHOLE,
-  requires,
   wholeAnswer,
 } from './endpoint.ts';
 import { type JsonBody, memberAt, smallValueOf, smallValuesOf } from './json-edit.ts';
@@ -18,7 +17,7 @@ import { RESPONSES } from './responses/endpoint.ts';
 /** The model must be named: left to the upstreams, a fallback would mix vectors of two models in one index. */
 export const EMBEDDINGS = endpointAt('/embeddings', {
   keepsModel: true,
-  checkBody: requires({ input: 'text or list', model: 'text' }),
+  required: { input: 'text or list', model: 'text' },
   asks: (body) =>
     smallValueOf(body, 'encoding_format') === 'base64'
       ? { ...ONE_WHOLE, asAsked: inBase64 }
@@ -47,7 +46,7 @@ function inBase64(answer: Buffer): Buffer {
 /** As vLLM, llama.cpp, Jina and Cohere have it; Voyage calls the list `data`. */
 export const RERANK = endpointAt('/rerank', {
   keepsModel: true,
-  checkBody: requires({ query: 'text', documents: 'list', model: 'text' }),
+  required: { query: 'text', documents: 'list', model: 'text' },
   answer: wholeAnswer({ results: 'list', data: 'list' }),
 });
 
@@ -60,13 +59,13 @@ export const TRANSCRIPTIONS = endpointAt('/audio/transcriptions', {
 
 const SPEECH = endpointAt('/audio/speech', {
   keepsModel: true,
-  checkBody: requires({ input: 'text' }),
+  required: { input: 'text' },
   answer: { ...wholeAnswer({}), takesBytes: true },
 });
 
 /** Text to be continued, or filled in before a `suffix`: editors request it while their user types. */
 export const COMPLETIONS = endpointAt('/completions', {
-  checkBody: requires({ prompt: 'text or list' }),
+  required: { prompt: 'text or list' },
   asks,
   answer: {
     createScan: () => createMemberScan({ choices: 'list' }),

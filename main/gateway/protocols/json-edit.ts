@@ -185,6 +185,27 @@ export const smallValuesOf = (body: JsonBody, keys: readonly string[]): unknown[
 const smallValueAt = (bytes: Buffer, { start, end }: Span): unknown =>
   end - start > MAX_SMALL_BYTES ? TOO_LONG : parseJson(bytes.toString('utf8', start, end));
 
+/** Kinds of values, known by their first character. */
+const KINDS = {
+  list: (first: string, { last }: Member) => first === '[' && last !== null,
+  'any list': (first: string) => first === '[',
+  // More than its two quotes.
+  text: (first: string, { start, end }: Member) => first === '"' && end - start > 2,
+  'any text': (first: string) => first === '"',
+  'text or list': (first: string, { last }: Member) => first === '"' || last !== null,
+  number: (first: string) => /\d/.test(first),
+  // `null` and `false` are no errors.
+  error: (first: string) => first !== 'n' && first !== 'f',
+};
+
+export type MemberKind = keyof typeof KINDS;
+
+export function hasMember(body: JsonBody, key: string, kind: MemberKind): boolean {
+  const member = memberAt(body, key);
+  if (member === undefined) return false;
+  return KINDS[kind](String.fromCharCode(body.bytes[member.start] ?? 0), member);
+}
+
 /** A change of a body; null if there is nothing to change. */
 export type BodyChange = (body: JsonBody) => JsonBody | null;
 

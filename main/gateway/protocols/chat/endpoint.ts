@@ -8,7 +8,6 @@ import {
   createMemberScan,
   endpointAt,
   repairedBy,
-  requires,
   type StreamFormat,
 } from '../endpoint.ts';
 import {
@@ -36,7 +35,7 @@ export const CHAT_STREAM: StreamFormat = {
 };
 
 export const CHAT_COMPLETIONS = endpointAt('/chat/completions', {
-  checkBody: requires({ messages: 'list' }),
+  required: { messages: 'list' },
   asks,
   answer: {
     createScan: createAnswerScan,

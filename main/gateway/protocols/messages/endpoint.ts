@@ -5,7 +5,6 @@ import {
   endpointAt,
   ONE_WHOLE,
   repairedBy,
-  requires,
   type StandIn,
   wholeAnswer,
 } from '../endpoint.ts';
@@ -38,7 +37,7 @@ const isSuspect = (text: string) => text.includes('"tool_use"') || !text.include
 const ENDS: TypedEnds = { done: ['message_stop'], failed: ['error'] };
 
 const COMMON = {
-  checkBody: requires({ messages: 'list' }),
+  required: { messages: 'list' },
   support: 'translatable',
   withoutOwn,
   vendor: 'anthropic',
