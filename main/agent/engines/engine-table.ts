@@ -6,12 +6,16 @@ import type { ReachableEngine } from './tell-engine.ts';
 
 /** An engine that has been gone this long is dropped, or, if it was served last, is not taken for what has its port. */
 const FORGET_MS = 600_000;
+/** Most models are loaded by then; what answers 503 for longer may do so for ever. */
+const LOADING_MS = 60_000;
 
 /** The known engines, and which of them is served. */
 export function createEngineTable() {
   const known = new Map<string, KnownEngine>();
   let serving: string | null = null;
   let shown = '[null,[],false]';
+  /** In clock ticks. */
+  let changedAt = -Infinity;
 
   const all = () => [...known.values()].map(({ view }) => view);
   const served = () => [...known.values()].find(({ view }) => view.baseUrl === serving) ?? null;
@@ -45,21 +49,23 @@ export function createEngineTable() {
     },
     clear: () => known.clear(),
     /** Chooses the engine to serve; returns whether anything but the counters has changed. */
-    settle() {
+    settle(ticks: number) {
       serving = chosen(all(), serving)?.baseUrl ?? null;
       const views = all().map((view) => ({ ...view, metrics: null }));
       const now = JSON.stringify([serving, views, isStuck()]);
       if (now === shown) return false;
       shown = now;
+      changedAt = ticks;
       return true;
     },
     served,
-    /** The served engine is loading, or was late in the last round and may be stuck: what it is will show soon. */
-    isDoubtful() {
+    /** The served engine has begun to load, or was late in the last round and may be stuck: what it is will show soon. */
+    isDoubtful(ticks: number) {
       const engine = served();
       if (engine === null) return false;
       const { lateRounds, view } = engine;
-      return view.health.status === 'loading' || (lateRounds > 0 && lateRounds < STUCK_ROUNDS);
+      const isLoading = view.health.status === 'loading' && ticks - changedAt < LOADING_MS;
+      return isLoading || (lateRounds > 0 && lateRounds < STUCK_ROUNDS);
     },
     /** The served engine is of a kind that answers while it computes, but has not for `STUCK_ROUNDS`. */
     isStuck,

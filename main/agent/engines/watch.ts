@@ -36,7 +36,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
   const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
 
   function settle(): boolean {
-    const hasChanged = table.settle();
+    const hasChanged = table.settle(clock.ticks());
     if (hasChanged) changed();
     return hasChanged;
   }
@@ -67,7 +67,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     const free = places.filter((place) => !table.answersAt(place));
     await Promise.all(free.map((place) => lookInTurn(place, signal)));
     const hasChanged = !signal.aborted && settle();
-    if (hasChanged && table.isDoubtful()) reading.runNow();
+    if (hasChanged && table.isDoubtful(clock.ticks())) reading.runNow();
     hasLooked();
     return hasChanged;
   }
@@ -80,7 +80,7 @@ export function createEngineWatch(options: EngineWatchOptions) {
     const hasChanged = settle();
     // An engine that has disappeared may be back on another port.
     if (hasChanged) searching.runNow();
-    if (table.isDoubtful()) reading.runNow();
+    if (table.isDoubtful(clock.ticks())) reading.runNow();
     return hasChanged;
   }
 
