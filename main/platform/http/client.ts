@@ -101,9 +101,9 @@ export function createHttpClient({
       if (open.size === 0 && !isDistrusted()) origins.delete(key);
   }
 
+  /** Its failure is told later: a caller has what is returned before it hears of one. */
   function start(request: HttpRequest, call: Call, isRetry: boolean): void {
-    if (call.isOver) return;
-    if (request.signal?.aborted === true) return call.onSignal();
+    if (request.signal?.aborted === true) return process.nextTick(call.onSignal);
     const origin = originOf(request);
     const kept = isRetry ? undefined : origin.idle.pop();
     try {
@@ -112,16 +112,15 @@ export function createHttpClient({
       if (isClosed) connection.destroy();
     } catch (error) {
       // undici throws for an address of a proxy that it cannot use.
-      call.fail({ kind: 'unreachable', detail: messageOf(error) });
+      const detail = messageOf(error);
+      process.nextTick(() => call.fail({ kind: 'unreachable', detail }));
     }
   }
 
   return {
     send(request, listener) {
-      const again = () => setImmediate(start, request, call, true);
-      const call = new Call(request, listener, clock, again);
-      // It starts in the next turn, so that a caller has what is returned before it hears of a failure.
-      setImmediate(start, request, call, false);
+      const call = new Call(request, listener, clock, () => start(request, call, true));
+      start(request, call, false);
       return call;
     },
     dropIdle() {
