@@ -97,26 +97,25 @@ export async function callUpstream(
   const { id } = permits.own;
   const deadline = turn.at + turn.call.timeoutMs;
   const plan = { ...options, turn, request, deps, deadline, known: memory.of(id) };
-  if (turn.waitMs !== null && !(await sleep(clock, turn.waitMs, signal))) {
-    circuits.record(permits.own, NEUTRAL);
-    return CANCELLED;
-  }
-  let next: Try = { call, isPoll: false, waitMs: null, mayRetry: true, polls: 0 };
+  let next: Try = { call, isPoll: false, waitMs: turn.waitMs, mayRetry: true, polls: 0 };
+  let failure: Failure | null = null;
   try {
     for (;;) {
-      const outcome = conclude(await send(next, permits, plan), plan);
-      if (outcome.kind !== 'failed') return outcome;
-      const again = nextTry(outcome.failure, next, plan);
-      if (again === null) return givenUp(outcome.failure, plan);
-      if (again.waitMs !== null && !(await sleep(clock, again.waitMs, signal))) {
-        turn.attempt?.end(CANCELLED);
+      if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
+        if (turn.attempt === null) circuits.record(permits.own, NEUTRAL);
+        else turn.attempt.end(CANCELLED);
         return CANCELLED;
       }
-      if (!again.isPoll) {
-        const admission = circuits.admit(id, again.call, request.epoch, 'again');
-        if (admission.kind === 'excluded') return givenUp(outcome.failure, plan);
+      if (failure !== null && !next.isPoll) {
+        const admission = circuits.admit(id, next.call, request.epoch, 'again');
+        if (admission.kind === 'excluded') return givenUp(failure, plan);
         permits = { ...permits, own: admission.permit };
       }
+      const outcome = conclude(await send(next, permits, plan), plan);
+      if (outcome.kind !== 'failed') return outcome;
+      ({ failure } = outcome);
+      const again = nextTry(failure, next, plan);
+      if (again === null) return givenUp(failure, plan);
       next = again;
     }
   } catch (fault) {
