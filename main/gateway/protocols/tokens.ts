@@ -255,7 +255,7 @@ const countOf = (value: unknown) => (isCount(value) ? Math.min(value, MAX_TOKENS
 /** Of English and of code; other languages take more tokens, but also more bytes. */
 const BYTES_PER_TOKEN = 4;
 /** For an image of the size to which Anthropic scales larger ones down. */
-export const TOKENS_PER_IMAGE = 1600;
+const TOKENS_PER_IMAGE = 1600;
 /** Of a PDF, as text and as a picture (docs.anthropic.com, PDF support), and the bytes of a usual page. */
 const TOKENS_PER_PAGE = 2000;
 const BYTES_PER_PAGE = 64 * 1024;
@@ -276,6 +276,22 @@ function tokensOfRun(length: number, about: string): number {
   if (PDF.test(about)) return Math.ceil(bytes / BYTES_PER_PAGE) * TOKENS_PER_PAGE;
   if (RECORDING.test(about)) return bytes / BYTES_PER_RECORDED_TOKEN;
   return Math.min(TOKENS_PER_IMAGE, length / BYTES_PER_TOKEN);
+}
+
+const BACKSLASH = 0x5c;
+const WEB_ADDRESS = Buffer.from('"http');
+/** Before the web address of a picture in a chat or in responses, and in messages. */
+const LINKS = /(?:image_url"\s*:\s*(?:\{[^{}]*"url"\s*:\s*)?|source"\s*:\s*\{[^{}]*"url"\s*:\s*)$/;
+
+/** How many pictures a body has by their web addresses. */
+function linkedIn(body: Buffer): number {
+  let count = 0;
+  for (let at = -1; (at = body.indexOf(WEB_ADDRESS, at + 1)) !== -1;) {
+    const isInText = body[at - 1] === BACKSLASH;
+    if (!isInText && LINKS.test(body.toString('latin1', Math.max(0, at - ABOUT_BYTES), at)))
+      count += 1;
+  }
+  return count;
 }
 
 /** Less is a thumbnail, whose characters do little harm. */
@@ -305,5 +321,5 @@ export function tokensIn(body: Buffer): number {
     start = at + 1;
     seen = Math.max(start, last + 1);
   }
-  return Math.ceil(textBytes / BYTES_PER_TOKEN + ofRuns);
+  return Math.ceil(textBytes / BYTES_PER_TOKEN + ofRuns) + TOKENS_PER_IMAGE * linkedIn(body);
 }

@@ -113,6 +113,7 @@ const BASE64 = 'QUJD'.repeat(350_000);
 const PDF = `JVBERi0${BASE64}`;
 const url = (type: string) => ({ url: `data:${type};base64,${BASE64}` });
 const source = (data = BASE64) => ({ source: { type: 'base64', data } });
+const LINK = 'https://a.example/b.png';
 const IMAGE = 1600;
 const PAGES = 17 * 2000;
 /** Of a minute as MP3. */
@@ -126,6 +127,11 @@ test.each<[what: string, part: object, tokens: number]>([
   ['a PDF of responses', { type: 'input_file', file_data: PDF }, PAGES],
   ['a picture of messages', source(), IMAGE],
   ['a PDF of messages', source(PDF), PAGES],
+  ['a picture of a chat by its address', { image_url: { detail: 'low', url: LINK } }, IMAGE],
+  ['a picture of responses by its address', { image_url: LINK }, IMAGE],
+  ['a picture of messages by its address', { source: { type: 'url', url: LINK } }, IMAGE],
+  ['an address in a text', { text: `see "image_url":"${LINK}"` }, 0],
+  ['an address for a tool', { input: { url: LINK } }, 0],
   ['a small picture', source(BASE64.slice(0, 4096)), 1024],
   ['base64 in a text', { text: `see "${url('image/png').url}"` }, BASE64.length / 4],
   ['a text in base64', url('text/plain'), BASE64.length / 4],
