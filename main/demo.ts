@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { stopOnSignal } from './app/shutdown.ts';
 import { type Demo, startDemo } from './demo/demo.ts';
 
@@ -28,9 +29,11 @@ The dashboard's link signs in as often as it is opened. Ctrl+C ends the demo.
 }
 
 // Runs until a signal stops it.
+const { values } = parseArgs({ options: { port: { type: 'string' } } });
+const port = values.port ?? process.env['INGLENOOK_PORT'];
 const dataDirectory = mkdtempSync(join(tmpdir(), 'inglenook-demo-'));
 process.on('exit', () => rmSync(dataDirectory, { recursive: true, force: true }));
-const demo = await startDemo({ port: process.env['INGLENOOK_PORT'], dataDirectory });
+const demo = await startDemo({ port, dataDirectory });
 demo.traffic.set(true);
 stopOnSignal(
   () => demo.stop(),

@@ -22,6 +22,8 @@ function ask(demo: RunningDemo): Promise<Response> {
 
 test('the lines that the demo prints do what they say', async () => {
   const [chat, messages, broken] = await startDemoProcess();
+  // Its command line asks for a free port.
+  expect(chat).not.toContain(':47900');
   expect(await shell(chat)).toMatch(/x-gateway-upstream: local[^]*data: \[DONE\]/);
   // Of an upstream that speaks chat only.
   expect(await shell(messages)).toMatch(/x-gateway-upstream: local[^]*event: message_stop/);

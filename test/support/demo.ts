@@ -49,9 +49,9 @@ export async function demoStatus({ baseUrl }: RunningDemo): Promise<StatusReport
 
 /** Starts it as a process of its own, as a newcomer runs it; returns the lines to try, as they were printed. */
 export async function startDemoProcess(): Promise<readonly string[]> {
-  const child = spawn(process.execPath, ['main/demo.ts'], {
+  const child = spawn(process.execPath, ['main/demo.ts', '--port', '0'], {
     cwd: ROOT,
-    env: { ...process.env, INGLENOOK_PORT: '0', NODE_COMPILE_CACHE: join(ROOT, '.cache/compile') },
+    env: { ...process.env, NODE_COMPILE_CACHE: join(ROOT, '.cache/compile') },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(async () => {
