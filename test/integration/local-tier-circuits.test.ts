@@ -9,14 +9,7 @@ import {
   type Tier,
 } from '../support/tier.ts';
 import { answers, error, hang, reset, startUpstream } from '../support/upstream.ts';
-import {
-  ask,
-  askSlow,
-  attemptsOf,
-  startBefore,
-  startStill,
-  startTierScene,
-} from '../support/scene.ts';
+import { ask, askSlow, attemptsOf, startStill, startTierScene } from '../support/scene.ts';
 import { turns } from '../support/report.ts';
 import { at } from '../support/words.ts';
 
@@ -147,7 +140,7 @@ test.each([
 );
 
 test('a forced call that finds nothing listening is followed by one to the next excluded upstream', async () => {
-  const { a, b, url } = await startBefore({ a: error(503), b: error(503) }, SENSITIVE);
+  const { a, b, url } = await startStill({ a: error(503), b: error(503) }, SENSITIVE);
   await chat(url);
   await a.close();
   b.script = answers('well again');
