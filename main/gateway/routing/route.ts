@@ -57,10 +57,9 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
   return { kind: 'cancelled' };
 }
 
-function noteAnswer({ call }: CallAnswer, { warmup, localUsed }: RouterDeps): void {
+function noteAnswer({ call }: CallAnswer, { localUsed }: RouterDeps): void {
   const { upstream, provider, request, model } = call;
   if (upstream === 'local' && provider === null && !request.endpoint.keepsModel) localUsed(model);
-  if (upstream !== 'local' && upstream !== 'ondemand') warmup.hostedAnswered();
 }
 
 /** The engine decides the best form of the request and the extra parameters. */
@@ -81,12 +80,15 @@ function warmUpAfter(
   reasons: readonly FallbackReason[],
   walk: Walk,
   { config, remotes }: RoutedRequest,
-  { warmup }: RouterDeps,
+  { warmup, circuits }: RouterDeps,
 ): void {
   const upstream = remotes.find(({ id }) => id === 'ondemand');
   if (upstream === undefined || !config.ondemand.warmup) return;
   const isSetUp = !reasons.includes('not_configured') && !reasons.includes('paused');
-  if (isSetUp && walk.suits('ondemand')) warmup.startFromRouting(upstream);
+  if (!isSetUp || !walk.suits('ondemand')) return;
+  const hosted = remotes.filter((each) => each !== upstream);
+  const answers = hosted.map(({ id }) => circuits.at(id).breaker.health.provenAt ?? 0);
+  warmup.startFromRouting(upstream, Math.max(0, ...answers));
 }
 
 type Hedge = Config['routing']['hedge'];

@@ -1,6 +1,6 @@
 import type { FailureReason } from '#shared/reasons.ts';
 import type { WarmupState } from '#shared/status.ts';
-import { sleep } from '../../platform/clock.ts';
+import { type DualTime, dualTimeOf, sleep } from '../../platform/clock.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { getHealth } from '../upstream/own-requests.ts';
 import type { RemoteUpstream } from '../upstream/upstreams.ts';
@@ -16,7 +16,6 @@ export function createWarmup(edges: FetchEdges, changed: () => void) {
   const { clock } = edges;
   let warmup: Warmup = COLD;
   let wasReached = false;
-  let hostedAnsweredAt: number | null = null;
   let running = new AbortController();
 
   function set(next: Warmup): void {
@@ -29,7 +28,7 @@ export function createWarmup(edges: FetchEdges, changed: () => void) {
   function begin(upstream: RemoteUpstream, byRouting: boolean): void {
     running.abort();
     running = new AbortController();
-    set(started(warmup, { now: clock.ticks(), wallMs: clock.now(), byRouting }));
+    set(started(warmup, dualTimeOf(clock), byRouting));
     void poll(upstream, running.signal);
   }
 
@@ -52,20 +51,17 @@ export function createWarmup(edges: FetchEdges, changed: () => void) {
   }
 
   return {
-    /** For a request that lost `local`: starts unless one was started recently. */
-    startFromRouting(upstream: RemoteUpstream) {
-      const now = clock.ticks();
-      const hostedAnswers =
-        hostedAnsweredAt !== null && hostedAnsweredAt >= (warmup.lastRoutingStartAt ?? 0);
-      if (mayStartFromRouting(warmup, now, hostedAnswers)) begin(upstream, true);
+    /**
+     * For a request that lost `local`: starts unless one was started recently. `hostedAtMs`: when the last call began that
+     * a hosted upstream has answered.
+     */
+    startFromRouting(upstream: RemoteUpstream, hostedAtMs: number) {
+      if (mayStartFromRouting(warmup, clock.ticks(), hostedAtMs)) begin(upstream, true);
     },
     /** Starts it at the owner's request. */
     start(upstream: RemoteUpstream) {
       // Single flight: a running warm-up serves this request too.
       if (warmup.state !== 'warming' || warmup.seenUntil !== null) begin(upstream, false);
-    },
-    hostedAnswered() {
-      hostedAnsweredAt = clock.ticks();
     },
     /** It answered a chat completion. */
     used() {
@@ -78,7 +74,6 @@ export function createWarmup(edges: FetchEdges, changed: () => void) {
     forget() {
       running.abort();
       wasReached = false;
-      hostedAnsweredAt = null;
       set(COLD);
     },
     /** Whether a failure of it for this reason only means that it is still starting. */
@@ -138,7 +133,7 @@ export interface Warmup {
   readonly durationMs: number | null;
   readonly startedAt: number | null;
   /** The last warm-up that a request started. */
-  readonly lastRoutingStartAt: number | null;
+  readonly lastRoutingStart: DualTime | null;
   readonly lastUsedAt: number | null;
   /** While `warming`: until when a start seen only by requests is assumed; null: a warm-up is running. */
   readonly seenUntil: number | null;
@@ -154,7 +149,7 @@ export const COLD: Warmup = {
   lastResult: null,
   durationMs: null,
   startedAt: null,
-  lastRoutingStartAt: null,
+  lastRoutingStart: null,
   lastUsedAt: null,
   seenUntil: null,
   coldSince: null,
@@ -182,24 +177,22 @@ function warmupAt(warmup: Warmup, now: number): Warmup {
   return now - since >= FADE_MS ? { ...warmup, state: 'idle' } : warmup;
 }
 
-function mayStartFromRouting(warmup: Warmup, now: number, hostedAnswers: boolean): boolean {
-  const { state } = warmupAt(warmup, now);
+function mayStartFromRouting(warmup: Warmup, now: number, hostedAtMs: number): boolean {
+  const { state, lastRoutingStart: last } = warmupAt(warmup, now);
   if (state === 'warming' || state === 'ready') return false;
-  const pause = hostedAnswers ? ROUTING_PAUSE_HOSTED_OK_MS : ROUTING_PAUSE_MS;
-  return warmup.lastRoutingStartAt === null || now - warmup.lastRoutingStartAt >= pause;
+  if (last === null) return true;
+  const pauseMs = hostedAtMs >= last.wallMs ? ROUTING_PAUSE_HOSTED_OK_MS : ROUTING_PAUSE_MS;
+  return now - last.ticks >= pauseMs;
 }
 
-export function started(
-  warmup: Warmup,
-  at: { readonly now: number; readonly wallMs: number; readonly byRouting: boolean },
-): Warmup {
+export function started(warmup: Warmup, at: DualTime, byRouting: boolean): Warmup {
   return {
     ...warmup,
     state: 'warming',
     lastWarmupAt: at.wallMs,
-    startedAt: at.now,
+    startedAt: at.ticks,
     seenUntil: null,
-    lastRoutingStartAt: at.byRouting ? at.now : warmup.lastRoutingStartAt,
+    lastRoutingStart: byRouting ? at : warmup.lastRoutingStart,
   };
 }
 
