@@ -155,13 +155,14 @@ export function createAgent(context: AgentContext) {
   const { availability, engines, inference, registration, memory, server } = parts;
   const changeMonitor = createChangeMonitor(context, {
     record: () => parts.record(false),
-    looks: [() => availability.look(), memory.look, parts.power.look],
+    looks: [() => availability.look(), memory.look, parts.power.look, context.direct.look],
     changed: registration.changed,
   });
 
   function changed(): void {
     memory.look();
     changeMonitor.look();
+    context.direct.look();
     context.changed();
   }
 
@@ -175,6 +176,7 @@ export function createAgent(context: AgentContext) {
       registration.start();
       changeMonitor.start();
       availability.start();
+      context.direct.look();
     },
     /** Sends a goodbye; running requests may finish for `graceMs`. */
     async stop(graceMs: number) {
@@ -243,6 +245,7 @@ export function createAgent(context: AgentContext) {
       const isChanged = (...keys: readonly (keyof Config['agent'])[]) =>
         keys.some((key) => !isDeepStrictEqual(now[key], before[key]));
       availability.look();
+      context.direct.look();
       // Running requests continue.
       if (isChanged('host', 'ports')) void server.listen(now);
       if (isChanged('engineUrl', 'engineApiKey')) {

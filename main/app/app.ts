@@ -18,7 +18,6 @@ import { type SecretBox, controlToken } from '../platform/secrets.ts';
 import { createNamedKeys, type NamedKeys } from '../gateway/auth/keys.ts';
 import { createGateway, type Gateway, type GatewayDeps } from '../gateway/gateway.ts';
 import { identityOf } from '../gateway/monitoring/saved-state.ts';
-import type { LocalChoice } from '../gateway/upstream/upstreams.ts';
 import { hashIsReady } from '../gateway/protocols/prompt-chain.ts';
 import { createFixedEngine, type FixedEngine } from '../gateway/upstream/engine-probe.ts';
 import { openUsage } from '../gateway/usage/recorder.ts';
@@ -89,8 +88,9 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   const gpus = () => machine.agent?.gpus() ?? [];
   const isHere = (baseUrl: string) => machine.agent?.isHere(baseUrl) === true;
   const memoryAt = (baseUrl: string) => (isHere(baseUrl) ? gpuMemory(gpus()) : null);
+  const isHeldBack = (origin: string) => machine.agent?.holdsBack(origin) === true;
   const engine = createFixedEngine(
-    { http, clock, memoryAt },
+    { http, clock, memoryAt, isHeldBack },
     { changed, read: (isUp) => gateway.modelsRead('local', isUp) },
   );
   const keys = openKeys(options, edges);
@@ -127,6 +127,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       direct: {
         inFlight: () => (engine.current(isHere) ? gateway.traffic('local').concurrentRequests : 0),
         endAll: () => engine.current(isHere)?.endAll(),
+        look: engine.look,
       },
       isFixed: (path) => loaded.sources.get(path) === 'env',
       hostActivity,
@@ -138,7 +139,9 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
     ...common,
     keys,
     settings: config,
-    ...localOf(engine, () => providers.pick(), machine, memoryAt),
+    fixed: engine.source,
+    pickMachines: () => providers.pick(),
+    ...localOf(engine, machine, memoryAt),
     machines: providers.forGateway,
     gpus,
     ...gatewayFiles(dataDirectory, { clock, log }),
@@ -246,13 +249,12 @@ async function joinReachably(
   return { ...joined, warning };
 }
 
-/** What serves `local`: the fixed engine if there is one, otherwise the registered machines. */
+/** What the gateway does with engines that this program reaches itself. */
 function localOf(
   engine: FixedEngine,
-  pick: () => LocalChoice,
   { agent }: ThisMachine,
   memoryAt: (baseUrl: string) => number | null,
-): Pick<GatewayDeps, 'pickLocal' | 'identifyLocal' | 'localUsed' | 'engineAt' | 'enginesChanged'> {
+): Pick<GatewayDeps, 'identifyLocal' | 'localUsed' | 'engineAt' | 'enginesChanged'> {
   return {
     engineAt(provider) {
       const found =
@@ -262,7 +264,6 @@ function localOf(
     async enginesChanged() {
       await Promise.all([engine.current()?.refresh(), agent?.readEngines()]);
     },
-    pickLocal: engine.picks(agent, pick),
     identifyLocal: (failedAt) => engine.current()?.identified(failedAt) ?? null,
     localUsed: (model) => engine.current()?.used(model),
   };

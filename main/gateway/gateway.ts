@@ -40,7 +40,12 @@ import { createHealthCheck } from './routing/health-check-routes.ts';
 import { createHedgeBudget } from './routing/route.ts';
 import { createLessons } from './routing/lessons.ts';
 import { createModelCatalogue, type ModelCatalogue } from './upstream/model-catalogue.ts';
-import { listedName, type RemoteUpstream, remoteUpstreams } from './upstream/upstreams.ts';
+import {
+  listedName,
+  type LocalSources,
+  type RemoteUpstream,
+  remoteUpstreams,
+} from './upstream/upstreams.ts';
 import { feedRoutes } from './api/feed-routes.ts';
 import { sessionRoutes } from './api/session-routes.ts';
 import { modelRoutes } from './api/model-routes.ts';
@@ -53,7 +58,7 @@ import { cutWindowsIn, preferringCopies } from './routing/windows.ts';
 import { createItemMemory } from './protocols/responses/item-memory.ts';
 
 export interface GatewayDeps
-  extends MonitorDeps, Pick<ChatDeps, 'pickLocal' | 'identifyLocal' | 'localUsed'> {
+  extends MonitorDeps, LocalSources, Pick<ChatDeps, 'identifyLocal' | 'localUsed'> {
   readonly settings: SettingsApi;
   /** Reads the models of the own engines now. */
   readonly enginesChanged: () => Promise<void>;
@@ -83,7 +88,7 @@ const BODY_COPIES = 2;
 /** Nothing listens before `start`. */
 export function createGateway(deps: GatewayDeps) {
   const { config, http, clock, random, log, machines, app } = deps;
-  const pickLocal = preferringCopies(deps.pickLocal, config);
+  const pickLocal = preferringCopies(deps, config);
   const remotes = () => remoteUpstreams(config());
   const onBug = (error: unknown) => log('error', 'bug', { error: stackOf(error) });
   const makeServer = () => createGatewayServer(serverDeps);
@@ -225,7 +230,7 @@ function accessOf(deps: GatewayDeps, { isShared, url }: Lifecycle) {
   return { sessions, browsers, identify, controlLink };
 }
 
-interface RouteParts extends Pick<GatewayDeps, 'pickLocal'> {
+interface RouteParts extends Pick<ChatDeps, 'pickLocal'> {
   readonly memory: Memory;
   readonly monitor: Monitor;
   readonly catalogue: ModelCatalogue;

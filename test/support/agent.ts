@@ -100,7 +100,7 @@ export async function startAgent(given: Parts = {}) {
     otherPorts: () => [],
     cuts: () => [],
     changed() {},
-    direct: { inFlight: () => 0, endAll() {} },
+    direct: { inFlight: () => 0, endAll() {}, look() {} },
     telemetry,
     hostActivity: UNKNOWN_HOST_ACTIVITY,
     http,

@@ -9,6 +9,7 @@ import {
   askedNames,
   circuitIdOf,
   type LocalChoice,
+  type LocalSources,
   type LocalTarget,
   targetsOf,
   aliasOf,
@@ -197,12 +198,13 @@ export function withoutCopy(pairs: readonly string[], { model, copy }: Copy): re
     .map((each) => `${each.name}=${each.model === copy ? model : each.model}`);
 }
 
-/** Puts each copy before its model, so that names that an engine does not have go to it as well. */
+/** Picks what serves `local`. Puts each copy before its model, so that names that an engine does not have go to it as well. */
 export const preferringCopies =
-  (pick: () => LocalChoice, config: () => Config) => (): LocalChoice => {
+  ({ fixed, pickMachines }: LocalSources, config: () => Config) =>
+  (): LocalChoice => {
     const pairs = config().routing.modelAliases;
     const copies = pairs.length === 0 ? [] : copiesIn(pairs);
-    const choice = pick();
+    const choice = fixed.choice ?? pickMachines();
     if (copies.length === 0 || choice.kind === 'none') return choice;
     const preferring = (target: LocalTarget): LocalTarget => {
       return { ...target, facts: inOrder(target.facts, copies) };

@@ -9,7 +9,13 @@ import { Cancellation } from '../../platform/clock.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
 import { fetchModelList } from './model-catalogue.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
-import { listedName, type LocalChoice, parseBaseAddress, type LocalTarget } from './upstreams.ts';
+import {
+  listedName,
+  type LocalChoice,
+  type LocalSources,
+  parseBaseAddress,
+  type LocalTarget,
+} from './upstreams.ts';
 
 type LocalEngine = ReturnType<typeof createLocalEngine>;
 
@@ -24,18 +30,20 @@ const STRANGER_MS = 600_000;
 /** Longer than an engine needs that is well, and short enough for callers that wait for the list. */
 const FACTS_MS = 900;
 
-interface FixedEngineListeners {
+interface EngineListeners {
   /** The models of the current engine have changed, or what is known of them. */
   readonly changed: () => void;
   /** Its models were read, or it did not answer. */
   readonly read: (isUp: boolean) => void;
+  /** Its target has been replaced. */
+  readonly replaced: () => void;
 }
 
 /** Polls the model list of the engine at `baseUrl`. */
 function createLocalEngine(
   baseUrl: string,
   edges: FixedEngineEdges,
-  { changed, read }: FixedEngineListeners,
+  { changed, read, replaced }: EngineListeners,
 ) {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
   const { origin, basePath, basicAuth } = baseAddress;
@@ -67,6 +75,11 @@ function createLocalEngine(
   /** Until when it is not waited for, in clock ticks: it has kept callers waiting for nothing. */
   let silentUntil = -Infinity;
 
+  function become(next: LocalTarget): void {
+    known = next;
+    replaced();
+  }
+
   function refresh(): Promise<void> {
     cancelTimer();
     refreshing ??= readList().finally(() => (refreshing = null));
@@ -85,7 +98,7 @@ function createLocalEngine(
     const listed = isList ? parseModelList(result.body) : null;
     // llama.cpp with a key names itself in its headers, but refuses its list.
     const isLlamaCpp = result.kind === 'response' && result.headers['server'] === 'llama.cpp';
-    if (listed === null && isLlamaCpp) known = { ...known, ownedBy: 'llamacpp' };
+    if (listed === null && isLlamaCpp) become({ ...known, ownedBy: 'llamacpp' });
     const isUp = result.kind === 'response' && (isLlamaCpp || result.status < 500);
     if (isUp) identifiedAt = edges.clock.now();
     read(isUp);
@@ -98,7 +111,7 @@ function createLocalEngine(
     const before = known;
     const ownedBy = listed.find(({ owner }) => owner !== null)?.owner ?? null;
     const present = isOutdated ? withLoaded(facts, lastUsed) : facts;
-    known = { ...known, ownedBy, listed, ...inOrder(listed, present) };
+    become({ ...known, ownedBy, listed, ...inOrder(listed, present) });
     // Some engines say that their models were created just now.
     if (!isDeepStrictEqual({ ...before, listed }, known)) changed();
   }
@@ -142,7 +155,7 @@ function createLocalEngine(
     endAll() {
       running.abort();
       running = new Cancellation();
-      known = { ...known, baseAddress: { ...baseAddress, signal: running } };
+      become({ ...known, baseAddress: { ...baseAddress, signal: running } });
     },
     /** A model of it has answered. */
     used(name: string) {
@@ -151,7 +164,7 @@ function createLocalEngine(
       if (model === lastUsed) return;
       lastUsed = model;
       const before = facts.find(({ id }) => id === model);
-      known = { ...known, ...inOrder(listed, withLoaded(facts, model)) };
+      become({ ...known, ...inOrder(listed, withLoaded(facts, model)) });
       if (before?.loaded !== false) return;
       // The engine has loaded it, and may have thrown out another.
       isOutdated = true;
@@ -182,30 +195,40 @@ export type FixedEngine = ReturnType<typeof createFixedEngine>;
 interface FixedEngineEdges extends FetchEdges {
   /** The memory of the GPUs that the engine at an address has; null while unknown. */
   readonly memoryAt: (baseUrl: string) => number | null;
+  /** Whether the engine at an origin gets no requests, because its owner wants the GPU for something else. */
+  readonly isHeldBack: (origin: string) => boolean;
 }
 
-export function createFixedEngine(deps: FixedEngineEdges, listeners: FixedEngineListeners) {
+/** A request would load again what was unloaded. */
+const HELD_BACK = { kind: 'none', reason: 'paused' } as const;
+
+export function createFixedEngine(
+  deps: FixedEngineEdges,
+  listeners: Omit<EngineListeners, 'replaced'>,
+) {
   let engine: LocalEngine | null = null;
+  const source: { choice: LocalChoice | null } = { choice: null };
+
+  function choice(): LocalChoice | null {
+    if (engine === null) return null;
+    const target = engine.target();
+    return deps.isHeldBack(target.baseAddress.origin) ? HELD_BACK : { kind: 'target', target };
+  }
+
+  const look = () => void (source.choice = choice());
+
   return {
+    source: source as LocalSources['fixed'],
+    /** To be called when `isHeldBack` may have changed. */
+    look,
     /** Null while none is set, or none at such an address. */
     current: (isAsked: (origin: string) => boolean = () => true) =>
       engine !== null && isAsked(engine.target().baseAddress.origin) ? engine : null,
-    /** What picks the source of `local`: the engine; while none is set, as `otherwise` does. */
-    picks:
-      (
-        agent: { readonly holdsBack: (origin: string) => boolean } | null,
-        otherwise: () => LocalChoice,
-      ) =>
-      (): LocalChoice => {
-        if (engine === null) return otherwise();
-        const target = engine.target();
-        // Its owner wants the GPU for something else; a request would load again what was unloaded.
-        const isHeldBack = agent?.holdsBack(target.baseAddress.origin) === true;
-        return isHeldBack ? { kind: 'none', reason: 'paused' } : { kind: 'target', target };
-      },
     set(baseUrl: string | null) {
       engine?.stop();
-      engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, listeners);
+      const all = { ...listeners, replaced: look };
+      engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, all);
+      look();
       void engine?.refresh();
     },
   };

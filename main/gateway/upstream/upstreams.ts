@@ -75,6 +75,13 @@ export type LocalChoice =
       readonly causes?: () => string;
     };
 
+export interface LocalSources {
+  /** The fixed engine, or why it is not called; null while none is set. Replaced when that changes, so requests just read it. */
+  readonly fixed: { readonly choice: LocalChoice | null };
+  /** Picks from the machines of the registry. */
+  readonly pickMachines: () => LocalChoice;
+}
+
 /** The machines that may serve `local` now; of a fixed engine just that. */
 export function targetsOf(choice: LocalChoice): readonly LocalTarget[] {
   if (choice.kind === 'target') return [choice.target];
