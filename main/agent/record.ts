@@ -2,7 +2,7 @@ import type { AgentModel, AgentView, GpuFigures } from '#shared/agent.ts';
 import type { AgentRecord } from '#shared/provider.ts';
 import { chipFacts } from './chips.ts';
 import type { EngineView } from '../engines/adapters/engine-view.ts';
-import { byPreference, isRemote } from '../engines/models.ts';
+import { byPreference } from '../engines/models.ts';
 import type { ServedCounts } from './server/counters.ts';
 import { GPU_VENDORS, type GpuDevice, summed } from './telemetry/gpu-device.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -148,13 +148,13 @@ export function agentModels(
       engine: kind,
       baseUrl,
       use: fact.use,
-      isRemote: isRemote(fact),
+      isRemote: fact.remote === true,
       loaded: fact.loaded,
       loadedAt: since(baseUrl, fact.id),
       sizeBytes: fact.size_bytes,
       vramBytes: fact.vram_bytes ?? null,
       contextLength: fact.context_length,
-      canUnload: controlOf(kind) !== null && !isRemote(fact),
+      canUnload: controlOf(kind) !== null && fact.remote !== true,
     })),
   );
   return models.toSorted((a, b) => Number(b.loaded ?? false) - Number(a.loaded ?? false));

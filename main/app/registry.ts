@@ -133,8 +133,10 @@ function localTarget(target: Target): LocalTarget {
     baseAddress: parseBaseAddress(address, 'local'),
     models,
     listed: [],
-    // An agent may report only their names.
-    facts: target.facts ?? models.map((model) => modelFacts(model)),
+    // An older agent may report only their names, or not all of this.
+    facts:
+      target.facts?.map((each) => modelFacts(each.id, each)) ??
+      models.map((model) => modelFacts(model)),
     ownedBy,
     gatewayToken,
   };

@@ -20,10 +20,6 @@ export function useByName(id: string): ModelUse | null {
 /** Ollama passes on what has such a tag (ollama/ollama, internal/modelref); older agents report no more than the name. */
 const CLOUD = /:([^:/]*-)?cloud$/i;
 
-/** Whether a prompt for the model leaves the owner's machines. */
-export const isRemote = ({ id, remote }: Pick<ModelFacts, 'id' | 'remote'>): boolean =>
-  remote ?? CLOUD.test(id);
-
 /** What an engine said of a model; its name speaks where the engine does not. */
 export function modelFacts(id: string, said: Partial<Omit<ModelFacts, 'id'>> = {}): ModelFacts {
   return {
@@ -31,6 +27,7 @@ export function modelFacts(id: string, said: Partial<Omit<ModelFacts, 'id'>> = {
     vision: null,
     tools: null,
     size_bytes: null,
+    ...(CLOUD.test(id) && { remote: true }),
     ...said,
     id,
     use: said.use ?? useByName(id),
@@ -91,7 +88,7 @@ export function byPreference(
  * chat, and only an app that names a remote model means it.
  */
 export function isForChat(model: ModelFacts): boolean {
-  return (model.use === null || model.use === 'chat') && !isRemote(model);
+  return (model.use === null || model.use === 'chat') && model.remote !== true;
 }
 
 /** The loaded model that answers chats; one that cannot where no other is loaded. */

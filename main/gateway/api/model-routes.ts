@@ -20,7 +20,7 @@ import {
   namedAliases,
 } from '../upstream/upstreams.ts';
 import { REQUESTED_DAYS, type RequestedModel } from '../usage/queries.ts';
-import { isRemote, useByName } from '../../engines/models.ts';
+import { modelFacts, useByName } from '../../engines/models.ts';
 import type { ListedModel } from '../upstream/listed-models.ts';
 
 interface ModelDeps extends Pick<Monitor, 'usage'> {
@@ -213,7 +213,7 @@ function modelsAt(target: LocalTarget, known: Knowledge): readonly OfferedModel[
     const model = listed.find((each) => each.id === id) ?? bare(id);
     const facts = factsAbout(target, id);
     const contextLength = windowAt(known, id, facts?.context_length ?? null);
-    return { ...model, contextLength, isPassedOn: isRemote(facts ?? { id }) };
+    return { ...model, contextLength, isPassedOn: (facts ?? modelFacts(id)).remote === true };
   });
 }
 

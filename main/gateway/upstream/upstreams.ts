@@ -4,7 +4,7 @@ import { defaultLabel, prefixOf } from '#shared/services.ts';
 import type { ModelFacts, ModelNeeds } from '#shared/models.ts';
 import type { SkipReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
-import { isForChat, isRemote, standIn } from '../../engines/models.ts';
+import { isForChat, modelFacts, standIn } from '../../engines/models.ts';
 import { basicAuthOf } from '../../platform/addresses.ts';
 import { memoizeLast } from '../../platform/memoize.ts';
 import type { HttpRequest } from '../../platform/http/types.ts';
@@ -304,7 +304,7 @@ export function modelAt(target: LocalTarget, request: ServedRequest): LocalModel
   const model = request.endpoint.keepsModel ? request.model : localModel(target, request);
   if (model === null) return { model, facts: null, isElsewhere: false };
   const facts = factsAbout(target, model);
-  return { model, facts, isElsewhere: isRemote(facts ?? { id: model }) };
+  return { model, facts, isElsewhere: (facts ?? modelFacts(model)).remote === true };
 }
 
 /** What an engine says of a model; null if that is nothing. */

@@ -73,9 +73,10 @@ describe.each([
     expect([...engine.loaded]).toEqual([]);
     const state = [mode(), memory()];
     expect(state).toEqual(['paused', { state: 'freed', toLoad: [model], problem: null }]);
-    await agent.setMode('on');
+    const saved = agent.setMode('on');
     expect(mode()).toBe('paused');
     await wait(until(() => mode() === 'on'));
+    await saved;
     expect([...engine.loaded]).toEqual([model]);
     expect(memory()).toEqual({ state: 'kept', toLoad: [], problem: null });
   });
