@@ -30,7 +30,7 @@ export interface ChatDeps extends RouterDeps, FinalDeps {
   readonly noteDropped: DropLogger;
   readonly admission: Admission;
   readonly config: () => Config;
-  readonly keyLimits: { readonly reached: (key: string | null) => ReachedLimit | null };
+  readonly keyLimits: { readonly reached: (key: string) => ReachedLimit | null };
   readonly observe: (arrival: RequestArrival) => RequestObserver;
 }
 
@@ -88,7 +88,7 @@ async function answer(
   }
   const { keyName: key } = caller.identity;
   // Nothing is awaited from here until the request counts.
-  const reached = deps.keyLimits.reached(key);
+  const reached = key === null ? null : deps.keyLimits.reached(key);
   if (reached !== null) {
     sendError(res, limitReached(reached, deps.clock.now()), { ...refused(), ...NO_RETRY });
     return;

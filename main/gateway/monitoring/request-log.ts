@@ -90,7 +90,7 @@ export function createRequestLogs(deps: RequestLogDeps) {
         attemptCount: 0,
       };
       inMemory.set(id, row);
-      usage.requested(key);
+      if (key !== null) usage.requested(key);
       counters.accepted();
       changed(id);
       return new OpenRequest(row, begun.ticks, deps, onEnd);

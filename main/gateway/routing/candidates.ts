@@ -89,7 +89,7 @@ function remoteCandidate(
   const upstream = remotes.find((remote) => remote.id === id);
   if (upstream === undefined) return skipped(id, { reason: 'not_configured' });
   if (call.zeroSpend) return skipped(id, { reason: 'zero_spend' });
-  if (budgets.isSpent(id, config)) return skipped(id, { reason: 'budget' });
+  if (upstream.hasBudget && budgets.isSpent(id, config)) return skipped(id, { reason: 'budget' });
   if (keepsModel(call, config) && picked === null && !servesModel(upstream, call.request.model))
     return skipped(id, { reason: 'model_mismatch' });
   const { protocols, prefill } = upstream;

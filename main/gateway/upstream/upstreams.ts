@@ -41,6 +41,7 @@ export interface RemoteUpstream {
   /** Must not come back to a caller. */
   readonly secrets: OwnSecrets;
   readonly timeoutMs: number;
+  readonly hasBudget: boolean;
   readonly assemble: boolean;
   readonly prefill: PrefillFacts;
   readonly protocols: Protocols;
@@ -136,6 +137,7 @@ export const remoteUpstreams = memoizeLast((config: Config): readonly RemoteUpst
         id,
         prefix,
         baseAddress,
+        hasBudget: (settings.budgetDay ?? settings.budgetMonth) !== null,
         secrets: ownSecrets(baseAddress, [apiKey, ...Object.values(headers)]),
         prefill: { setting: prefill, address, ownedBy: null },
       },

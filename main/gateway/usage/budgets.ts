@@ -45,7 +45,6 @@ export function createBudgets(
   return {
     /** Adds the cost of a call of the upstream. */
     spent(id: UpstreamId, nano: number) {
-      if (nano === 0) return;
       sums.add(id, nano);
       for (const budget of budgetsOf(id)) {
         const { period } = budget;
@@ -110,8 +109,8 @@ export function createKeyLimits(
     });
   }
 
-  function count(of: KeyLimitAt['of'], key: string | null, amount: number): void {
-    if (key === null || amount === 0) return;
+  function count(of: KeyLimitAt['of'], key: string, amount: number): void {
+    if (amount === 0) return;
     sums[of].add(key, amount);
     for (const each of at(key)) {
       const passed = each.of === of ? passedBy(amount, each) : null;
@@ -123,12 +122,12 @@ export function createKeyLimits(
 
   return {
     /** A request with the key begins. */
-    requested: (key: string | null) => count('requests', key, 1),
-    used: (key: string | null, tokens: number) => count('tokens', key, tokens),
+    requested: (key: string) => count('requests', key, 1),
+    used: (key: string, tokens: number) => count('tokens', key, tokens),
     of: at,
     /** The limit that the key has reached, of several the one that resets last; null if it may call. */
-    reached(key: string | null) {
-      const most = key === null ? null : mostUsed(at(key));
+    reached(key: string) {
+      const most = mostUsed(at(key));
       return most !== null && isUsedUp(most) ? most : null;
     },
   };

@@ -95,13 +95,13 @@ export function createUsageRecorder(
   }
 
   return {
-    requested: (key: string | null) => keyLimits.requested(key),
+    requested: (key: string) => keyLimits.requested(key),
     /** Returns what it has used. */
     callEnded(call: EndedCall): UsageFigures {
       const { upstream, provider, model, key } = call;
       const used = figuresOf(call, config(), provider === null ? null : energyOf(provider));
-      budgets.spent(upstream, used.spentNano);
-      keyLimits.used(key, used.inputTokens + used.outputTokens);
+      if (used.spentNano > 0) budgets.spent(upstream, used.spentNano);
+      if (key !== null) keyLimits.used(key, used.inputTokens + used.outputTokens);
       const isCounted = { calls: 1, failures: Number(call.isFailure) };
       const place = { ...ALL, upstream, provider: provider ?? '', model: model ?? '' };
       add(call.atMs, [place, { ...used, ...isCounted }], ...forAll(key, used));
