@@ -88,11 +88,14 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   const gpus = () => machine.agent?.gpus() ?? [];
   const isHere = (baseUrl: string) => machine.agent?.isHere(baseUrl) === true;
   const memoryAt = (baseUrl: string) => (isHere(baseUrl) ? gpuMemory(gpus()) : null);
-  const isHeldBack = (origin: string) => machine.agent?.holdsBack(origin) === true;
-  const engine = createFixedEngine(
-    { http, clock, memoryAt, isHeldBack },
-    { changed, read: (isUp) => gateway.modelsRead('local', isUp) },
-  );
+  const engine = createFixedEngine({
+    http,
+    clock,
+    memoryAt,
+    isHeldBack: (origin) => machine.agent?.holdsBack(origin) === true,
+    changed,
+    read: (isUp) => gateway.modelsRead('local', isUp),
+  });
   const keys = openKeys(options, edges);
   const { secretBox = null } = edges;
   const files = { directory: dataDirectory, hasNamedKeys: () => !keys.isEmpty(), secretBox };

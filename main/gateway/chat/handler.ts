@@ -93,8 +93,7 @@ async function answer(
     sendError(res, limitReached(reached, deps.clock.now()), { ...refused(), ...NO_RETRY });
     return;
   }
-  const { config, remotes, epoch, items } = read;
-  const call = read.call;
+  const { call, config, remotes, epoch, items } = read;
   const { stream, endpoint, model, requestedModel } = call.request;
   const { upstreamPath, answer: form } = endpoint;
   const arrival = { id, model: requestedModel, stream, caller: from, key, upstreamPath };

@@ -30,21 +30,19 @@ const STRANGER_MS = 600_000;
 /** Longer than an engine needs that is well, and short enough for callers that wait for the list. */
 const FACTS_MS = 900;
 
-interface EngineListeners {
+interface FixedEngineEdges extends FetchEdges {
+  /** The memory of the GPUs that the engine at an address has; null while unknown. */
+  readonly memoryAt: (baseUrl: string) => number | null;
+  /** Whether the engine at an origin gets no requests, because its owner wants the GPU for something else. */
+  readonly isHeldBack: (origin: string) => boolean;
   /** The models of the current engine have changed, or what is known of them. */
   readonly changed: () => void;
   /** Its models were read, or it did not answer. */
   readonly read: (isUp: boolean) => void;
-  /** Its target has been replaced. */
-  readonly replaced: () => void;
 }
 
-/** Polls the model list of the engine at `baseUrl`. */
-function createLocalEngine(
-  baseUrl: string,
-  edges: FixedEngineEdges,
-  { changed, read, replaced }: EngineListeners,
-) {
+/** Polls the model list of the engine at `baseUrl`. `replaced` is called when its target has been. */
+function createLocalEngine(baseUrl: string, edges: FixedEngineEdges, replaced: () => void) {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
   const { origin, basePath, basicAuth } = baseAddress;
   const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
@@ -101,7 +99,7 @@ function createLocalEngine(
     if (listed === null && isLlamaCpp) become({ ...known, ownedBy: 'llamacpp' });
     const isUp = result.kind === 'response' && (isLlamaCpp || result.status < 500);
     if (isUp) identifiedAt = edges.clock.now();
-    read(isUp);
+    edges.read(isUp);
     if (listed !== null) noteList(listed, told?.kind === 'settled' ? told.value : []);
     const pauseMs = isOutdated ? 0 : listed === null ? RETRY_MS : REFRESH_MS;
     cancelTimer = edges.clock.after(pauseMs, () => void refresh());
@@ -113,7 +111,7 @@ function createLocalEngine(
     const present = isOutdated ? withLoaded(facts, lastUsed) : facts;
     become({ ...known, ownedBy, listed, ...inOrder(listed, present) });
     // Some engines say that their models were created just now.
-    if (!isDeepStrictEqual({ ...before, listed }, known)) changed();
+    if (!isDeepStrictEqual({ ...before, listed }, known)) edges.changed();
   }
 
   /** What the engine says of its models apart from their list. */
@@ -192,30 +190,18 @@ function createLocalEngine(
 /** The fixed engine, which the settings may replace or remove. */
 export type FixedEngine = ReturnType<typeof createFixedEngine>;
 
-interface FixedEngineEdges extends FetchEdges {
-  /** The memory of the GPUs that the engine at an address has; null while unknown. */
-  readonly memoryAt: (baseUrl: string) => number | null;
-  /** Whether the engine at an origin gets no requests, because its owner wants the GPU for something else. */
-  readonly isHeldBack: (origin: string) => boolean;
-}
-
 /** A request would load again what was unloaded. */
 const HELD_BACK = { kind: 'none', reason: 'paused' } as const;
 
-export function createFixedEngine(
-  deps: FixedEngineEdges,
-  listeners: Omit<EngineListeners, 'replaced'>,
-) {
+export function createFixedEngine(edges: FixedEngineEdges) {
   let engine: LocalEngine | null = null;
   const source: { choice: LocalChoice | null } = { choice: null };
 
-  function choice(): LocalChoice | null {
-    if (engine === null) return null;
-    const target = engine.target();
-    return deps.isHeldBack(target.baseAddress.origin) ? HELD_BACK : { kind: 'target', target };
+  function look(): void {
+    const target = engine?.target() ?? null;
+    const isHeldBack = target !== null && edges.isHeldBack(target.baseAddress.origin);
+    source.choice = isHeldBack ? HELD_BACK : target && { kind: 'target', target };
   }
-
-  const look = () => void (source.choice = choice());
 
   return {
     source: source as LocalSources['fixed'],
@@ -226,8 +212,7 @@ export function createFixedEngine(
       engine !== null && isAsked(engine.target().baseAddress.origin) ? engine : null,
     set(baseUrl: string | null) {
       engine?.stop();
-      const all = { ...listeners, replaced: look };
-      engine = baseUrl === null ? null : createLocalEngine(baseUrl, deps, all);
+      engine = baseUrl === null ? null : createLocalEngine(baseUrl, edges, look);
       look();
       void engine?.refresh();
     },
