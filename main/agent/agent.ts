@@ -155,14 +155,16 @@ export function createAgent(context: AgentContext) {
   const { availability, engines, inference, registration, memory, server } = parts;
   const changeMonitor = createChangeMonitor(context, {
     record: () => parts.record(false),
-    looks: [() => availability.look(), memory.look, parts.power.look, context.direct.look],
-    changed: registration.changed,
+    looks: [() => availability.look(), memory.look, parts.power.look],
+    changed() {
+      registration.changed();
+      context.changed();
+    },
   });
 
   function changed(): void {
     memory.look();
     changeMonitor.look();
-    context.direct.look();
     context.changed();
   }
 
@@ -176,7 +178,6 @@ export function createAgent(context: AgentContext) {
       registration.start();
       changeMonitor.start();
       availability.start();
-      context.direct.look();
     },
     /** Sends a goodbye; running requests may finish for `graceMs`. */
     async stop(graceMs: number) {
@@ -245,7 +246,6 @@ export function createAgent(context: AgentContext) {
       const isChanged = (...keys: readonly (keyof Config['agent'])[]) =>
         keys.some((key) => !isDeepStrictEqual(now[key], before[key]));
       availability.look();
-      context.direct.look();
       // Running requests continue.
       if (isChanged('host', 'ports')) void server.listen(now);
       if (isChanged('engineUrl', 'engineApiKey')) {

@@ -25,12 +25,7 @@ export interface AgentContext {
   /** What the gateway of this process has seen of engines that cut prompts. */
   readonly cuts: () => readonly WindowCut[];
   /** The requests that the gateway of this process sends to an engine of this machine itself. */
-  readonly direct: {
-    readonly inFlight: () => number;
-    readonly endAll: () => void;
-    /** Called when the owner may want none any more, or again, and when the names of this machine may have changed. */
-    readonly look: () => void;
-  };
+  readonly direct: { readonly inFlight: () => number; readonly endAll: () => void };
   readonly telemetry: TelemetryWatch;
   /** The view has changed, in more than times that pass. */
   readonly changed: () => void;

@@ -84,7 +84,10 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
   ]);
   const onUnasked = (origin: string) => log('warn', 'unasked_bytes', { origin });
   const http = createHttpClient({ clock, onUnasked });
-  const changed = () => gateway.feed.changed();
+  const changed = () => {
+    engine.look();
+    gateway.feed.changed();
+  };
   const gpus = () => machine.agent?.gpus() ?? [];
   const isHere = (baseUrl: string) => machine.agent?.isHere(baseUrl) === true;
   const memoryAt = (baseUrl: string) => (isHere(baseUrl) ? gpuMemory(gpus()) : null);
@@ -130,7 +133,6 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       direct: {
         inFlight: () => (engine.current(isHere) ? gateway.traffic('local').concurrentRequests : 0),
         endAll: () => engine.current(isHere)?.endAll(),
-        look: engine.look,
       },
       isFixed: (path) => loaded.sources.get(path) === 'env',
       hostActivity,
@@ -180,6 +182,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
       providers.start();
       wakeWatch.look(false);
       await machine.agent?.start();
+      changed();
       lock?.listensAt(gateway.url());
       // The window's page is at, say, `http://127.0.0.1:47900`; apps use `http://localhost:47900/v1`.
       return { url: gateway.url(), baseUrl: gateway.baseUrl() };

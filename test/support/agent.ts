@@ -100,7 +100,7 @@ export async function startAgent(given: Parts = {}) {
     otherPorts: () => [],
     cuts: () => [],
     changed() {},
-    direct: { inFlight: () => 0, endAll() {}, look() {} },
+    direct: { inFlight: () => 0, endAll() {} },
     telemetry,
     hostActivity: UNKNOWN_HOST_ACTIVITY,
     http,

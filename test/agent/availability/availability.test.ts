@@ -159,7 +159,7 @@ test('requests that go to the engine past the agent are no other program’s use
   const clock = createManualClock();
   const { agent, telemetry, set } = await startAgent({
     clock,
-    direct: { inFlight: () => inFlight, endAll() {}, look() {} },
+    direct: { inFlight: () => inFlight, endAll() {} },
   });
   telemetry.card({ utilGpu: 90 });
   const modeAfter = (ms: number) => {
