@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { UsageMeter } from '../../main/gateway/protocols/tokens.ts';
+import { PendingCall } from '../../main/gateway/upstream/exchange.ts';
 import { chat, chatStream, expectServed, textOf } from '../support/client.ts';
-import { answers, error, hang, json, type Script } from '../support/upstream.ts';
-import { startOnly, startStill } from '../support/scene.ts';
+import { answers, error, json, type Script } from '../support/upstream.ts';
+import { expectAtRest, startOnly, startStill } from '../support/scene.ts';
 import { nextPause, pollUntil } from '../support/polling.ts';
 import { worded, wordOf } from '../support/words.ts';
 import { counted } from '../support/report.ts';
@@ -134,14 +136,23 @@ test('an ondemand that refuses connections once it was reached has scaled down, 
   expect(gateway.host.snapshot().status.ondemand_warmup).toBe('ready');
 });
 
-test('a fault in a call that may be hedged ends its request with a 500, and the gateway goes on', async () => {
-  const { gateway, clock } = await startStill({ a: [error(500), answers('well')], b: hang });
-  const after = clock.after.bind(clock);
-  clock.after = (ms, fn) => {
-    // The pause before a retry.
-    if (ms === 125) throw new Error('a fault');
-    return after(ms, fn);
-  };
-  expect((await chatStream(gateway.url)).status).toBe(500);
-  expectServed(await chatStream(gateway.url), 'hosted_a');
-});
+test.each([
+  ['sent', () => vi.spyOn(PendingCall.prototype, 'send')],
+  ['relayed', () => vi.spyOn(UsageMeter.prototype, 'sent')],
+  ['counted', () => vi.spyOn(UsageMeter.prototype, 'spent')],
+])(
+  'a fault while the first call after a cool-down is %s ends its request, and the next one makes that call',
+  async (_what, spyOn) => {
+    const scripts = { a: [error(503), answers('well')], b: error(503) };
+    const settings = { FAIL_THRESHOLD: '1', COOLDOWN_MS: '10000' };
+    const { gateway, clock } = await startStill(scripts, settings);
+    await chat(gateway.url);
+    clock.advance(10_000);
+    spyOn().mockImplementationOnce(() => {
+      throw new Error('a fault');
+    });
+    await chatStream(gateway.url).catch(() => null);
+    await expectAtRest(gateway);
+    expectServed(await chatStream(gateway.url), 'hosted_a');
+  },
+);

@@ -8,6 +8,7 @@ import { OWN_COMMAND } from '../../platform/process.ts';
 import { exclusionFor } from '../circuits/circuits.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import type { GatewayError } from '../http/errors.ts';
+import type { RequestEnd } from '../routing/observer.ts';
 import {
   type FailedCall,
   isUnconfigured,
@@ -56,11 +57,11 @@ export interface FinalDeps {
   readonly machineName: (id: string) => string | null;
 }
 
-/** Answers where no upstream did. */
+/** Answers where no upstream did; returns how the request ended. */
 export function sendFinalResponse(
   routed: Unanswered,
   { base, context, response, deps: { machineName } }: CallerContext,
-): void {
+): RequestEnd {
   const { call, observer } = context;
   const { passed, reason } = routed;
   const final = finalResponse(call, routed, machineName);
@@ -75,7 +76,7 @@ export function sendFinalResponse(
     });
   else if (final.kind === 'error') response.fail(final.error, headers);
   else response.passOn(final.error, final.body, { ...final.headers, ...headers });
-  observer.ended(final.kind === 'answer' ? 'done' : 'failed');
+  return final.kind === 'answer' ? 'done' : 'failed';
 }
 
 const JSON_TYPE = 'application/json';

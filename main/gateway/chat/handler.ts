@@ -10,8 +10,9 @@ import { type GatewayError, sendError } from '../http/errors.ts';
 import type { RoutedRequest } from '../routing/candidates.ts';
 import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import type { RequestCaller } from '#shared/live.ts';
-import type { RequestArrival, RequestObserver } from '../routing/observer.ts';
-import { route, type RouterDeps } from '../routing/route.ts';
+import type { RequestArrival, RequestEnd, RequestObserver } from '../routing/observer.ts';
+import { route, type RouterDeps, walkFor } from '../routing/route.ts';
+import type { Walk } from '../routing/walk.ts';
 import type { ItemMemories, ItemMemory } from '../protocols/responses/item-memory.ts';
 import { type ChatCall, isZeroSpend } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
@@ -19,7 +20,7 @@ import { formsOf, isBadRequest, readRequest } from '../protocols/chat-request.ts
 import type { ApiEndpoint } from '../protocols/endpoint.ts';
 import { aliased, isOwnModel, remoteUpstreams } from '../upstream/upstreams.ts';
 import type { FinalDeps } from './final-error.ts';
-import { answerChat, type DropLogger } from './send-answer.ts';
+import { answerChat, type AnswerContext, type DropLogger } from './send-answer.ts';
 import { ChatResponse, newRequestId, NOT_ROUTED } from './response.ts';
 import { OWN_COMMAND } from '../../platform/process.ts';
 
@@ -30,6 +31,8 @@ export interface ChatDeps extends RouterDeps, FinalDeps {
   readonly noteDropped: DropLogger;
   readonly admission: Admission;
   readonly config: () => Config;
+  /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
+  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   readonly keyLimits: { readonly reached: (key: string) => ReachedLimit | null };
   readonly observe: (arrival: RequestArrival) => RequestObserver;
 }
@@ -103,12 +106,35 @@ async function answer(
   const plan = { id, format, model, base, keepAliveMs, clock: deps.clock };
   const response = new ChatResponse(res, plan, observer);
   const context = { call, config, remotes, epoch, signal: gone, observer: response };
-  const routed = await route(context, deps).catch((fault: unknown) => {
-    context.observer.ended('failed');
-    throw fault;
-  });
   // Returned, not awaited: this function's variables need not live as long as the answer.
-  return answerChat(routed, { res, base, context, response, items, deps });
+  return routeAndAnswer({ res, base, context, response, items, deps }, deps);
+}
+
+/** Whatever comes of the request, a fault of the gateway's included, nothing of it is left open. */
+async function routeAndAnswer(to: Omit<AnswerContext, 'walk'>, deps: ChatDeps): Promise<void> {
+  const { context } = to;
+  let end: RequestEnd = 'failed';
+  let walk: Walk | null = null;
+  try {
+    await localIdentified(context, deps);
+    walk = walkFor(context, deps);
+    const answering = { ...to, walk };
+    // The result is no variable: its first events need not live as long as the answer.
+    end = await route(walk, context, deps).then((routed) => answerChat(routed, answering));
+  } finally {
+    walk?.finish();
+    context.observer.ended(end);
+  }
+}
+
+/** The engine decides the best form of the request and the extra parameters. */
+function localIdentified(
+  { call: { request }, config }: RoutedRequest,
+  { circuits, identifyLocal }: ChatDeps,
+): Promise<void> | null {
+  const mayTranslate =
+    request.endpoint.support === 'translatable' && config.local.protocols !== 'native';
+  return mayTranslate ? identifyLocal(circuits.at('local').breaker.health.lastFailAt) : null;
 }
 
 type Admission = ReturnType<typeof createAdmission>;

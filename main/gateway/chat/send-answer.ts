@@ -4,7 +4,7 @@ import { type HttpError, STREAM_HEAD } from '../../platform/http/responses.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { Log } from '../../platform/log.ts';
 import type { Attempt, CallAnswer, Turn } from '../routing/call-upstream.ts';
-import type { RoutedRequest } from '../routing/candidates.ts';
+import type { RequestEnd } from '../routing/observer.ts';
 import { fallbackReason, sourceName } from '../routing/outcomes.ts';
 import type { RouteResult } from '../routing/route.ts';
 import type { Walk } from '../routing/walk.ts';
@@ -34,7 +34,9 @@ import { callHeaders, EVENT_STREAM, repairedHeader } from './response.ts';
 import { resumeAnswer, type ResumedAnswer, type ResumeDeps } from './resume/resume.ts';
 import type { Splice } from './resume/splice.ts';
 
-interface AnswerContext extends CallerContext {
+export interface AnswerContext extends CallerContext {
+  /** The calls that are left, should the answer break off. */
+  readonly walk: Walk;
   readonly res: ServerResponse;
   /** Of the caller's key. */
   readonly items: ItemMemory | null;
@@ -42,23 +44,18 @@ interface AnswerContext extends CallerContext {
 }
 
 /** Sends the result of routing; resolves when all of it is sent or the caller is gone. */
-export function answerChat(routed: RouteResult, to: AnswerContext): Promise<void> {
+export function answerChat(routed: RouteResult, to: AnswerContext): Promise<RequestEnd> {
   switch (routed.kind) {
     case 'answered':
       return sendAnswer(routed, to);
     case 'unanswered':
-      sendFinalResponse(routed, to);
-      return Promise.resolve();
+      return Promise.resolve(sendFinalResponse(routed, to));
     case 'cancelled':
-      to.context.observer.ended('cancelled');
-      return Promise.resolve();
+      return Promise.resolve('cancelled');
   }
 }
 
-function sendAnswer(
-  { answer, walk }: Extract<RouteResult, { readonly kind: 'answered' }>,
-  to: AnswerContext,
-): Promise<void> {
+function sendAnswer(answer: CallAnswer, to: AnswerContext): Promise<RequestEnd> {
   const { base, context, response, items, deps } = to;
   const { observer } = context;
   const { call, seen, attempt, turn } = answer;
@@ -70,13 +67,13 @@ function sendAnswer(
   switch (seen.kind) {
     case 'stream': {
       response.head(headers);
-      const relayed = relayToEnd({ ...answer, seen }, walk, to);
+      const relayed = relayToEnd({ ...answer, seen }, to);
       observer.answering(head);
       return relayed;
     }
     case 'bytes':
       observer.answering(head);
-      return relayBytesToEnd(seen, answer, walk, headers, to);
+      return relayBytesToEnd(seen, answer, headers, to);
     case 'answer': {
       observer.answering(head);
       const { endpoint } = call.request;
@@ -86,10 +83,9 @@ function sendAnswer(
       response.send(body, { ...headers, ...repairedHeader(repairedCalls), 'content-type': type });
       attempt.answering(contentAt);
       attempt.end({ kind: 'served' });
-      observer.ended('done');
       if (call.translator === null && endpoint.itemsOf !== undefined)
         keepItems(body.toString('utf8'), call.request, endpoint, items);
-      return Promise.resolve();
+      return Promise.resolve('done');
     }
   }
 }
@@ -111,27 +107,26 @@ type StreamCall = CallAnswer & { readonly seen: StreamAnswer };
  * Relays a committed answer to its end. If it breaks off, a remaining candidate resumes it in the same
  * response where that is possible; otherwise it ends with one error event and no `[DONE]`.
  */
-function relayToEnd(answer: StreamCall, walk: Walk, to: AnswerContext): Promise<void> {
+function relayToEnd(answer: StreamCall, to: AnswerContext): Promise<RequestEnd> {
   const { request, translator: ofCall } = answer.call;
   const format = request.endpoint.answer.stream;
   if (format === null) throw new Error('a stream of an endpoint without streams');
   const translator = to.response.translator(ofCall?.createStream() ?? null);
-  const sent = mayResume(request, walk, to.context) ? createSentBytes() : null;
+  const sent = mayResume(request, to) ? createSentBytes() : null;
   const stream = { ...to, format, request, translator, sent };
   const first = relayStream(answer, null, stream);
   // Not awaited here: an async function keeps its arguments, the first events' memory included, to its end.
-  return resumeUntilEnded(first, answer.turn, walk, stream);
+  return resumeUntilEnded(first, answer.turn, stream);
 }
 
 /** Sends the length where it is known: HTTP/1.0 callers could not tell otherwise that the answer was cut off. */
 async function relayBytesToEnd(
   seen: BytesAnswer,
   { attempt, turn, call }: CallAnswer,
-  walk: Walk,
   headers: OutgoingHttpHeaders,
-  { res, context, deps: { clock } }: AnswerContext,
-): Promise<void> {
-  const { config, signal, observer } = context;
+  { res, walk, context, deps: { clock } }: AnswerContext,
+): Promise<RequestEnd> {
+  const { config, signal } = context;
   const { 'content-length': length, 'content-encoding': coding } = seen.headers;
   const own = { 'content-type': bytesType(seen.headers), ...STREAM_HEAD };
   const head: OutgoingHttpHeaders = { ...headers, ...own };
@@ -143,7 +138,7 @@ async function relayBytesToEnd(
   const end = await relayBytes(seen, res, { idleTimeoutMs, clock, signal });
   record(end, attempt, failureIn(end, call, clock.now()));
   if (end.kind === 'broken') walk.broken(turn);
-  observer.ended(STATE_AFTER[end.kind]);
+  return STATE_AFTER[end.kind];
 }
 
 const STATE_AFTER = {
@@ -154,8 +149,8 @@ const STATE_AFTER = {
 } as const satisfies Record<RelayEnd['kind'], string>;
 
 /** Sent bytes are kept, which costs memory, only where another upstream might resume the answer. */
-function mayResume(request: ChatRequest, walk: Walk, { config }: RoutedRequest): boolean {
-  const isAllowed = config.routing.resume !== 'off' && request.endpoint.isResumable;
+function mayResume(request: ChatRequest, { walk, context }: AnswerContext): boolean {
+  const isAllowed = context.config.routing.resume !== 'off' && request.endpoint.isResumable;
   return isAllowed && request.choices === 1 && walk.hasFallback();
 }
 
@@ -233,36 +228,31 @@ interface Part {
 async function resumeUntilEnded(
   first: Promise<RelayEnd>,
   turn: Turn,
-  walk: Walk,
   stream: StreamContext,
-): Promise<void> {
-  const { format, res, translator, context } = stream;
+): Promise<RequestEnd> {
+  const { format, res, translator } = stream;
   let part: Part = { source: turn, end: await first, translator };
   while ('detail' in part.end) {
-    const next = await nextPart(part, walk, stream);
-    if (next === 'cancelled') return context.observer.ended(next);
+    const next = await nextPart(part, stream);
+    if (next === 'cancelled') return next;
     if (next === 'not_resumed') break;
     part = next;
   }
   const { end } = part;
   const errorEvent = part.translator?.fail ?? format.errorEvent;
   if ('detail' in end) breakOff(res, errorEvent, end);
-  context.observer.ended(STATE_AFTER[end.kind]);
+  return STATE_AFTER[end.kind];
 }
 
 async function nextPart(
   { source, translator }: Part,
-  walk: Walk,
   stream: StreamContext,
 ): Promise<Part | 'not_resumed' | 'cancelled'> {
-  const { res, context, deps } = stream;
+  const { res, walk, context, deps } = stream;
   const isOver = translator !== null && translator.ended() !== 'no';
   const sent = isOver ? null : (stream.sent?.taken() ?? null);
   const next = await resumeAnswer({ source, walk, sent }, context, deps);
-  if (typeof next === 'string') {
-    walk.close();
-    return next;
-  }
+  if (typeof next === 'string') return next;
   // An SSE comment, which clients skip.
   const { upstream, provider } = next.call;
   res.write(`: carried on by ${sourceName(upstream, provider)}\n\n`);

@@ -11,6 +11,7 @@ import type {
   AttemptObserver,
   AttemptStart,
   RequestArrival,
+  RequestEnd,
   RequestObserver,
 } from '../routing/observer.ts';
 import { pageOf } from '../usage/queries.ts';
@@ -136,8 +137,8 @@ class OpenRequest implements RequestObserver {
     this.changed();
   }
 
-  ended(state: Exclude<RequestRow['state'], 'running'>): void {
-    this.row.state = state;
+  ended(end: RequestEnd): void {
+    this.row.state = end;
     const { ticks, wallMs } = dualTimeOf(this.deps.clock);
     this.row.endMs = this.msAt(ticks);
     this.changed();

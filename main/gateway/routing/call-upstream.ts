@@ -3,7 +3,7 @@ import type { AttemptCause } from '#shared/live.ts';
 import type { Tokens } from '#shared/usage.ts';
 import { type CancelSignal, type Clock, sleep } from '../../platform/clock.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
-import { type AdmissionMode, NEUTRAL } from '../circuits/breaker.ts';
+import type { AdmissionMode } from '../circuits/breaker.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import {
@@ -43,7 +43,8 @@ export interface Turn {
   readonly mode: AdmissionMode;
   /** When it was admitted, in clock ticks. */
   readonly at: number;
-  readonly permits: Permits;
+  /** Of its last try. */
+  permits: Permits;
   /** What came of those whose turn came before, in routing order. */
   readonly before: () => readonly UpstreamOutcome[];
   /** How long it waits before it is called; null: not at all. */
@@ -93,39 +94,28 @@ export async function callUpstream(
 ): Promise<CallOutcome> {
   const { clock, circuits, memory } = deps;
   const { signal, call = turn.call } = options;
-  let { permits } = turn;
-  const { id } = permits.own;
+  const { id } = turn.permits.own;
   const deadline = turn.at + turn.call.timeoutMs;
   const plan = { ...options, turn, request, deps, deadline, known: memory.of(id) };
   let next: Try = { call, isPoll: false, waitMs: turn.waitMs, mayRetry: true, polls: 0 };
   let failure: Failure | null = null;
-  try {
-    for (;;) {
-      if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal))) {
-        if (turn.attempt === null) circuits.record(permits.own, NEUTRAL);
-        else turn.attempt.end(CANCELLED);
-        return CANCELLED;
-      }
-      if (failure !== null && !next.isPoll) {
-        const admission = circuits.admit(id, next.call, request.epoch, 'again');
-        if (admission.kind === 'excluded') return givenUp(failure, plan);
-        permits = { ...permits, own: admission.permit };
-      }
-      const outcome = conclude(await send(next, permits, plan), plan);
-      if (outcome.kind !== 'failed') return outcome;
-      ({ failure } = outcome);
-      const again = nextTry(failure, next, plan);
-      if (again === null) return givenUp(failure, plan);
-      next = again;
+  for (;;) {
+    if (next.waitMs !== null && !(await sleep(clock, next.waitMs, signal)))
+      return { kind: 'cancelled' };
+    if (failure !== null && !next.isPoll) {
+      const admission = circuits.admit(id, next.call, request.epoch, 'again');
+      if (admission.kind === 'excluded') return givenUp(failure, plan);
+      turn.permits = { ...turn.permits, own: admission.permit };
     }
-  } catch (fault) {
-    // Or its upstream would look busy for ever.
-    turn.attempt?.end(CANCELLED);
-    throw fault;
+    const outcome = conclude(await send(next, plan), plan);
+    if (outcome.kind !== 'failed') return outcome;
+    ({ failure } = outcome);
+    const again = nextTry(failure, next, plan);
+    if (again === null) return givenUp(failure, plan);
+    next = again;
   }
 }
 
-const CANCELLED = { kind: 'cancelled' } as const;
 /** The pause before a retry, spread so that calls which failed together are not made again together. */
 const [PAUSE_MS, SPREAD_MS] = [50, 150];
 
@@ -217,7 +207,7 @@ function roomInMs(
 }
 
 /** Sends first and records while the call is in flight, which costs the caller no time. */
-function send({ isPoll, call }: Try, permits: Permits, plan: CallPlan) {
+function send({ isPoll, call }: Try, plan: CallPlan) {
   const { turn, request, deps, known, deadline, signal, walk } = plan;
   const { idleTimeoutMs } = request.config.routing;
   let unwatch: ReturnType<HungWatch> = null;
@@ -230,13 +220,13 @@ function send({ isPoll, call }: Try, permits: Permits, plan: CallPlan) {
   if (isPoll) turn.attempt?.observer.polled();
   return sendAdjusted(exchange, deps, (sending) => {
     // An engine that has hung would keep a long prompt for as long as reading it may take.
-    unwatch = deps.watchHung(permits.own.id, call, () => {
+    unwatch = deps.watchHung(turn.permits.own.id, call, () => {
       if (walk.hasAhead(() => true)) sending.giveUp();
     });
     if (unwatch !== null) void sending.seen.then(unwatch);
     // A request that is sent once more belongs to the attempt that began with its first sending.
     if (turn.attempt?.hasEnded === false) turn.attempt.sentAgain(sending);
-    else turn.attempt = new Attempt({ target: call, permits, known }, sending, plan);
+    else turn.attempt = new Attempt({ target: call, permits: turn.permits, known }, sending, plan);
   });
 }
 

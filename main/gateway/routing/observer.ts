@@ -66,6 +66,9 @@ export interface AttemptObserver {
   ended(end: AttemptEnd): void;
 }
 
+/** How a request ended. */
+export type RequestEnd = Exclude<RequestRow['state'], 'running'>;
+
 /** One chat completion: the upstreams called and the outcomes, never the content. */
 export interface RequestObserver {
   /** Its first call was sent. */
@@ -75,5 +78,5 @@ export interface RequestObserver {
     readonly upstream: UpstreamId | null;
     readonly fallbackReason: string;
   }): void;
-  ended(state: Exclude<RequestRow['state'], 'running'>): void;
+  ended(end: RequestEnd): void;
 }

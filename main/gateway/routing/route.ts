@@ -16,30 +16,25 @@ import { Walk } from './walk.ts';
 
 export interface RouterDeps extends CallDeps, CandidateDeps {
   readonly budget: ReturnType<typeof createHedgeBudget>;
-  /** Ends once the fixed engine is known; null if it has been since its last failure, or there is none. */
-  readonly identifyLocal: (failedAt: number | null) => Promise<void> | null;
   /** A model of the fixed engine has answered. */
   readonly localUsed: (model: string) => void;
 }
 
-export type RouteResult =
-  | {
-      readonly kind: 'answered';
-      readonly answer: CallAnswer;
-      /** The calls that are left, should the answer break off. */
-      readonly walk: Walk;
-    }
-  | Unanswered
-  | { readonly kind: 'cancelled' };
+export type RouteResult = CallAnswer | Unanswered | { readonly kind: 'cancelled' };
 
-/**
- * Tries the upstreams in routing order until one answers (docs/reference/routing-rules.md). As soon as `local` is lost the
- * on-demand upstream is warmed up, without waiting for it.
- */
-export async function route(request: RoutedRequest, deps: RouterDeps): Promise<RouteResult> {
-  await localIdentified(request, deps);
-  deps.budget.requested();
+/** As soon as `local` is lost the on-demand upstream is warmed up, without waiting for it. */
+export function walkFor(request: RoutedRequest, deps: RouterDeps): Walk {
   const walk = new Walk(request, deps, (reasons) => warmUpAfter(reasons, walk, request, deps));
+  return walk;
+}
+
+/** Tries the upstreams in routing order until one answers (docs/reference/routing-rules.md). */
+export async function route(
+  walk: Walk,
+  request: RoutedRequest,
+  deps: RouterDeps,
+): Promise<RouteResult> {
+  deps.budget.requested();
   while (!request.signal.aborted) {
     // With nobody left, the excluded upstream that is back soonest is called all the same.
     const turn = walk.next() ?? walk.force();
@@ -49,27 +44,16 @@ export async function route(request: RoutedRequest, deps: RouterDeps): Promise<R
     if (outcome.kind === 'answered') {
       walk.answered(outcome.turn);
       noteAnswer(outcome, deps);
-      return { kind: 'answered', answer: outcome, walk };
+      return outcome;
     }
     walk.failed(outcome.turn, outcome.failure);
   }
-  walk.close();
   return { kind: 'cancelled' };
 }
 
 function noteAnswer({ call }: CallAnswer, { localUsed }: RouterDeps): void {
   const { upstream, provider, request, model } = call;
   if (upstream === 'local' && provider === null && !request.endpoint.keepsModel) localUsed(model);
-}
-
-/** The engine decides the best form of the request and the extra parameters. */
-function localIdentified(
-  { call: { request }, config }: RoutedRequest,
-  { circuits, identifyLocal }: RouterDeps,
-): Promise<void> | null {
-  const mayTranslate =
-    request.endpoint.support === 'translatable' && config.local.protocols !== 'native';
-  return mayTranslate ? identifyLocal(circuits.at('local').breaker.health.lastFailAt) : null;
 }
 
 /**

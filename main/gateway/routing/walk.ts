@@ -84,9 +84,7 @@ export class Walk {
    * only if nothing listened there. To find no machine at an address takes a wait, too.
    */
   force(mayCall: CallFilter = () => true): Turn | null {
-    const turn = this.#first(this.#forcible(), 'forced', mayCall);
-    if (turn === null) this.close();
-    return turn;
+    return this.#first(this.#forcible(), 'forced', mayCall);
   }
 
   /** Whether an upstream could answer the request and may, whatever its circuit says. */
@@ -117,6 +115,7 @@ export class Walk {
   outrun(turn: Turn): void {
     const { upstream, provider } = turn.call;
     turn.attempt?.end({ kind: 'outrun' });
+    this.#release(turn);
     this.#end(turn, { kind: 'hedge_lost', upstream, provider });
   }
 
@@ -137,6 +136,12 @@ export class Walk {
     const permit = this.#pool?.permit;
     this.#pool = null;
     if (permit !== undefined) this.#deps.circuits.record(permit, result);
+  }
+
+  /** The request is over: what it still holds is given back, or its circuits would wait for a result for ever. */
+  finish(): void {
+    for (const { turn } of this.#steps) if (turn !== null) this.#release(turn);
+    this.close();
   }
 
   /** The outcomes, in routing order, before the call that answers; with null, of all whose turn came. */
@@ -215,6 +220,11 @@ export class Walk {
 
   #end(turn: Turn, outcome: LostCall | 'broken'): void {
     for (const step of this.#steps) if (step.turn === turn) step.outcome = outcome;
+  }
+
+  #release({ attempt, permits }: Turn): void {
+    if (attempt?.call.permits === permits) attempt.end({ kind: 'cancelled' });
+    else this.#deps.circuits.record(permits.own, NEUTRAL);
   }
 
   /** Runs after each call that ended or was not admitted, because `local` may be lost. */
