@@ -13,7 +13,7 @@ const origin = `http://127.0.0.1:${port}`;
 const edges = { http: createHttpClient(), clock };
 const engine = { origin, basePath: '', authorization: null };
 const policy = { loopback: true, ports: [port], loopbackPorts: [port] };
-const source = { id: 'hosted_a', apiKey: null, headers: {} } as const;
+const source = { apiKey: null, headers: {} } as const;
 
 const ask = async (scheme = 'http') => {
   const hosted = parseBaseAddress(`${scheme}://127.0.0.1:${port}`, 'hosted_a');

@@ -11,7 +11,8 @@ import type { Memory } from '../memory/memory.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import { localCall, remoteCall } from '../upstream/call.ts';
 import { refusalToSpend } from './control-routes.ts';
-import { fetchModels, type ModelSource } from '../upstream/model-catalogue.ts';
+import { fetchModels } from '../upstream/model-catalogue.ts';
+import type { Source } from '../upstream/own-requests.ts';
 import { type TestOutcome, testUpstream } from '../upstream/upstream-test.ts';
 import {
   type LocalChoice,
@@ -141,16 +142,16 @@ async function listTest(upstream: RemoteUpstream, deps: UpstreamDeps): Promise<T
 }
 
 /** An address that is not saved yet, with its key, or else those from the settings. */
-function sourceIn(json: unknown, id: UpstreamId, deps: UpstreamDeps): ModelSource | GatewayError {
+function sourceIn(json: unknown, id: UpstreamId, deps: UpstreamDeps): Source | GatewayError {
   const [baseUrl, apiKey] = [textAt(json, 'baseUrl'), textAt(json, 'apiKey') || null];
   const saved = { apiKey: null, headers: {}, ...deps.config()[id] };
   if (baseUrl !== null && baseUrl !== saved.baseUrl) {
     if (!httpUrl.schema.safeParse(baseUrl).success)
       return invalidParam('baseUrl', 'must be an http:// or https:// address');
     // A saved key goes to the saved address only.
-    return { id, baseAddress: parseBaseAddress(baseUrl, id), apiKey, headers: {} };
+    return { baseAddress: parseBaseAddress(baseUrl, id), apiKey, headers: {} };
   }
   if (saved.baseUrl === null) return notConfigured(`'${id}.baseUrl' is not set.`);
   const baseAddress = parseBaseAddress(saved.baseUrl, id);
-  return { id, baseAddress, apiKey: apiKey ?? saved.apiKey, headers: saved.headers };
+  return { baseAddress, apiKey: apiKey ?? saved.apiKey, headers: saved.headers };
 }

@@ -25,7 +25,7 @@ import {
   localModel,
   type LocalTarget,
   targetsOf,
-  upstreamPath,
+  versionPath,
 } from '../upstream/upstreams.ts';
 import { isUsedUp, type LimitAt } from '../usage/budgets.ts';
 import { type Price, priceOf } from '../usage/recorder.ts';
@@ -142,7 +142,7 @@ function upstreamReport(
   const common = {
     id,
     baseUrl: baseUrl === null ? null : maskUrl(baseUrl),
-    chatPath: upstreamPath(id, CHAT_COMPLETIONS.upstreamPath),
+    chatPath: versionPath(id) + CHAT_COMPLETIONS.upstreamPath,
     model: modelOf(id, config, local) ?? '',
     timeoutMs,
     circuit,

@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { FetchResult } from '../../platform/http/fetch-body.ts';
 import type { HttpClient } from '../../platform/http/types.ts';
 import type { Circuits } from '../circuits/circuits.ts';
-import { getFrom, getHealth, lacksRoute } from '../upstream/own-requests.ts';
+import { fetchModelList, getHealth, lacksRoute } from '../upstream/own-requests.ts';
 import { saysLoading } from '../upstream/refusals.ts';
 import {
   circuitIdOf,
@@ -65,7 +65,7 @@ export function createHealthCheck(deps: HealthCheckRoutesDeps): CheckHealth {
     const upstream = remotes().find((remote) => remote.id === id);
     const isHosted = HOSTED_IDS.some((hosted) => hosted === id);
     if (upstream === undefined || !isHosted || config().routing.forceZero) return null;
-    return getFrom(upstream, '/models', LIMITS, deps).then((result) => resultIn(result, false));
+    return fetchModelList(upstream, LIMITS, deps).then((result) => resultIn(result, false));
   };
 }
 

@@ -21,7 +21,6 @@ import {
   type PrefillFacts,
   remoteModel,
   type RemoteUpstream,
-  upstreamPath,
 } from './upstreams.ts';
 
 export interface ChatCall extends RequestForms {
@@ -273,7 +272,7 @@ function moreFromLlama(request: ChatRequest, mode: AnswerMode) {
 
 function requestTo(
   id: UpstreamId,
-  { origin, basePath, query, proxied, signal }: BaseAddress,
+  { origin, apiPath, query, proxied, signal }: BaseAddress,
   model: string | null,
   {
     call: { headers },
@@ -306,7 +305,7 @@ function requestTo(
     origin,
     proxied,
     signal,
-    path: basePath + upstreamPath(id, request.endpoint.upstreamPath) + query,
+    path: apiPath + request.endpoint.upstreamPath + query,
     headers: adjustedHeaders(sent, made),
     body: adjustedBody(body, made).bytes,
   };

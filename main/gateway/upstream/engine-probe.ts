@@ -7,7 +7,7 @@ import { modelFacts, byPreference } from '../../engines/models.ts';
 import { withTimeout } from '../../platform/async.ts';
 import { Cancellation } from '../../platform/clock.ts';
 import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
-import { fetchModelList } from './model-catalogue.ts';
+import { fetchModelList } from './own-requests.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
 import {
   listedName,
@@ -45,7 +45,7 @@ interface FixedEngineEdges extends FetchEdges {
 function createLocalEngine(baseUrl: string, edges: FixedEngineEdges, replaced: () => void) {
   const baseAddress = parseBaseAddress(baseUrl, 'local');
   const { origin, basePath, basicAuth } = baseAddress;
-  const source = { id: 'local', baseAddress, apiKey: null, headers: {} } as const;
+  const source = { baseAddress, apiKey: null, headers: {} } as const;
   const address = { origin, basePath, authorization: basicAuth };
   const memory: EngineMemory = new Map();
   let running = new Cancellation();

@@ -1,12 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import { type ListedModel, parseModelList } from './listed-models.ts';
-import { type RemoteUpstream, upstreamPath } from './upstreams.ts';
+import type { RemoteUpstream } from './upstreams.ts';
 import type { UpstreamId } from '#shared/ids.ts';
-import type { FetchEdges, FetchResult } from '../../platform/http/fetch-body.ts';
+import type { FetchEdges } from '../../platform/http/fetch-body.ts';
 import { readErrorBody, shownWords, bodyWithout, ownSecrets } from '../protocols/upstream-error.ts';
 import { surfacedFor } from './failure.ts';
-import { getFrom, type BodyLimits } from './own-requests.ts';
+import { fetchModelList, type Source } from './own-requests.ts';
 
 export type ModelCatalogue = ReturnType<typeof createModelCatalogue>;
 
@@ -52,23 +52,10 @@ async function ask(
   deps.modelsRead(upstream.id, isList);
 }
 
-export interface ModelSource extends Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'> {
-  readonly id: UpstreamId;
-}
-
-/** The list as the upstream sends it. Never rejects. */
-export function fetchModelList(
-  source: ModelSource,
-  limits: BodyLimits,
-  edges: FetchEdges,
-): Promise<FetchResult> {
-  return getFrom(source, upstreamPath(source.id, '/models'), limits, edges);
-}
-
 /** The models that an upstream lists, for its owner to choose from. Never rejects. */
-export async function fetchModels(source: ModelSource, edges: FetchEdges) {
-  const { id, baseAddress, apiKey, headers } = source;
-  const { origin, basePath } = baseAddress;
+export async function fetchModels(source: Source, edges: FetchEdges) {
+  const { baseAddress, apiKey, headers } = source;
+  const { origin, apiPath } = baseAddress;
   const result = await fetchModelList(source, LIMITS, edges);
   switch (result.kind) {
     case 'timed_out':
@@ -96,8 +83,7 @@ export async function fetchModels(source: ModelSource, edges: FetchEdges) {
   }
   const models = status === 200 ? parseModelList(body) : null;
   if (models !== null) return { kind: 'models', models: models.map((model) => model.id) } as const;
-  const address = origin + basePath + upstreamPath(id, '/models');
-  const message = `${address} answered HTTP ${status} without a list of models. Check the base URL.`;
+  const message = `${origin}${apiPath}/models answered HTTP ${status} without a list of models. Check the base URL.`;
   const reason = status === 200 ? 'bad_response' : (`http_${status}` as const);
   return { ...failed('bad_response', message), reason };
 }

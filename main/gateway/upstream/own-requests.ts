@@ -9,21 +9,25 @@ import type { RemoteUpstream } from './upstreams.ts';
 
 // What the gateway asks by itself: for a list of models, and for health.
 
-type Source = Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'>;
+export type Source = Pick<RemoteUpstream, 'baseAddress' | 'apiKey' | 'headers'>;
 
 export type BodyLimits = Pick<BodyRequest, 'timeoutMs' | 'maxBytes'>;
 
-/** A GET of `path` below the base address, with the upstream's key and headers. Never rejects. */
-export function getFrom(
+/** A GET with the upstream's key and headers. Never rejects. */
+function getFrom(
   source: Source,
   path: string,
   limits: BodyLimits,
   { http, clock }: FetchEdges,
 ): Promise<FetchResult> {
-  const { origin, basePath, query, proxied } = source.baseAddress;
-  const request = { origin, path: basePath + path + query, headers: listHeaders(source), proxied };
+  const { origin, query, proxied } = source.baseAddress;
+  const request = { origin, path: path + query, headers: listHeaders(source), proxied };
   return fetchBody({ ...request, ...limits }, { http, clock });
 }
+
+/** The list of models as the upstream sends it. Never rejects. */
+export const fetchModelList = (source: Source, limits: BodyLimits, edges: FetchEdges) =>
+  getFrom(source, `${source.baseAddress.apiPath}/models`, limits, edges);
 
 /** Whether an answer only says that there is no such route. */
 export const lacksRoute = (result: FetchResult): boolean =>
@@ -35,8 +39,8 @@ export async function getHealth(
   limits: BodyLimits,
   edges: FetchEdges,
 ): Promise<FetchResult> {
-  const health = await getFrom(source, '/health', limits, edges);
-  return lacksRoute(health) ? getFrom(source, '/v1/models', limits, edges) : health;
+  const health = await getFrom(source, `${source.baseAddress.basePath}/health`, limits, edges);
+  return lacksRoute(health) ? fetchModelList(source, limits, edges) : health;
 }
 
 /** Names and values in turn. Anthropic accepts a key for its list only in headers of its own. */

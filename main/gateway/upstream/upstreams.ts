@@ -16,6 +16,8 @@ export interface BaseAddress extends Pick<HttpRequest, 'signal'> {
   readonly origin: string;
   /** The path of the base URL, without a slash at its end. */
   readonly basePath: string;
+  /** The path below which its API is, with the version. */
+  readonly apiPath: string;
   /** The query of the base URL with its `?`, or empty. */
   readonly query: string;
   /** `Basic` credentials from the address's userinfo, or null. */
@@ -95,23 +97,18 @@ export function circuitIdOf({ provider }: LocalTarget): string {
 }
 
 /** A hosted base address ends with the version of the API; an engine's may or may not. */
-const isEngineAddress = (id: UpstreamId) => id === 'local' || id === 'ondemand';
+export const versionPath = (id: UpstreamId) => (id === 'local' || id === 'ondemand' ? '/v1' : '');
 
-/** What follows `basePath` at an upstream, for a path behind the API version such as `/chat/completions`. */
-export function upstreamPath(id: UpstreamId, path: string): string {
-  return isEngineAddress(id) ? `/v1${path}` : path;
-}
-
-/**
- * Splits a base address. An endpoint behind it is dropped. People give an engine's with or without `/v1`; it is dropped, too,
- * `upstreamPath` adds it.
- */
+/** Splits a base address. An endpoint behind it is dropped. People give an engine's with or without `/v1`. */
 export function parseBaseAddress(baseUrl: string, id: UpstreamId): BaseAddress {
   const url = new URL(baseUrl);
+  const version = versionPath(id);
   const path = basePathOf(url.pathname);
+  const basePath = version === '' ? path : path.replace(/\/v1$/, '');
   return {
     origin: url.origin,
-    basePath: isEngineAddress(id) ? path.replace(/\/v1$/, '') : path,
+    basePath,
+    apiPath: basePath + version,
     query: url.search,
     basicAuth: basicAuthOf(url),
     proxied: id !== 'local',

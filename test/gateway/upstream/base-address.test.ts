@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { listHeaders } from '../../../main/gateway/upstream/own-requests.ts';
-import { parseBaseAddress, upstreamPath } from '../../../main/gateway/upstream/upstreams.ts';
+import { parseBaseAddress } from '../../../main/gateway/upstream/upstreams.ts';
 
 /** The address that a chat completion is sent to. */
 function chatAt(baseUrl: string, id: 'local' | 'hosted_a'): string {
-  const { origin, basePath, query } = parseBaseAddress(baseUrl, id);
-  return origin + basePath + upstreamPath(id, '/chat/completions') + query;
+  const { origin, apiPath, query } = parseBaseAddress(baseUrl, id);
+  return `${origin}${apiPath}/chat/completions${query}`;
 }
 
 test.each([
