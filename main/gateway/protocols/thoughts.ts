@@ -87,17 +87,10 @@ function isLoopWithoutThought(body: JsonBody): boolean {
   return last.some(({ type }) => type === 'tool_result') && !before.slice(0, 1).some(isThought);
 }
 
-/** The body with thinking switched off, and what is taken only with it; null if it is not on. */
-export const withThinkingOff: BodyChange = (body) => {
+/** The body with thinking switched off, and without what Anthropic takes only with it; null if it is not on. */
+const withThinkingOff: BodyChange = (body) => {
   const type = thinkingOf(body);
-  if (typeof type !== 'string' || type === 'disabled') return null;
-  const values: Record<string, string> = { thinking: '{"type":"disabled"}' };
-  const management = smallValueOf(body, 'context_management');
-  if (isObject(management)) {
-    // Anthropic takes `clear_thinking_20251015` only while it thinks.
-    const isLeft = (edit: unknown) => !String(memberOf(edit, 'type')).startsWith('clear_thinking');
-    const edits = listOf(management['edits']).filter(isLeft);
-    values['context_management'] = JSON.stringify({ ...management, edits });
-  }
-  return withMembers(body, values);
+  return typeof type !== 'string' || type === 'disabled'
+    ? null
+    : withMembers(body, { thinking: '{"type":"disabled"}', context_management: null });
 };

@@ -7,8 +7,6 @@ import { REWRITES } from './rewrites.ts';
 import { isTokenLimit, type TokenLimit, tokenLimitIn, withinLimit } from './token-limits.ts';
 
 const NAMES = Object.keys(REWRITES) as readonly (keyof typeof REWRITES)[];
-/** Some engines take the request to be right, and themselves to be at fault. */
-const SAID_AS_500 = /^(sound_calls|without_thoughts|alternating_turns|strict_turns)$/;
 
 /**
  * A change of a request for an upstream that refuses it as it is: hosts and engines differ in fields that callers and
@@ -54,17 +52,18 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   const place = error.param?.replace(/^\w{1,20}\S{1,20}\.role$/, '') ?? '';
   const text = `${place} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = NAMES.find((name) => {
-    if (made.has(name) || (status === 500 && !SAID_AS_500.test(name))) return false;
+    if (made.has(name)) return false;
     const [change, ...asks] = REWRITES[name];
     return asks.some((words) => words.test(text)) && change(body) !== null;
   });
   if (rewritten !== undefined) return [rewritten];
+  // Some engines take a conversation to be right, and themselves to be at fault.
   if (status === 500) return [];
   const limit = [...made].some(isTokenLimit) ? null : tokenLimitIn(text);
   if (limit !== null && withinLimit(limit)(body) !== null) return [limit];
   const betas = betasIn(headers).map((beta) => [beta, true]);
   const inHeader = betas.length > 0 ? { [BETAS]: Object.fromEntries(betas) as unknown } : {};
-  return refusedFields(error, body, { ...request, ...inHeader }).filter((each) => {
+  return refusedFields(error, { ...request, ...inHeader }).filter((each) => {
     const isFit = isForWords || each.startsWith('without encoding_format');
     return isFit && !made.has(each) && (each !== WITHOUT_STREAM || mayBeWhole);
   });

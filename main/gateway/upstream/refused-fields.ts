@@ -1,14 +1,6 @@
 import { isObject, memberOf } from '../../platform/json.ts';
-import {
-  type BodyChange,
-  type JsonBody,
-  memberAt,
-  smallValueOf,
-  without,
-  withMembers,
-} from '../protocols/json-edit.ts';
+import { type JsonBody, memberAt, smallValueOf, withMembers } from '../protocols/json-edit.ts';
 import { editedObjects } from '../protocols/list-edit.ts';
-import { withThinkingOff } from '../protocols/thoughts.ts';
 import type { UpstreamError } from '../protocols/upstream-error.ts';
 
 /* The general rule: a field that a refusal names, in whatever words, is left out. */
@@ -29,7 +21,7 @@ const SENTENCE =
 
 /** Fields without which the caller would get another answer than it asked for, or none; of reasoning all are settings. */
 const KEPT =
-  /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$|(?<!^reasoning)\.(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/i;
+  /^(model|messages|input|prompt|system|instructions|tools|tool_choice|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$|(?<!^reasoning)\.(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/i;
 
 /** Fields that a host names by their subject where it names none by its name. */
 const SUBJECTS: readonly (readonly [words: RegExp, fields: RegExp])[] = [
@@ -51,26 +43,29 @@ const SET_OFF =
 /** Who speaks is no field, though one is called `user`, too. */
 const OF_TURNS = /\broles?\b|\b(assistant|tool)\b|\buser\W{0,2} (message|turn)/i;
 
-/** The fields of `body`, which is `request` as bytes, that a refusal names. */
+/** The fields of a request that a refusal names. */
 export function refusedFields(
   { param, codes, message: text }: UpstreamError,
-  body: JsonBody,
   request: Readonly<Record<string, unknown>>,
 ): readonly RefusedField[] {
-  const fit = optionalIn(request).map(([field]) => field);
-  const optional = new Set(fit.filter((field) => REWRITTEN.get(field)?.(body) !== null));
-  const [place, isOfValue] = [param ?? '', OF_VALUE.test(text)];
+  const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
+  if (!isRefused(`${codes.join(' ')} ${text}`)) return [];
+  const isStreamed = request['stream'] === true;
+  const fit = optionalIn(request).map(([field]) => field);
+  const optional = new Set(isStreamed ? fit : fit.filter((field) => field !== 'stream'));
+  const place = param ?? '';
   const sentences = text.split(SENTENCE).filter(isRefused);
-  const subject = SUBJECTS.find(([words]) => words.test(text))?.[1];
+  const subject = SUBJECTS.find(([words]) => words.test(text))?.[1] ?? NOTHING;
   const ways = [
-    isRefused(`${codes.join(' ')} ${text}`) ? fieldsOf([place], request) : [],
+    fieldsOf([place], request),
     sentences.flatMap((sentence) => fieldsOf([...namesIn(sentence), place], request)),
-    subject !== undefined && isRefused(text) ? fit.filter((field) => subject.test(field)) : [],
+    fit.filter((field) => subject.test(field)),
   ];
   const named = ways.map((way) => [...new Set(way)].filter((field) => optional.has(field)));
   const fields = named.find(({ length }) => length > 0) ?? [];
-  // What is refused in a stream alone may be taken without one; of what is inside, Gemini names the holder, too.
+  // vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956); of what is inside,
+  // Gemini names the holder, too.
   const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
   const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
   return left.map((field) => {
@@ -82,6 +77,8 @@ export function refusedFields(
 
 function namesIn(sentence: string): readonly string[] {
   const found = [...sentence.matchAll(NAME)].filter(isSetOff);
+  const snakeCase = (name: string) =>
+    name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const names = new Set(found.flatMap(([name]) => [name, snakeCase(name)]));
   if (OF_TURNS.test(sentence)) names.delete('user');
   return [...names].slice(/cannot both/i.test(sentence) ? 1 : 0);
@@ -102,10 +99,8 @@ function fieldsOf(
   request: Readonly<Record<string, unknown>>,
 ): readonly string[] {
   const isMember = (name: string) => Object.hasOwn(request, name);
-  const paths = names
-    // Without places in lists.
-    .map((path) => path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part)))
-    .filter(({ length }) => length > 0);
+  // Without places in lists.
+  const paths = names.map((path) => path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part)));
   const members = paths.flat().filter(isMember);
   const holders = members.length > 0 ? members : Object.keys(request);
   return paths.flatMap((parts) => {
@@ -114,9 +109,6 @@ function fieldsOf(
     return holders.map((holder) => `${holder}.${last}`);
   });
 }
-
-const snakeCase = (name: string) =>
-  name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The body without the fields among the adjustments. Those of one member go together, as each is a pass over it. */
 export function withoutFields(made: readonly string[], body: JsonBody): JsonBody {
@@ -127,30 +119,53 @@ export function withoutFields(made: readonly string[], body: JsonBody): JsonBody
     return value === '' || JSON.stringify(valueNow) === value ? [field] : [];
   });
   const byMember = Map.groupBy(fields, (field) => field.replace(/\..*/s, ''));
-  let left = body;
-  for (const [member, own] of byMember) left = dropped(member, new Set(own))(left) ?? left;
-  return left;
+  return [...byMember].reduce((left, [name, own]) => dropped(left, name, new Set(own)), body);
 }
 
 /** Without fields inside of a member, or without all of it. */
-function dropped(member: string, fields: ReadonlySet<string>): BodyChange {
-  if (fields.has(member)) return REWRITTEN.get(member) ?? without(member);
+function dropped(body: JsonBody, member: string, fields: ReadonlySet<string>): JsonBody {
+  if (fields.has(member)) return withoutMember(body, member);
   const words = [...fields].map((field) => `"${field.slice(member.length + 1)}"`);
-  return editedObjects([member], words, (object) => {
+  const edit = editedObjects([member], words, (object) => {
     const gone = optionalIn(object, member).filter(([field]) => fields.has(field));
     if (gone.length === 0) return object;
     for (const [, holder, name] of gone) delete holder[name];
     return Object.keys(object).length === 0 ? [] : { ...object };
   });
+  return edit(body) ?? body;
 }
 
-const [ANY, OWN_NAMES] = [/(?:)/, /(?!)/];
+/**
+ * The limit has two names. OpenAI's gpt-5 and o series, and Azure with them, take the newer one (platform.openai.com/docs,
+ * Reasoning); Mistral and older engines the other (Gitlawb/openclaude#739).
+ */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'max_completion_tokens'],
+  ['max_completion_tokens', 'max_tokens'],
+]);
+/** What is taken only with a field. Anthropic takes some edits of the context only while it thinks. */
+const COMPANIONS: ReadonlyMap<string, string> = new Map([
+  ['stream', 'stream_options'],
+  ['thinking', 'context_management'],
+]);
+
+function withoutMember(body: JsonBody, name: string): JsonBody {
+  const old = memberAt(body, name);
+  if (old === undefined) return body;
+  const other = OTHER_NAMES.get(name);
+  if (other === undefined)
+    return withMembers(body, { [name]: null, [COMPANIONS.get(name) ?? name]: null });
+  const { start, end } = memberAt(body, other) ?? old;
+  return withMembers(body, { [name]: null, [other]: body.bytes.subarray(start, end) });
+}
+
+const [ANYTHING, NOTHING] = [/./s, /(?!)/];
 /** What may be left out within such a member, wherever it stands there. */
 const LEAVABLE: ReadonlyMap<string, RegExp> = new Map([
   // Anything else may be what is said.
   ['content', /^(cache_control|scope|ttl|annotations|citations|logprobs|caller|status|phase)$/],
   // The names in a tool's schema are the caller's own.
-  ['properties', OWN_NAMES],
+  ['properties', NOTHING],
 ]);
 /** Data of the caller's own. */
 const OWN_DATA = /^(schema|input|arguments|output)$/;
@@ -167,52 +182,10 @@ function optionalIn(outer: unknown, within: string | null = null) {
       const field = member === null ? name : `${member}.${name}`;
       const mayGo = leavable.test(name) && field.length <= MAX_FIELD_CHARS && !KEPT.test(field);
       if (mayGo && isObject(value)) found.push([field, value, name]);
-      if (member === null || leavable === OWN_NAMES) look(inner, member ?? name, ANY);
+      if (member === null || leavable === NOTHING) look(inner, member ?? name, ANYTHING);
       else if (!OWN_DATA.test(name)) look(inner, member, LEAVABLE.get(name) ?? leavable);
     }
   }
-  look(outer, within, ANY);
+  look(outer, within, ANYTHING);
   return found;
 }
-
-const renamed =
-  (from: string, to: string): BodyChange =>
-  (body) => {
-    const old = memberAt(body, from);
-    if (old === undefined) return null;
-    // A caller that sends both means the newer name.
-    const { start, end } = memberAt(body, to) ?? old;
-    return withMembers(body, { [from]: null, [to]: body.bytes.subarray(start, end) });
-  };
-
-const asWhole: BodyChange = (body) =>
-  smallValueOf(body, 'stream') === true
-    ? withMembers(body, { stream: 'false', stream_options: null })
-    : null;
-
-/** LM Studio takes words only (lmstudio-ai/lmstudio-bug-tracker#670): of one tool alone, `required` is a choice by name. */
-const withToolRequired: BodyChange = (body) => {
-  const choice = smallValueOf(body, 'tool_choice');
-  if (choice === 'auto') return without('tool_choice')(body);
-  const name = nameOf(choice);
-  if (typeof name !== 'string') return null;
-  const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
-  const chosen = withMembers(body, { tool_choice: word });
-  const withOne = editedObjects(['tools'], ['"'], (tool) => (nameOf(tool) === name ? tool : []));
-  return withOne(chosen) ?? chosen;
-};
-
-const nameOf = (tool: unknown) => memberOf(tool, 'function', 'name') ?? memberOf(tool, 'name');
-
-/** Fields that are not left out but written in another way. */
-const REWRITTEN: ReadonlyMap<string, BodyChange> = new Map([
-  // vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956).
-  ['stream', asWhole],
-  // OpenAI's gpt-5 and o series, and Azure with them (platform.openai.com/docs, Reasoning).
-  ['max_tokens', renamed('max_tokens', 'max_completion_tokens')],
-  // Mistral, and older engines (Gitlawb/openclaude#739).
-  ['max_completion_tokens', renamed('max_completion_tokens', 'max_tokens')],
-  // Anthropic takes some edits of the context only while it thinks.
-  ['thinking', (body) => without('thinking')(withThinkingOff(body) ?? body)],
-  ['tool_choice', withToolRequired],
-]);

@@ -4,6 +4,8 @@ import { editedObjects } from '../protocols/list-edit.ts';
 import { withoutThoughts } from '../protocols/thoughts.ts';
 import * as turns from '../protocols/turns.ts';
 
+type Json = Readonly<Record<string, unknown>>;
+
 /** A budget of thoughts is left to the model; an agent without thoughts is of more use than one without tools. */
 const withOtherEffort: BodyChange = (body) => {
   if (memberOf(smallValueOf(body, 'thinking'), 'type') === 'enabled')
@@ -14,34 +16,37 @@ const withOtherEffort: BodyChange = (body) => {
     : null;
 };
 
-/** A schema that any object fulfils, in place of none. */
-const ANY_SCHEMA =
-  '{"type":"json_schema","json_schema":{"name":"object","schema":{"type":"object"}}}';
+/** Tools as the strictest hosts take them. Of one tool alone, `required` is a choice by name; `auto` goes without saying. */
+const withStrictTools: BodyChange = (body) => {
+  const choice = smallValueOf(body, 'tool_choice');
+  const name = nameOf(choice);
+  const isOne = typeof name === 'string';
+  const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
+  const chosen =
+    isOne || choice === 'auto' ? withMembers(body, { tool_choice: isOne ? word : null }) : null;
+  const edit = (tool: Json) => (isOne && nameOf(tool) !== name ? [] : withObjectSchema(tool));
+  return editedObjects(['tools'], ['"'], edit)(chosen ?? body) ?? chosen;
+};
 
-const withAnySchema: BodyChange = (body) =>
-  memberOf(smallValueOf(body, 'response_format'), 'type') === 'json_object'
-    ? withMembers(body, { response_format: ANY_SCHEMA })
-    : null;
+const nameOf = (tool: unknown) => memberOf(tool, 'function', 'name') ?? memberOf(tool, 'name');
 
 /**
  * Of tools that take anything, or nothing, all hosts want to hear that it is an object, and of which properties. Where it
  * is one of several objects, it may have the properties of each.
  */
-const withObjectSchemas = editedObjects(['tools'], ['"'], (tool) => {
+function withObjectSchema(tool: Json): Json {
   const own = isObject(tool['function']) ? tool['function'] : tool;
   const name = 'input_schema' in own ? 'input_schema' : 'parameters';
   const schema = own[name];
   const { anyOf, oneOf, allOf, ...known } = isObject(schema) ? schema : {};
   const choices = [anyOf, oneOf, allOf].flatMap(listOf);
-  if (schema === undefined || (isWhole(schema) && choices.length === 0)) return tool;
+  const isObjects = known['type'] === 'object' && isObject(known['properties']);
+  if (schema === undefined || (isObjects && choices.length === 0)) return tool;
   const named = [...choices, known].map((each) => memberOf(each, 'properties')).filter(isObject);
   const properties: unknown = Object.assign({}, ...named);
   const whole = { ...own, [name]: { ...known, properties, type: 'object' } };
   return own === tool ? whole : { ...tool, function: whole };
-});
-
-const isWhole = (schema: unknown): boolean =>
-  isObject(schema) && schema['type'] === 'object' && isObject(schema['properties']);
+}
 
 /**
  * What is rewritten instead of left out, and what a refusal says that asks for it; the general rule is in refused-fields.ts.
@@ -55,16 +60,13 @@ export const REWRITES = {
     // Anthropic's later models (zhukunpenglinyutong/jetbrains-cc-gui#1003).
     /thinking\.type\.enabled.{0,9}is not supported/i,
   ],
-  // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool of
-  // Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320); Anthropic, for several (langchain-ai/langchain#39271).
-  tool_schemas: [
-    withObjectSchemas,
+  strict_tools: [
+    withStrictTools,
+    // OpenAI, for tools of MCP servers in Go (containers/kubernetes-mcp-server#340, inboxapi/cli#106); DeepSeek, for a tool
+    // of Codex (openai/codex#36441); LM Studio (QwenLM/qwen-code#320); Anthropic, for several (langchain-ai/langchain#39271).
     /\b(parameters|(input_)?schema)\b.{0,60}\b(type|object|properties|top level)\b/is,
-  ],
-  // LM Studio (lmstudio-ai/lmstudio-bug-tracker#189).
-  any_schema: [
-    withAnySchema,
-    /response_format\b.{0,60}\bjson_schema|json_object\b.{0,60}\bsupported/i,
+    // LM Studio takes words only (lmstudio-ai/lmstudio-bug-tracker#670).
+    /\btool_choice\b/i,
   ],
   // Kimi and DeepSeek while they think; Kimi takes an empty one for none (earendil-works/pi#4251, 9router#801).
   filled_reasoning: [

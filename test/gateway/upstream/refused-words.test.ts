@@ -84,18 +84,13 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "Unsupported value: 'verbosity' does not support 'low'. Supported values are: 'medium'.",
     ],
     'without max_tokens': [
-      // Fields that are written in another way. github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670
+      // Fields that are written in another way.
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     ],
     'without stream': [
       // github.com/RooCodeInc/Roo-Code/issues/6868
       withParam('stream', 'You must be verified to stream this model.', 'unsupported_value'),
       '`prompt_logprobs` are not available when `stream=True`.',
-    ],
-    'without tool_choice': [
-      "Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
-      pydantic('Input should be a valid string', 'tool_choice'),
-      'json: cannot unmarshal object into Go struct field .tool_choice of type string',
     ],
     'without stream_options': ['stream_options is no field of this model'],
     'without parallel_tool_calls': [
@@ -105,17 +100,16 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       // Rewrites. github.com/openai/codex/issues/36441
       'Function tools with reasoning_effort are not supported for gpt-5.6.',
     ],
-    tool_schemas: [
+    strict_tools: [
+      // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670
+      "Invalid tool_choice type: 'object'. Supported string values: none, auto, required",
+      pydantic('Input should be a valid string', 'tool_choice'),
+      'json: cannot unmarshal object into Go struct field .tool_choice of type string',
       "Invalid schema for function 'a': object schema missing properties.",
       withParam('tools', 'schema must be of \'type: "object"\'', 'invalid_function_parameters'),
       "Invalid 'tools[0].function.parameters': None is not of type 'object'",
       // github.com/QwenLM/qwen-code/issues/320
       `[\n {\n "path": [\n 0,\n "function",\n "parameters",\n "type"\n ],\n "message": "Invalid discriminator value. Expected 'object'"`,
-    ],
-    any_schema: [
-      // github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189
-      "'response_format.type' must be 'json_schema' or 'text'",
-      "Invalid value: 'json_object'. Supported values are: 'text' and 'json_schema'.",
     ],
     filled_reasoning: [
       'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
@@ -240,7 +234,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'each tool_use must have a single result. Found multiple `tool_result` blocks with id: b',
       'Expected toolResult blocks at messages.2.content for the following Ids: a',
     ],
-    tool_schemas: [
+    strict_tools: [
       // github.com/langchain-ai/langchain/issues/39271
       'tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level',
     ],
