@@ -40,6 +40,7 @@ export const editedList =
   ): BodyChange =>
   (body) => {
     const key = names.find((name) => memberAt(body, name) !== undefined) ?? '';
+    if (!words.some((word) => body.bytes.includes(word))) return null;
     const places = elementsOf(body, key);
     const spelled = new WeakMap<Json, Buffer>();
     function* elements() {

@@ -22,8 +22,8 @@ function isOwn({ type, id, signature = '', encrypted_content: encrypted }: Json)
   return isUnsigned || isOwnItemId(id) || encrypted === NOT_ENCRYPTED;
 }
 
-/** As they stand in a body, written with and without blanks; of ids of items the beginnings. */
-const MARKS = [
+/** As they stand in a turn, written with and without blanks; of ids of items the beginnings. */
+const OWN_MARKS = [
   `"${SIGNATURE}"`,
   '"signature":""',
   '"signature": ""',
@@ -31,7 +31,7 @@ const MARKS = [
   '"rs_',
   '"msg_',
   '"fc_',
-].map((mark) => Buffer.from(mark));
+];
 
 /**
  * The body for an upstream that speaks its protocol itself, without what only the gateway's translation understands:
@@ -42,7 +42,6 @@ export function withoutOwn(
   body: JsonBody,
   { items, isLocal }: { readonly items: ItemSource | null; readonly isLocal: boolean },
 ): JsonBody {
-  if (!MARKS.some((mark) => body.bytes.includes(mark))) return body;
   const edit: Edit = (sent) => {
     const found = isReference(sent) && isOwn(sent) ? items?.find(String(sent['id'])) : sent;
     const turn = isObject(found) ? found : sent;
@@ -50,12 +49,14 @@ export function withoutOwn(
     const { encrypted_content: encrypted, ...left } = turn;
     return encrypted === NOT_ENCRYPTED ? left : turn;
   };
-  return editedThoughts(edit)(body) ?? body;
+  return editedThoughts(body, OWN_MARKS, edit) ?? body;
 }
 
 /** The body without any thought, and with thinking off where that leaves none that a host would want; null if it has neither. */
-export const withoutThoughts: BodyChange = (body) =>
-  editedThoughts((turn) => withoutForeign(turn, () => true))(body) ?? withThinkingOff(body);
+export const withoutThoughts: BodyChange = (body) => {
+  const edit: Edit = (turn) => withoutForeign(turn, () => true);
+  return editedThoughts(body, ['thinking', '"id"', '"reasoning"'], edit) ?? withThinkingOff(body);
+};
 
 function withoutForeign(turn: Json, isForeign: (part: Json) => boolean): Json | readonly Json[] {
   const isGone = (part: Json) => isThought(part) && isForeign(part);
@@ -67,14 +68,12 @@ function withoutForeign(turn: Json, isForeign: (part: Json) => boolean): Json | 
   return id === undefined || isReference(turn) || !isForeign(turn) ? turn : left;
 }
 
-const editedThoughts =
-  (edit: Edit): BodyChange =>
-  (body) => {
-    const left = editedObjects(TURNS, ['thinking', '"id"', '"reasoning"'], edit)(body);
-    // With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking).
-    const isRefused = left !== null && isLoopWithoutThought(left) && thinkingOf(left) === 'enabled';
-    return isRefused ? withThinkingOff(left) : left;
-  };
+function editedThoughts(body: JsonBody, marks: readonly string[], edit: Edit): JsonBody | null {
+  const left = editedObjects(TURNS, marks, edit)(body);
+  // With `adaptive` thinking no turn has to begin with a thought (platform.claude.com/docs, Adaptive thinking).
+  const isRefused = left !== null && thinkingOf(left) === 'enabled' && isLoopWithoutThought(left);
+  return isRefused ? withThinkingOff(left) : left;
+}
 
 const thinkingOf = (body: JsonBody) => memberOf(smallValueOf(body, 'thinking'), 'type');
 

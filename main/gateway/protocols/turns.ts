@@ -20,18 +20,15 @@ function* strict(turns: Turns, body: JsonBody): Turns {
   let systemRole = hasOpened ? 'user' : 'system';
   let silent: Json | null = null;
   for (const turn of turns) {
-    const told = strictTurn(turn, systemRole);
-    yield* told;
-    [systemRole, silent] = ['user', told.length === 0 ? turn : null];
+    const { role } = turn;
+    const isSystem = role === 'developer' || role === 'system';
+    const named = isSystem && role !== systemRole ? { ...turn, role: systemRole } : turn;
+    const isSpeaker = role === 'assistant' || role === 'user';
+    const left = isSpeaker ? withoutParts(turn, isBlank) : [named];
+    yield* left;
+    [systemRole, silent] = ['user', left.length === 0 ? turn : null];
   }
   if (silent?.['role'] === 'user') yield silent;
-}
-
-function strictTurn(turn: Json, systemRole: string): readonly Json[] {
-  const { role } = turn;
-  if (role === 'system' || role === 'developer')
-    return [role === systemRole ? turn : { ...turn, role: systemRole }];
-  return role === 'assistant' || role === 'user' ? withoutParts(turn, isBlank) : [turn];
 }
 
 const isBlank = ({ text }: Json): boolean => typeof text === 'string' && text.trim() === '';
@@ -49,11 +46,7 @@ export function withoutParts(turn: Json, isGone: (part: Json) => boolean): reado
   return [hasCalls ? { ...left, content } : { ...others, content }];
 }
 
-export const withStrictTurns = editedList(
-  TURNS,
-  ['"system"', '"developer"', '"assistant"', '""'],
-  strict,
-);
+export const withStrictTurns = editedList(TURNS, ['"'], strict);
 
 /** In place of what the model would have said to a result before anybody else spoke. */
 const DONE = { role: 'assistant', content: 'Done.' };
@@ -102,51 +95,32 @@ function asOne(turns: readonly Json[], body: JsonBody): Json {
 
 /* A call of a tool, or its result, is a part of the content or the calls of a turn, or a turn of its own. */
 
-const isResult = ({ role, type }: Json): boolean =>
-  role === 'tool' || type === 'tool_result' || String(type).endsWith('_output');
+const isToolResult = (part: unknown): boolean => memberOf(part, 'type') === 'tool_result';
 
-const isBlock = ({ type }: Json): boolean => type === 'tool_use' || type === 'tool_result';
+const isBlock = (part: Json): boolean => part['type'] === 'tool_use' || isToolResult(part);
+
+const isResult = (part: Json): boolean =>
+  part['role'] === 'tool' || isToolResult(part) || String(part['type']).endsWith('_output');
 
 /** What a host did itself has no such id; a search for tools is between Codex and OpenAI. */
 const isOwnTurn = ({ role, type, call_id: id }: Json): boolean =>
   role === 'tool' || (typeof id === 'string' && /(?<!search)_call(_output)?$/.test(String(type)));
 
-function withCalls(turn: Json, edit: Edit<unknown>): Json {
-  if (isOwnTurn(turn)) return [edit(turn)].flat().find(isObject) ?? turn;
-  const called = editedWithin(turn, 'tool_calls', edit);
-  const told = editedWithin(called, 'content', (part) => (isBlock(part) ? edit(part) : part));
-  // Anthropic wants results before the user's words (platform.claude.com/docs, Tool use).
-  const place = (part: unknown) => (isToolResult(part) ? 0 : 1);
-  const parts = listOf(told['content']);
-  const content = parts.toSorted((one, other) => place(one) - place(other));
-  return content.every((part, at) => part === parts[at]) ? told : { ...told, content };
-}
+/** Where the id of a call stands, in it or in its result. An engine may give it none. */
+const idName = (part: Json): string =>
+  ['tool_call_id', 'tool_use_id', 'call_id'].find((name) => part[name]) ?? 'id';
 
-/** Where the id of a call stands, in it or in its result. */
-function idName(part: Json): string {
-  if (isOwnTurn(part)) return part['role'] === 'tool' ? 'tool_call_id' : 'call_id';
-  return part['type'] === 'tool_result' ? 'tool_use_id' : 'id';
-}
-
-/** An engine may give it none. */
 const idOf = (part: Json): unknown => part[idName(part)] ?? null;
 
 /** Of which all hosts take ids of calls. */
 const PLAIN_ID = /^[A-Za-z0-9]{9}$/;
 
-/** Ids of calls as all hosts take them, one for each call: a result answers the last call before it that has its id. */
-function createPlainIds() {
-  /** How many calls have had each id. */
-  const used = new Map<string, number>();
-  return (part: Json): Json => {
-    const id = idOf(part);
-    if (typeof id !== 'string') return part;
-    const count = (used.get(id) ?? 0) + (isResult(part) ? 0 : 1);
-    used.set(id, count);
-    if (count <= 1 && PLAIN_ID.test(id)) return part;
-    const hash = createHash('sha256').update(count <= 1 ? id : `${id} ${count}`);
-    return { ...part, [idName(part)]: hash.digest('hex').slice(0, 9) };
-  };
+/** The id of a call as all hosts take it, and of its result, where `count` calls have had the same one. */
+function withPlainId(part: Json, count: number): Json {
+  const id = idOf(part);
+  if (typeof id !== 'string' || (count <= 1 && PLAIN_ID.test(id))) return part;
+  const hash = createHash('sha256').update(`${id} ${count}`).digest('hex');
+  return { ...part, [idName(part)]: hash.slice(0, 9) };
 }
 
 /** Calls whose arguments are no object have none; their results tell the model what became of them. */
@@ -156,26 +130,28 @@ function withWholeArguments(call: Json): Json {
     const whole = withWholeArguments(own);
     return whole === own ? call : { ...call, function: whole };
   }
-  const isObjectIn = (text: unknown) => typeof text === 'string' && isObject(parseExactJson(text));
-  if (typeof json === 'string') return isObjectIn(json) ? call : { ...call, arguments: '{}' };
+  if (typeof json === 'string')
+    return isObject(parseExactJson(json)) ? call : { ...call, arguments: '{}' };
   if (type !== 'tool_use' || isObject(input)) return call;
-  return { ...call, input: isObjectIn(input) ? parseExactJson(String(input)) : {} };
+  const parsed = typeof input === 'string' ? parseExactJson(input) : null;
+  return { ...call, input: isObject(parsed) ? parsed : {} };
 }
 
 const NO_RESULT = 'No result: the call was interrupted.';
 
 /** The turn that stands for the result of a call where it is missing. */
 function resultFor(call: Json): Json {
-  const [id, type, content] = [call[idName(call)], String(call['type']), NO_RESULT];
-  if (type === 'tool_use')
+  const [id, type, content] = [idOf(call), String(call['type']), NO_RESULT];
+  if (isBlock(call))
     return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] };
   if (!isOwnTurn(call)) return { role: 'tool', tool_call_id: id, content };
   // Codex's shell is a function (openai/codex, context_manager/normalize.rs).
-  const called = type === 'local_shell_call' ? 'function_call' : type;
-  return { type: `${called}_output`, call_id: id, output: NO_RESULT };
+  return {
+    type: `${type.replace('local_shell', 'function')}_output`,
+    call_id: id,
+    output: content,
+  };
 }
-
-const isToolResult = (part: unknown): boolean => memberOf(part, 'type') === 'tool_result';
 
 const isOfResults = ({ content }: Json): boolean =>
   listOf(content).length > 0 && listOf(content).every(isToolResult);
@@ -187,12 +163,24 @@ function wordsOf(result: Json): Json | readonly unknown[] {
   return Array.isArray(content) ? content : { type: 'text', text: content };
 }
 
+function withCalls(turn: Json, edit: Edit<unknown>): Json {
+  if (isOwnTurn(turn)) return [edit(turn)].flat().find(isObject) ?? turn;
+  const called = editedWithin(turn, 'tool_calls', edit);
+  const told = editedWithin(called, 'content', (part) => (isBlock(part) ? edit(part) : part));
+  // Anthropic wants results before the user's words (platform.claude.com/docs, Tool use).
+  const content = listOf(told['content']);
+  const sorted = [...new Set([...content.filter(isToolResult), ...content])];
+  return sorted.every((part, at) => part === content[at]) ? told : { ...told, content: sorted };
+}
+
 /**
  * Each call with its result behind it, and each result behind its call, or else as the user's words: where a tool was
- * interrupted or a history was cut, one of them is missing, and a host refuses every later turn.
+ * interrupted or a history was cut, one of them is missing, and a host refuses every later turn. A result answers the last
+ * call before it that has its id.
  */
 function* paired(turns: Turns): Turns {
-  const plain = createPlainIds();
+  /** How many calls have had each id. */
+  const counts = new Map<unknown, number>();
   /** What stands for the results that have not come so far, by the ids of their calls. */
   const open = new Map<unknown, Json>();
   function* missing(): Turns {
@@ -202,7 +190,10 @@ function* paired(turns: Turns): Turns {
   for (const sent of turns) {
     const calls: Json[] = [];
     const edit = (part: Json) => {
-      const sound = withWholeArguments(plain(part));
+      const id = idOf(part);
+      const count = (counts.get(id) ?? 0) + (isResult(part) ? 0 : 1);
+      counts.set(id, count);
+      const sound = withWholeArguments(withPlainId(part, count));
       if (!isResult(sound)) calls.push(sound);
       else if (!open.delete(idOf(sound))) return wordsOf(sound);
       return sound;

@@ -52,23 +52,19 @@ export function refusedFields(
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
   if (!isRefused(`${codes.join(' ')} ${text}`)) return [];
   const isStreamed = request['stream'] === true;
-  const fit = optionalIn(request).map(([field]) => field);
-  const optional = new Set(isStreamed ? fit : fit.filter((field) => field !== 'stream'));
+  const all = optionalIn(request).map(([field]) => field);
+  const fields = [...new Set(all)].filter((field) => field !== 'stream' || isStreamed);
   const place = param ?? '';
-  const sentences = text.split(SENTENCE).filter(isRefused);
+  const names = text.split(SENTENCE).filter(isRefused).flatMap(namesIn);
   const subject = SUBJECTS.find(([words]) => words.test(text))?.[1] ?? NOTHING;
   const ways = [
-    fieldsOf([place], request),
-    sentences.flatMap((sentence) => fieldsOf([...namesIn(sentence), place], request)),
-    fit.filter((field) => subject.test(field)),
+    namedBy([place], fields, request),
+    names.length > 0 ? namedBy([...names, place], fields, request) : [],
+    fields.filter((field) => subject.test(field)),
   ];
-  const named = ways.map((way) => [...new Set(way)].filter((field) => optional.has(field)));
-  const fields = named.find(({ length }) => length > 0) ?? [];
-  // vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956); of what is inside,
-  // Gemini names the holder, too.
-  const isHolder = (field: string) => fields.some((other) => other.startsWith(`${field}.`));
-  const left = fields.includes('stream') ? ['stream'] : fields.filter((field) => !isHolder(field));
-  return left.map((field) => {
+  const named = ways.find(({ length }) => length > 0) ?? [];
+  // vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956).
+  return (named.includes('stream') ? ['stream'] : named).map((field) => {
     const value = isOfValue ? memberOf(request, ...field.split('.')) : undefined;
     const isScalar = typeof value === 'string' || typeof value === 'number';
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
@@ -91,23 +87,22 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
 }
 
 /**
- * Where the names lead in the request. Of a path only the first and the last name count: places in lists and tags of
+ * The fields that the names lead to. Of a path only the first and the last name count: places in lists and tags of
  * pydantic's may stand between them. A name that comes without a member of the request may be inside any of them.
  */
-function fieldsOf(
-  names: readonly string[],
-  request: Readonly<Record<string, unknown>>,
-): readonly string[] {
-  const isMember = (name: string) => Object.hasOwn(request, name);
-  // Without places in lists.
+function namedBy(names: readonly string[], fields: readonly string[], request: object) {
   const paths = names.map((path) => path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part)));
-  const members = paths.flat().filter(isMember);
-  const holders = members.length > 0 ? members : Object.keys(request);
-  return paths.flatMap((parts) => {
-    const last = parts.at(-1) ?? '';
-    if (parts.find(isMember) === last) return [last];
-    return holders.map((holder) => `${holder}.${last}`);
+  const parts = new Set(paths.flat());
+  const ends = new Set(paths.map((path) => path.at(-1)));
+  const isAnywhere = !Object.keys(request).some((member) => parts.has(member));
+  const named = fields.filter((field) => {
+    const [member = '', ...inner] = field.split('.');
+    if (inner.length === 0) return ends.has(member);
+    return ends.has(inner.join('.')) && (isAnywhere || parts.has(member));
   });
+  // Of what is inside, Gemini names the holder, too; and another member may be called like it.
+  const within = new Set(named.flatMap((field) => (/\./.test(field) ? field.split('.') : [])));
+  return named.filter((field) => !within.has(field));
 }
 
 /** The body without the fields among the adjustments. Those of one member go together, as each is a pass over it. */

@@ -139,7 +139,7 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   [
     'sound_calls',
     messages(calls('call_1'), result('call_1'), calls(A, { call_id: '' }), result(A)),
-    messages(calls('74196fe72'), result('74196fe72'), calls(A, { call_id: '' }), result(A)),
+    messages(calls('a436c9179'), result('a436c9179'), calls(A, { call_id: '' }), result(A)),
   ],
   [
     'sound_calls',
@@ -149,7 +149,7 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   [
     'sound_calls',
     input(called('call_1'), output('call_1')),
-    input(called('74196fe72'), output('74196fe72')),
+    input(called('a436c9179'), output('a436c9179')),
   ],
   [
     'sound_calls',
