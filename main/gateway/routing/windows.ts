@@ -5,6 +5,7 @@ import type { EngineAddress } from '../../engines/adapters/probe.ts';
 import { largerWindowOf } from '../../engines/detect.ts';
 import { copiedFrom, copyName } from '../../engines/window-copy.ts';
 import type { Config } from '../../config/schema.ts';
+import { memoizeLast } from '../../platform/memoize.ts';
 import {
   askedNames,
   circuitIdOf,
@@ -170,14 +171,14 @@ interface Copy {
 }
 
 /** The copies that aliases lead to from the models that they were made of. */
-export function copiesIn(pairs: readonly string[]): readonly Copy[] {
+export const copiesIn = memoizeLast((pairs: readonly string[]): readonly Copy[] => {
   const found = new Map<string, Copy>();
   for (const [name, copy] of namedAliases(pairs)) {
     const model = copiedFrom(copy)?.model;
     if (model !== undefined && askedNames(model).includes(name)) found.set(copy, { model, copy });
   }
   return [...found.values()];
-}
+});
 
 /** The aliases with a copy in place of its model. */
 export function withCopy(pairs: readonly string[], { model, copy }: Copy): readonly string[] {
@@ -202,8 +203,7 @@ export function withoutCopy(pairs: readonly string[], { model, copy }: Copy): re
 export const preferringCopies =
   ({ fixed, pickMachines }: LocalSources, config: () => Config) =>
   (): LocalChoice => {
-    const pairs = config().routing.modelAliases;
-    const copies = pairs.length === 0 ? [] : copiesIn(pairs);
+    const copies = copiesIn(config().routing.modelAliases);
     const choice = fixed.choice ?? pickMachines();
     if (copies.length === 0 || choice.kind === 'none') return choice;
     const preferring = (target: LocalTarget): LocalTarget => {

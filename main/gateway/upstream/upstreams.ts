@@ -155,14 +155,14 @@ export function aliasOf(pair: string): Alias {
 }
 
 /** Of the patterns the longest first. */
-function aliasesIn(pairs: readonly string[]) {
+const aliasesIn = memoizeLast((pairs: readonly string[]) => {
   const all = pairs.map(aliasOf);
   const isPattern = ({ name }: Alias) => name.includes('*');
   return {
     exact: new Map(all.filter((each) => !isPattern(each)).map(({ name, model }) => [name, model])),
     patterns: all.filter(isPattern).toSorted((a, b) => b.name.length - a.name.length),
   };
-}
+});
 
 interface AliasRequest {
   readonly name: string;
@@ -177,7 +177,6 @@ export function aliased(
   pairs: readonly string[],
   { name, isOwn, keepsModel }: AliasRequest,
 ): string | null {
-  if (pairs.length === 0) return null;
   const { exact, patterns } = aliasesIn(pairs);
   const own = exact.get(name);
   if (own !== undefined) return own;
