@@ -16,7 +16,7 @@ import {
   startTierScene,
   STREAM,
 } from '../support/scene.ts';
-import { answers, error, hang, ROLE, stall } from '../support/upstream.ts';
+import { answers, chunk, error, hang, ROLE, stall } from '../support/upstream.ts';
 import { AT_ONCE_MS, fastest, millisecondsUntil } from '../support/at-once.ts';
 import { turns } from '../support/report.ts';
 import { nextPause } from '../support/polling.ts';
@@ -256,14 +256,14 @@ test('the cold start of an ondemand that is the hedge is polled while the slow c
   });
 });
 
-test('a fault in one of two hedged calls aborts the other one, and the request ends', async () => {
+test('a fault in one of two hedged calls closes both, its own answer included, and ends the request', async () => {
   const scene = await startStill({ a: hang, b: hang });
   const { pending, slow, hedge } = await askHedged(scene, scene.a, scene.b);
   vi.spyOn(PendingCall.prototype, 'used').mockImplementationOnce(() => {
     throw new Error('a fault');
   });
-  DEAD(hedge);
-  await slow.gone;
+  stall(chunk({ content: 'hi' }))(hedge);
+  await Promise.all([slow.gone, hedge.gone]);
   expect((await pending.answer).status).toBe(500);
   await expectAtRest(scene.gateway);
 });

@@ -107,11 +107,15 @@ async function answer(
   const response = new ChatResponse(res, plan, observer);
   const context = { call, config, remotes, epoch, signal: gone, observer: response };
   // Returned, not awaited: this function's variables need not live as long as the answer.
-  return routeAndAnswer({ res, base, context, response, items, deps }, deps);
+  return routeAndAnswer({ res, base, context, response, items, deps }, gone, deps);
 }
 
 /** Whatever comes of the request, a fault of the gateway's included, nothing of it is left open. */
-async function routeAndAnswer(to: Omit<AnswerContext, 'walk'>, deps: ChatDeps): Promise<void> {
+async function routeAndAnswer(
+  to: Omit<AnswerContext, 'walk'>,
+  gone: Cancellation,
+  deps: ChatDeps,
+): Promise<void> {
   const { context } = to;
   let end: RequestEnd = 'failed';
   let walk: Walk | null = null;
@@ -122,6 +126,8 @@ async function routeAndAnswer(to: Omit<AnswerContext, 'walk'>, deps: ChatDeps): 
     // The result is no variable: its first events need not live as long as the answer.
     end = await route(walk, context, deps).then((routed) => answerChat(routed, answering));
   } finally {
+    // After a fault, calls may still run, and answers wait to be read.
+    if (end === 'failed') gone.abort();
     walk?.finish();
     context.observer.ended(end);
   }

@@ -121,12 +121,12 @@ class Flow implements ResponseListener {
   begin(handOver: StreamAnswer['handOver'], first: () => void): void {
     const { signal } = this.#plan;
     if (signal.aborted) return this.#cancel();
+    signal.addEventListener('abort', this.#cancel);
     first();
     // The exchange may have ended within the same read; its current listener handles that end.
     if (this.isOver) return handOver(this.#exchange.listener);
     // What came first may have been the finish already.
     this.#wait(this.#limitMs);
-    signal.addEventListener('abort', this.#cancel);
     this.#res.on('drain', this.#onDrain);
     this.#socket?.on('drain', this.#onDrain);
     handOver(this);

@@ -1,7 +1,7 @@
 import type { UpstreamId } from '#shared/ids.ts';
 import type { FallbackReason } from '#shared/reasons.ts';
 import type { Config } from '../../config/schema.ts';
-import { Cancellation, sleep } from '../../platform/clock.ts';
+import { Cancellation, type CancelSignal, sleep } from '../../platform/clock.ts';
 import type { UpstreamCall } from '../upstream/call.ts';
 import {
   type CallAnswer,
@@ -110,15 +110,14 @@ async function callOrHedge(
   deps: RouterDeps,
 ): Promise<CallOutcome> {
   const { clock, budget } = deps;
-  const { signal, config } = request;
+  const { config } = request;
   const { hedge } = config.routing;
   const racing = new Set<RacingCall>();
   /** Aborted at the first content: no call is started after it, even if that answer fails. */
   const delay = new Cancellation();
 
   function start(turn: Turn): RacingCall {
-    const cancellation = new Cancellation();
-    if (signal.aborted) cancellation.abort();
+    const cancellation = endingWith(request.signal);
     const options = { walk, signal: cancellation, onContent: () => keepOnly(call) };
     const outcome = callUpstream(turn, request, deps, options);
     const call: RacingCall = { turn, cancellation, outcome };
@@ -133,7 +132,7 @@ async function callOrHedge(
       racing.delete(call);
       walk.outrun(call.turn);
       call.cancellation.abort();
-      void call.outcome.then(closeStream, () => {});
+      call.outcome.catch(() => {});
     }
   }
 
@@ -152,10 +151,6 @@ async function callOrHedge(
     return start(turn);
   }
 
-  const abortAll = () => {
-    for (const { cancellation } of racing) cancellation.abort();
-  };
-  signal.addEventListener('abort', abortAll);
   try {
     let earliest = start(first);
     for (;;) {
@@ -173,19 +168,19 @@ async function callOrHedge(
       earliest = other;
     }
   } finally {
-    // A call that has ended ignores it.
-    abortAll();
     delay.abort();
-    signal.removeEventListener('abort', abortAll);
   }
 }
 
-const withOutcome = async (call: RacingCall) => ({ call, outcome: await call.outcome });
-
-/** Its content came in the same turn as the winner's: it has no reader. */
-function closeStream(outcome: CallOutcome): void {
-  if (outcome.kind === 'answered' && outcome.seen.kind !== 'answer') outcome.seen.exchange.abort();
+/** A function of its own, as the listener keeps what is around it in memory until the request is over. */
+function endingWith(signal: CancelSignal): Cancellation {
+  const cancellation = new Cancellation();
+  if (signal.aborted) cancellation.abort();
+  signal.addEventListener('abort', () => cancellation.abort());
+  return cancellation;
 }
+
+const withOutcome = async (call: RacingCall) => ({ call, outcome: await call.outcome });
 
 /** Hedges per request in the long run; at first as many as it takes for the circuit of an upstream that hangs to open. */
 const [SHARE, FIRST, MOST] = [0.05, 3, 10];

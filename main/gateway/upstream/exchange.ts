@@ -278,6 +278,8 @@ export class PendingCall implements ResponseListener {
     if (exchange === null) return;
     const handOver = bufferEvents(exchange);
     this.#settle({ ...answer, headers: this.#head.headers, exchange, handOver });
+    // It may never be handed over, if another answer comes in the same turn, or a fault.
+    this.plan.signal.addEventListener('abort', () => exchange.abort());
   }
 
   /** The engine says that it is at work, as it does after each batch of a prompt: the next one may take twice as long. */
