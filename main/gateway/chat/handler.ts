@@ -11,8 +11,7 @@ import type { RoutedRequest } from '../routing/candidates.ts';
 import { ANSWER_HEADERS } from '#shared/answer-headers.ts';
 import type { RequestCaller } from '#shared/live.ts';
 import type { RequestArrival, RequestEnd, RequestObserver } from '../routing/observer.ts';
-import { route, type RouterDeps, walkFor } from '../routing/route.ts';
-import type { Walk } from '../routing/walk.ts';
+import { route, type RouterDeps } from '../routing/route.ts';
 import type { ItemMemories, ItemMemory } from '../protocols/responses/item-memory.ts';
 import { type ChatCall, isZeroSpend } from '../upstream/call.ts';
 import type { ModelCatalogue } from '../upstream/model-catalogue.ts';
@@ -96,7 +95,8 @@ async function answer(
     sendError(res, limitReached(reached, deps.clock.now()), { ...refused(), ...NO_RETRY });
     return;
   }
-  const { call, config, remotes, epoch, items } = read;
+  const { config, remotes, epoch, items } = read;
+  const call = read.call;
   const { stream, endpoint, model, requestedModel } = call.request;
   const { upstreamPath, answer: form } = endpoint;
   const arrival = { id, model: requestedModel, stream, caller: from, key, upstreamPath };
@@ -107,28 +107,25 @@ async function answer(
   const response = new ChatResponse(res, plan, observer);
   const context = { call, config, remotes, epoch, signal: gone, observer: response };
   // Returned, not awaited: this function's variables need not live as long as the answer.
-  return routeAndAnswer({ res, base, context, response, items, deps }, gone, deps);
+  return routeAndAnswer(context, { res, base, response, items, deps }, gone, deps);
 }
 
 /** Whatever comes of the request, a fault of the gateway's included, nothing of it is left open. */
 async function routeAndAnswer(
-  to: Omit<AnswerContext, 'walk'>,
+  context: RoutedRequest,
+  to: Omit<AnswerContext, 'context' | 'walk'>,
   gone: Cancellation,
   deps: ChatDeps,
 ): Promise<void> {
-  const { context } = to;
   let end: RequestEnd = 'failed';
-  let walk: Walk | null = null;
   try {
     await localIdentified(context, deps);
-    walk = walkFor(context, deps);
-    const answering = { ...to, walk };
-    // The result is no variable: its first events need not live as long as the answer.
-    end = await route(walk, context, deps).then((routed) => answerChat(routed, answering));
+    end = await route(context, deps, (routed, walk) =>
+      answerChat(routed, { ...to, context, walk }),
+    );
   } finally {
     // After a fault, calls may still run, and answers wait to be read.
     if (end === 'failed') gone.abort();
-    walk?.finish();
     context.observer.ended(end);
   }
 }

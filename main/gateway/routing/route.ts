@@ -22,19 +22,32 @@ export interface RouterDeps extends CallDeps, CandidateDeps {
 
 export type RouteResult = CallAnswer | Unanswered | { readonly kind: 'cancelled' };
 
-/** As soon as `local` is lost the on-demand upstream is warmed up, without waiting for it. */
-export function walkFor(request: RoutedRequest, deps: RouterDeps): Walk {
+/**
+ * Routes a request, and has `answer` send what comes of it: the walk has the calls that are left, should the answer break
+ * off. Whatever happens, no circuit waits for one of its calls afterwards. As soon as `local` is lost the on-demand upstream
+ * is warmed up, without waiting for it.
+ */
+export async function route<End>(
+  request: RoutedRequest,
+  deps: RouterDeps,
+  answer: (routed: RouteResult, walk: Walk) => Promise<End>,
+): Promise<End> {
+  deps.budget.requested();
   const walk = new Walk(request, deps, (reasons) => warmUpAfter(reasons, walk, request, deps));
-  return walk;
+  try {
+    // The result is no variable: its first events need not live as long as the answer.
+    return await firstAnswer(walk, request, deps).then((routed) => answer(routed, walk));
+  } finally {
+    walk.finish();
+  }
 }
 
 /** Tries the upstreams in routing order until one answers (docs/reference/routing-rules.md). */
-export async function route(
+async function firstAnswer(
   walk: Walk,
   request: RoutedRequest,
   deps: RouterDeps,
 ): Promise<RouteResult> {
-  deps.budget.requested();
   while (!request.signal.aborted) {
     // With nobody left, the excluded upstream that is back soonest is called all the same.
     const turn = walk.next() ?? walk.force();
