@@ -123,14 +123,14 @@ async function callOrHedge(
   deps: RouterDeps,
 ): Promise<CallOutcome> {
   const { clock, budget } = deps;
-  const { config } = request;
+  const { signal, config } = request;
   const { hedge } = config.routing;
   const racing = new Set<RacingCall>();
   /** Aborted at the first content: no call is started after it, even if that answer fails. */
   const delay = new Cancellation();
 
   function start(turn: Turn): RacingCall {
-    const cancellation = endingWith(request.signal);
+    const cancellation = endingWith(signal);
     const options = { walk, signal: cancellation, onContent: () => keepOnly(call) };
     const outcome = callUpstream(turn, request, deps, options);
     const call: RacingCall = { turn, cancellation, outcome };
