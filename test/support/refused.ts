@@ -121,7 +121,10 @@ export const ASKED: Readonly<Record<Path, Json>> = {
   [RESPONSES]: {
     ...FIELDS,
     text: { verbosity: 'low', format: {} },
-    tools: [{ type: 'function', name: 'a' }],
+    tools: [
+      { type: 'function', name: 'a' },
+      { type: 'namespace', name: 'b', tools: [] },
+    ],
     tool_choice: { type: 'function', name: 'a' },
     max_output_tokens: 1,
     input: [

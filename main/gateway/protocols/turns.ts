@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, listOf, memberOf, parseExactJson } from '../../platform/json.ts';
+import { isObject, listOf, memberOf, parseExactJson, textOf } from '../../platform/json.ts';
 import { type BodyChange, type JsonBody, memberAt, smallValueOf } from './json-edit.ts';
 import { type Edit, editedList, editedObjects, editedWithin } from './list-edit.ts';
 
@@ -85,12 +85,13 @@ function asOne(turns: readonly Json[], body: JsonBody): Json {
   const one = turns.reduce((all, turn) => ({ ...all, ...turn }));
   if (turns.length === 1) return one;
   const contents = turns.map(({ content }) => content);
+  const isText = contents.every((said) => typeof said === 'string');
+  if (isText) return { ...one, content: contents.join('\n\n') };
   const ofItem = one['role'] === 'user' ? 'input_text' : 'output_text';
   const type = memberAt(body, 'messages') === undefined ? ofItem : 'text';
   const parts = (said: unknown) =>
     typeof said === 'string' ? [{ type, text: said }] : listOf(said);
-  const isText = contents.every((each) => typeof each === 'string');
-  return { ...one, content: isText ? contents.join('\n\n') : contents.flatMap(parts) };
+  return { ...one, content: contents.flatMap(parts) };
 }
 
 /* A call of a tool, or its result, is a part of the content or the calls of a turn, or a turn of its own. */
@@ -209,7 +210,7 @@ function* paired(turns: Turns): Turns {
 
 /** Anthropic combines turns of the user; other hosts look for all results in the turn behind the calls (openclaw/clawhub#151). */
 const isOneAnswer = (one: Json, other: Json): boolean =>
-  isOfResults(one) && one['role'] === other['role'] && listOf(other['content']).some(isToolResult);
+  isOfResults(one) && one['role'] === other['role'];
 
 /** Items of a conversation that an upstream keeps: the request does not have all of its calls. */
 const KEPT_ELSEWHERE = ['previous_response_id', 'conversation'];
@@ -225,9 +226,8 @@ export const withSoundCalls: BodyChange = (body) => {
 /** Each turn of the model has a thought, if only a dot. */
 export const withFilledReasoning = editedObjects(TURNS, ['"assistant"'], (turn) => {
   const { role, reasoning_content: known, reasoning } = turn;
-  if (role !== 'assistant' || (typeof known === 'string' && known !== '')) return turn;
-  const text = typeof reasoning === 'string' && reasoning !== '' ? reasoning : '.';
-  return { ...turn, reasoning_content: text };
+  const isFilled = role !== 'assistant' || textOf(known) !== null;
+  return isFilled ? turn : { ...turn, reasoning_content: textOf(reasoning) ?? '.' };
 });
 
 /** Google's word for a call that another model made. */

@@ -48,13 +48,10 @@ export function adjustmentsAfter(refused: RefusedRequest): readonly Adjustment[]
   if (!isObject(request) || isTooDeep(request)) return [];
   const body = bodyOf(refused.body);
   const error = { ...refused.error, message: refused.error.message.slice(0, MAX_TEXT) };
-  // To OpenAI any fault of a turn is one of its role.
-  const place = error.param?.replace(/^\w{1,20}\S{1,20}\.role$/, '') ?? '';
-  const text = `${place} ${error.codes.join(' ')} ${error.message}`;
+  const text = `${error.param ?? ''} ${error.codes.join(' ')} ${error.message}`;
   const rewritten = NAMES.find((name) => {
-    if (made.has(name)) return false;
     const [change, ...asks] = REWRITES[name];
-    return asks.some((words) => words.test(text)) && change(body) !== null;
+    return !made.has(name) && asks.some((words) => words.test(text)) && change(body) !== null;
   });
   if (rewritten !== undefined) return [rewritten];
   // Some engines take a conversation to be right, and themselves to be at fault.

@@ -21,7 +21,7 @@ const SENTENCE =
 
 /** Fields without which the caller would get another answer than it asked for, or none; of reasoning all are settings. */
 const KEPT =
-  /^(model|messages|input|prompt|system|instructions|tools|tool_choice|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$|(?<!^reasoning)\.(role|content|type|name|id|text|arguments|function|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/i;
+  /^(model|messages|input|prompt|system|instructions|tools|functions|function_call|response_format|text|stop|stop_sequences|n|logit_bias|modalities|audio|echo|suffix|prefix|partial|max_output_tokens|previous_response_id|conversation|background|container|mcp_servers|web_search_options|grammar|json_schema|regex|ebnf|structural_tag|structured_outputs|guided_\w+|continue_final_message|add_generation_prompt|(\w+_)?logprobs)$|(?<!^reasoning)\.(role|content|type|name|id|text|arguments|function|tools|input|output|description|parameters|input_schema|schema|json_schema|format|properties|items|enum|const|required|not|any_?of|one_?of|all_?of|\$ref|\$defs|tool_calls|\w*call_id|tool_use_id|function_call|prefix|partial|thinking|signature|summary|encrypted_content|image|image_url|video_url|audio|input_audio|file|file_id|file_data|url|source|data|media_type)$/i;
 
 /** Fields that a host names by their subject where it names none by its name. */
 const SUBJECTS: readonly (readonly [words: RegExp, fields: RegExp])[] = [
@@ -43,6 +43,12 @@ const SET_OFF =
 /** Who speaks is no field, though one is called `user`, too. */
 const OF_TURNS = /\broles?\b|\b(assistant|tool)\b|\buser\W{0,2} (message|turn)/i;
 
+/** Of these the caller would miss any other value. */
+const LEFT_AT: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['stream', true],
+  ['tool_choice', 'auto'],
+]);
+
 /** The fields of a request that a refusal names. */
 export function refusedFields(
   { param, codes, message: text }: UpstreamError,
@@ -51,9 +57,9 @@ export function refusedFields(
   const isOfValue = OF_VALUE.test(text);
   const isRefused = (words: string) => isOfValue || REFUSED.test(words);
   if (!isRefused(`${codes.join(' ')} ${text}`)) return [];
-  const isStreamed = request['stream'] === true;
-  const all = optionalIn(request).map(([field]) => field);
-  const fields = [...new Set(all)].filter((field) => field !== 'stream' || isStreamed);
+  const isOptional = (field: string) =>
+    !LEFT_AT.has(field) || LEFT_AT.get(field) === request[field];
+  const fields = [...new Set(optionalIn(request).map(([field]) => field))].filter(isOptional);
   const place = param ?? '';
   const names = text.split(SENTENCE).filter(isRefused).flatMap(namesIn);
   const subject = SUBJECTS.find(([words]) => words.test(text))?.[1] ?? NOTHING;
@@ -65,7 +71,8 @@ export function refusedFields(
   const named = ways.find(({ length }) => length > 0) ?? [];
   // vLLM has some fields, and OpenAI some models, without a stream only (vllm-project/vllm#24956).
   return (named.includes('stream') ? ['stream'] : named).map((field) => {
-    const value = isOfValue ? memberOf(request, ...field.split('.')) : undefined;
+    const value =
+      isOfValue || LEFT_AT.has(field) ? memberOf(request, ...field.split('.')) : undefined;
     const isScalar = typeof value === 'string' || typeof value === 'number';
     return `without ${field}${isScalar ? `=${JSON.stringify(value)}` : ''}` as const;
   });
@@ -86,19 +93,20 @@ function isSetOff({ 0: name, index, input }: RegExpExecArray): boolean {
   return /[_.[/]|[a-z][A-Z]|-\d/.test(name) || SET_OFF.test(around);
 }
 
+const memberIn = (field: string) => field.replace(/\..*/s, '');
+
 /**
  * The fields that the names lead to. Of a path only the first and the last name count: places in lists and tags of
  * pydantic's may stand between them. A name that comes without a member of the request may be inside any of them.
  */
 function namedBy(names: readonly string[], fields: readonly string[], request: object) {
   const paths = names.map((path) => path.split(/[.[\]/]+/).filter((part) => !/^\d*$/.test(part)));
-  const parts = new Set(paths.flat());
+  const isMember = (part: string) => Object.hasOwn(request, part);
+  const members = new Set(paths.flatMap((path) => path.find(isMember) ?? []));
   const ends = new Set(paths.map((path) => path.at(-1)));
-  const isAnywhere = !Object.keys(request).some((member) => parts.has(member));
   const named = fields.filter((field) => {
-    const [member = '', ...inner] = field.split('.');
-    if (inner.length === 0) return ends.has(member);
-    return ends.has(inner.join('.')) && (isAnywhere || parts.has(member));
+    const isInReach = members.size === 0 || members.has(memberIn(field));
+    return isInReach && ends.has(field.slice(field.indexOf('.') + 1));
   });
   // Of what is inside, Gemini names the holder, too; and another member may be called like it.
   const within = new Set(named.flatMap((field) => (/\./.test(field) ? field.split('.') : [])));
@@ -113,7 +121,7 @@ export function withoutFields(made: readonly string[], body: JsonBody): JsonBody
     const valueNow = memberOf(smallValueOf(body, member), ...inner);
     return value === '' || JSON.stringify(valueNow) === value ? [field] : [];
   });
-  const byMember = Map.groupBy(fields, (field) => field.replace(/\..*/s, ''));
+  const byMember = Map.groupBy(fields, memberIn);
   return [...byMember].reduce((left, [name, own]) => dropped(left, name, new Set(own)), body);
 }
 

@@ -16,16 +16,15 @@ const withOtherEffort: BodyChange = (body) => {
     : null;
 };
 
-/** Tools as the strictest hosts take them. Of one tool alone, `required` is a choice by name; `auto` goes without saying. */
+/** Tools as the strictest hosts take them. Of one tool alone, `required` is a choice by name. */
 const withStrictTools: BodyChange = (body) => {
   const choice = smallValueOf(body, 'tool_choice');
   const name = nameOf(choice);
-  const isOne = typeof name === 'string';
+  if (typeof name !== 'string') return editedObjects(['tools'], ['"'], withObjectSchema)(body);
   const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
-  const chosen =
-    isOne || choice === 'auto' ? withMembers(body, { tool_choice: isOne ? word : null }) : null;
-  const edit = (tool: Json) => (isOne && nameOf(tool) !== name ? [] : withObjectSchema(tool));
-  return editedObjects(['tools'], ['"'], edit)(chosen ?? body) ?? chosen;
+  const chosen = withMembers(body, { tool_choice: word });
+  const edit = (tool: Json) => (nameOf(tool) === name ? withObjectSchema(tool) : []);
+  return editedObjects(['tools'], ['"'], edit)(chosen) ?? chosen;
 };
 
 const nameOf = (tool: unknown) => memberOf(tool, 'function', 'name') ?? memberOf(tool, 'name');
@@ -117,7 +116,8 @@ export const REWRITES = {
     // ollama/ollama#17774, 0xku/kon#5); Mistral; Z.ai (openai/codex#9612, openclaw/openclaw#23115); DeepSeek
     // (earendil-works/pi#1048); engines that know users and assistants alone (anthropics/claude-code#63469).
     /\b(system|developer) message|(['"`]developer|value: ['"`]system)['"`]|角色信息不正确/i,
-    // But for that of a turn that is named by its speaker: it is not what is refused.
-    /\brole\b(?!(?::|\W{0,3}['"`]|: (?=\w+['"`]))(?:assistant|tool|user)\b)/i,
+    // But for that of a turn that is named by its speaker, which is not what is refused, and for that in the field in front
+    // of the words: to OpenAI any fault of a turn is one of its role.
+    /(?<!^\S{1,40})\brole\b(?!(?::|\W{0,3}['"`]|: (?=\w+['"`]))(?:assistant|tool|user)\b)/i,
   ],
 } as const satisfies Readonly<Record<string, readonly [BodyChange, ...RegExp[]]>>;

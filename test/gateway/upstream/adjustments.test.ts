@@ -100,8 +100,8 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     { tool_choice: { type: 'tool', name: 'b' }, tools: [{ name: 'b' }] },
     { tool_choice: { type: 'any' }, tools: [{ name: 'b' }] },
   ],
-  ['strict_tools', { tool_choice: 'auto', tools: [] }, { tools: [] }],
-  ['strict_tools', { tool_choice: 'required', tools: [] }, { tool_choice: 'required', tools: [] }],
+  ['without tool_choice="auto"', { tool_choice: 'auto' }, {}],
+  ['without tool_choice="auto"', { tool_choice: 'required' }, { tool_choice: 'required' }],
   ['other_effort', { tools: [] }, { tools: [], reasoning_effort: 'none' }],
   ['other_effort', { thinking: ENABLED }, { thinking: { type: 'adaptive' } }],
   [
@@ -197,15 +197,13 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
     ),
     messages(
       use(A),
-      noUseResult(A),
-      told(text),
+      told(...noUseResult(A).content, text),
       use(C),
       told(...useResult(C).content, text),
       both,
       told(...useResult(D).content, ...useResult(E).content, text),
       said(...use(F).content, ...use(B).content),
-      told(...useResult(B).content, ...noUseResult(F).content),
-      user('a'),
+      told(...useResult(B).content, ...noUseResult(F).content, text),
     ),
   ],
   [

@@ -268,7 +268,10 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       'The maximum tokens you requested exceeds the model limit of 8192.',
     ],
     at_most_11760: ['input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000'],
-    nothing: [withParam('stream', "Unsupported parameter: 'stream'")],
+    nothing: [
+      withParam('stream', "Unsupported parameter: 'stream'"),
+      withParam('messages[2].content[0].thinking', 'Invalid value.', 'unsupported_value'),
+    ],
   },
   [RESPONSES]: {
     'without reasoning.effort': [
@@ -279,7 +282,10 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       // github.com/continuedev/continue/issues/12031
       withParam('reasoning.summary', 'You must be verified for summaries.', 'unsupported_value'),
     ],
-    'without text.verbosity': [withParam('text.verbosity', "Unknown parameter: 'text.verbosity'.")],
+    'without text.verbosity': [
+      withParam('text.verbosity', "Unknown parameter: 'text.verbosity'."),
+      '#/text: extraneous key [verbosity] is not permitted',
+    ],
     'without input.status': ["Unknown parameter: 'input[1].status'."],
     'without reasoning.effort="xhigh"': [
       // A value alone. github.com/openai/codex/issues/6647
@@ -314,6 +320,7 @@ const WORDS: Readonly<Record<Path, Readonly<Record<string, readonly unknown[]>>>
       "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 1 instead.",
       'max_output_tokens must be at least 16',
     ],
+    nothing: ["Unsupported parameter: 'tools' is not supported with this model."],
   },
 };
 
