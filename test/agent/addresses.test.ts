@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { isOnThisMachine } from '../../main/agent/addresses.ts';
+import { startAgent } from '../support/agent.ts';
 
 const NAMES = ['Tower', 'tower.local', '192.168.1.20'];
 
@@ -12,4 +13,15 @@ test.each([
   ['http://elsewhere:11434', false],
 ])('whether an engine at %s is on this machine is known by its names: %s', (origin, isHere) => {
   expect(isOnThisMachine(origin, () => NAMES)).toBe(isHere);
+});
+
+test('the program of an agent hears of a new name of its machine at the next look', async () => {
+  const changed = vi.fn<() => void>();
+  const { agent, telemetry, clock } = await startAgent({ changed });
+  const [hostname, ip] = ['tower.tail1234.ts.net', '100.64.0.1'];
+  telemetry.now = { ...telemetry.now, tailnet: { hostname, ip } };
+  changed.mockClear();
+  clock.advance(5000);
+  expect(changed).toHaveBeenCalled();
+  expect(agent.isHere(`http://${hostname}:11434`)).toBe(true);
 });
