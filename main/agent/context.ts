@@ -14,6 +14,11 @@ export interface AgentContext {
   readonly config: () => Config;
   /** Whether an environment variable sets the setting at this path, such as `agent.onlyWhenIdle`. */
   readonly isFixed: (path: string) => boolean;
+  /**
+   * Makes the agent listen where the gateway at `url` can reach this machine, which looks for it at its first heartbeat.
+   * Returns what went wrong, in words, or null.
+   */
+  readonly listenFor: (url: string) => Promise<string | null>;
   readonly dataDirectory: string;
   /** What was wrong with the files of this program's other parts. */
   readonly warnings: readonly FileWarning[];

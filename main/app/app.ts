@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { GpuFigures, OwnerChoice } from '#shared/agent.ts';
 import { UPSTREAM_IDS, type UpstreamId } from '#shared/ids.ts';
-import type { JoinLine } from '#shared/join-line.ts';
 import type { AppInfo, LiveEvent } from '#shared/live.ts';
 import { type Agent, createAgent } from '../agent/agent.ts';
 import { type HostActivity, UNKNOWN_HOST_ACTIVITY } from '../agent/availability/host-activity.ts';
@@ -134,6 +133,7 @@ export async function createHost(options: HostOptions, edges: HostEdges) {
         inFlight: () => (engine.current(isHere) ? gateway.traffic('local').concurrentRequests : 0),
         endAll: () => engine.current(isHere)?.endAll(),
       },
+      listenFor: (url) => listenFor(url, config),
       isFixed: (path) => loaded.sources.get(path) === 'env',
       hostActivity,
       telemetry: createTelemetry({ clock, env, platform, startHelper }),
@@ -234,25 +234,17 @@ type ThisMachine = ReturnType<typeof createThisMachine>;
 function createThisMachine(create: () => Agent, config: LiveConfig) {
   if (!config.current().agent.enabled) return { agent: null, routes: agentRoutes(null) };
   const agent = create();
-  const owners = { ...agent, join: (line: JoinLine) => joinReachably(agent, config, line) };
-  return { agent, routes: agentRoutes(owners) };
+  return { agent, routes: agentRoutes(agent) };
 }
 
-/** Joins, then makes the agent listen where that gateway can reach this machine. */
-async function joinReachably(
-  agent: Agent,
-  config: LiveConfig,
-  line: JoinLine,
-): ReturnType<Agent['join']> {
-  const joined = await agent.join(line);
-  if (joined.kind === 'failed' || !isLoopbackHost(config.current().agent.host)) return joined;
-  const reached = await reach(joined.url);
-  if (reached.kind === 'failed' || isLoopbackHost(reached.localAddress)) return joined;
-  const saved = config.patch({ agent: { host: reached.localAddress } });
-  if (saved.kind === 'patched') return joined;
-  const problem = `The agent could not be set to listen on ${reached.localAddress}: ${saved.message}`;
-  const warning = joined.warning === null ? problem : `${joined.warning} ${problem}`;
-  return { ...joined, warning };
+async function listenFor(url: string, config: LiveConfig): Promise<string | null> {
+  if (!isLoopbackHost(config.current().agent.host)) return null;
+  const reached = await reach(url);
+  if (reached.kind === 'failed' || isLoopbackHost(reached.localAddress)) return null;
+  const host = reached.localAddress;
+  const saved = config.patch({ agent: { host } });
+  if (saved.kind === 'patched') return null;
+  return `The agent could not be set to listen on ${host}: ${saved.message}`;
 }
 
 /** What the gateway does with engines that this program reaches itself. */

@@ -96,6 +96,7 @@ export async function startAgent(given: Parts = {}) {
     version: '1.2.3',
     config: () => config,
     isFixed: () => false,
+    listenFor: () => Promise.resolve(null),
     ownRegistry: null,
     otherPorts: () => [],
     cuts: () => [],

@@ -168,10 +168,11 @@ export function createRegistration(context: AgentContext, parts: RegistrationPar
       const home = fixed ?? link.url;
       const { gatewayToken } = outcome;
       const joined = { registryUrl: home, others: named, id: identity.id, gatewayToken };
-      const failure = await file.save(joined, given);
+      const unsaved = await file.save(joined, given);
+      const unheard = await context.listenFor(link.url);
       const signal = await disconnect();
       if (!signal.aborted) connectTo(joined);
-      return { kind: 'joined', url: link.url, warning: notSaved(failure)?.happened ?? null };
+      return { kind: 'joined', url: link.url, warning: warningOf(unsaved, unheard) };
     },
     /** Returns to the registry of this process. */
     async leave(): Promise<void> {
@@ -223,6 +224,11 @@ function notSaved(code: string | null): LinkProblem | null {
     happened: `The enrolment could not be written to disk (${code}): it will be lost at the next start.`,
     remedy: 'Free disk space for the data directory, or make it writable, and join again.',
   };
+}
+
+function warningOf(unsaved: string | null, unheard: string | null): string | null {
+  const words = [notSaved(unsaved)?.happened ?? null, unheard].filter((each) => each !== null);
+  return words.length === 0 ? null : words.join(' ');
 }
 
 const NOT_JOINED: LinkProblem = {

@@ -83,6 +83,22 @@ test('a machine joins a real registry, says goodbye, and is heard after a restar
   expect(wire.registry.get(id)?.heartbeat_count).toBe(3);
 });
 
+test('a machine that joins sends no heartbeat before it listens for its gateway', async () => {
+  const registry = await scriptedRegistry(accept);
+  const listened: unknown[] = [];
+  const { agent } = await startAgent({
+    async listenFor(url) {
+      for (let turns = 0; turns < 50; turns += 1) await turn();
+      listened.push([url, registry.beats.length]);
+      return 'It could not.';
+    },
+  });
+  const joined = await agent.join({ url: registry.url, others: [], token: TOKEN });
+  expect(joined).toMatchObject({ kind: 'joined', warning: 'It could not.' });
+  await until(() => registry.beats.length > 0);
+  expect(listened).toEqual([[registry.url, 0]]);
+});
+
 test('a token from the settings is used once, over restarts too', async () => {
   const registry = await scriptedRegistry(accept);
   const given = { registryUrl: registry.url, enrollToken: TOKEN };
