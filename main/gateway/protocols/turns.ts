@@ -142,16 +142,13 @@ const NO_RESULT = 'No result: the call was interrupted.';
 
 /** The turn that stands for the result of a call where it is missing. */
 function resultFor(call: Json): Json {
-  const [id, type, content] = [idOf(call), String(call['type']), NO_RESULT];
+  const [id, content] = [idOf(call), NO_RESULT];
   if (isBlock(call))
     return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content }] };
   if (!isOwnTurn(call)) return { role: 'tool', tool_call_id: id, content };
   // Codex's shell is a function (openai/codex, context_manager/normalize.rs).
-  return {
-    type: `${type.replace('local_shell', 'function')}_output`,
-    call_id: id,
-    output: content,
-  };
+  const type = String(call['type']).replace('local_shell', 'function');
+  return { type: `${type}_output`, call_id: id, output: content };
 }
 
 const isOfResults = ({ content }: Json): boolean =>
@@ -184,10 +181,6 @@ function* paired(turns: Turns): Turns {
   const counts = new Map<unknown, number>();
   /** What stands for the results that have not come so far, by the ids of their calls. */
   const open = new Map<unknown, Json>();
-  function* missing(): Turns {
-    yield* open.values();
-    open.clear();
-  }
   for (const sent of turns) {
     const calls: Json[] = [];
     const edit = (part: Json) => {
@@ -201,11 +194,14 @@ function* paired(turns: Turns): Turns {
     };
     const turn = withCalls(sent, edit);
     // Calls, thoughts and what a host did itself stand between calls and their results; so do other results.
-    if ('role' in turn && turn['role'] !== 'tool' && !isOfResults(turn)) yield* missing();
+    if ('role' in turn && turn['role'] !== 'tool' && !isOfResults(turn)) {
+      yield* open.values();
+      open.clear();
+    }
     yield turn;
     for (const call of calls) open.set(idOf(call), resultFor(call));
   }
-  yield* missing();
+  yield* open.values();
 }
 
 /** Anthropic combines turns of the user; other hosts look for all results in the turn behind the calls (openclaw/clawhub#151). */
