@@ -109,7 +109,8 @@ const isOwnTurn = ({ role, type, call_id: id }: Json): boolean =>
 
 /** Where the id of a call stands, in it or in its result. An engine may give it none. */
 const idName = (part: Json): string =>
-  ['tool_call_id', 'tool_use_id', 'call_id'].find((name) => part[name]) ?? 'id';
+  ['tool_call_id', 'tool_use_id'].find((name) => name in part) ??
+  (isOwnTurn(part) ? 'call_id' : 'id');
 
 const idOf = (part: Json): unknown => part[idName(part)] ?? null;
 

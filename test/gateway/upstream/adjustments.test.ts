@@ -143,6 +143,11 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   ],
   [
     'sound_calls',
+    messages(calls(''), result('')),
+    messages(calls('e12a7e051'), result('e12a7e051')),
+  ],
+  [
+    'sound_calls',
     messages(use('abcdefgh9'), useResult('abcdefgh9'), use('abcdefgh9'), useResult('abcdefgh9')),
     messages(use('abcdefgh9'), useResult('abcdefgh9'), use('09a5cc7bd'), useResult('09a5cc7bd')),
   ],
