@@ -17,11 +17,9 @@ test.each([
 
 test('the program of an agent hears of a new name of its machine at the next look', async () => {
   const changed = vi.fn<() => void>();
-  const { agent, telemetry, clock } = await startAgent({ changed });
-  const [hostname, ip] = ['tower.tail1234.ts.net', '100.64.0.1'];
-  telemetry.now = { ...telemetry.now, tailnet: { hostname, ip } };
+  const { telemetry, clock } = await startAgent({ changed });
+  telemetry.now = { ...telemetry.now, tailnet: { hostname: 'tower.ts.net', ip: '100.64.0.1' } };
   changed.mockClear();
   clock.advance(5000);
   expect(changed).toHaveBeenCalled();
-  expect(agent.isHere(`http://${hostname}:11434`)).toBe(true);
 });

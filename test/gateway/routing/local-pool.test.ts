@@ -24,11 +24,7 @@ const machine = (provider: string, loaded: Readonly<Record<string, boolean | nul
 function called(
   targets: readonly LocalTarget[],
   model: string,
-  {
-    busy = [],
-    with: running = null,
-    keepsModel = false,
-  }: { busy?: readonly string[]; with?: string | null; keepsModel?: boolean } = {},
+  { busy = [], keepsModel = false }: { busy?: readonly string[]; keepsModel?: boolean } = {},
 ) {
   const needs = () => ({ vision: false, tools: false });
   const request = {
@@ -41,7 +37,7 @@ function called(
   const deps = {
     circuits: { exclusionOf: () => null, at: () => ({ breaker: { health: { ttft: null } } }) },
     inFlightAt: (id: string) => Number(busy.includes(id)),
-    isRunning: (id: string, asked: string) => busy.includes(id) && asked === running,
+    isRunning: () => false,
     random: () => 0.5,
   };
   const options = targets.map((target) => {
