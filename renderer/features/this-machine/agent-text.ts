@@ -151,15 +151,16 @@ function directWords(
   { isDirect }: AgentBystander,
 ): AgentWords | null {
   if (useEngineDirectly === null || engine === null) return null;
-  const name = engineName(engine.kind);
-  if (isDirect) {
-    const direct = `Requests go to ${engine.kind === 'other' ? 'its engine' : name} on this machine directly.`;
-    return say(['serving', 'green', any.direct], direct);
-  }
+  if (isDirect) return usedDirectly(engine);
   return say(
     ['wavering', 'amber', own.noGpu],
-    `${name} was found here, but no GPU: gateways send requests only to machines that have one.`,
+    `${engineName(engine.kind)} was found here, but no GPU: gateways send requests only to machines that have one.`,
   );
+}
+
+function usedDirectly({ kind }: AgentEngine): AgentWords {
+  const name = kind === 'other' ? 'its engine' : engineName(kind);
+  return say(['serving', 'green', any.direct], `Requests go to ${name} on this machine directly.`);
 }
 
 function portWords({ server }: AgentView): AgentWords | null {
@@ -192,17 +193,20 @@ function registryWords({ kind, state }: AgentMembership): AgentWords | null {
   }
 }
 
-function verdictWords({ registry }: AgentView, { listed }: AgentBystander): AgentWords | null {
-  const { verification } = (registry.kind === 'own' ? listed : null) ?? registry.standing ?? {};
-  if (verification?.routable === true) return null;
+function verdictWords(
+  { registry, engine }: AgentView,
+  { listed, isDirect }: AgentBystander,
+): AgentWords | null {
+  const isOwn = registry.kind === 'own';
+  const { verification } = (isOwn ? listed : null) ?? registry.standing ?? {};
+  if (verification?.routable === true || verification?.status === 'verified') return null;
+  if (isOwn && isDirect && engine !== null) return usedDirectly(engine);
   switch (verification?.status) {
-    case 'verified':
-      return null;
     case 'failed':
       return say(
         ['check-failed', 'red', any['check-failed']],
         `The gateway’s test of this machine failed: ${verification.failure_reason}.`,
-        registry.kind === 'own' ? 'Its page shows each check.' : null,
+        isOwn ? 'Its page shows each check.' : null,
       );
     case 'verifying':
       return say(['verifying', 'blue', any.verifying], 'The gateway is testing this machine.');

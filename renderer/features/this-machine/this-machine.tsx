@@ -61,7 +61,7 @@ function Machine({ view, joining, listed, again }: MachineProps) {
   const title = useRef<HTMLHeadingElement>(null);
   const { useEngineDirectly } = view;
   const { own, tools } = agentProblems(view);
-  const isDirect = isSameEngine(localUrlOf(data.status), useEngineDirectly);
+  const isDirect = isSameEngine(localUrlOf(data.status), view.engine?.baseUrl ?? null);
   const onTaken = (): void => {
     title.current?.focus({ preventScroll: true });
     again();
@@ -72,7 +72,7 @@ function Machine({ view, joining, listed, again }: MachineProps) {
       title={title}
       page={listed !== null ? hashOf({ page: 'provider', id: view.id }) : undefined}
       actions={
-        <ModeActions {...{ view, isDirect, onTaken }}>
+        <ModeActions {...{ view, onTaken }} isDirect={isDirect && useEngineDirectly !== null}>
           <JoinGateway isAsked={joining} onTaken={onTaken} />
         </ModeActions>
       }
