@@ -106,26 +106,26 @@ test('only modes that would change something are offered, with a hint for those 
 const BYSTANDER = { isDirect: false, listed: null, isOwner: true, nowMs: NOW };
 
 test('a machine that still gets requests while it is tested again is not said to wait, nor is one that has passed since its last report', () => {
-  const markOf = (
-    routable: boolean,
-    kind: 'own' | 'joined',
-    listed: Provider | null,
-    isDirect = false,
-  ) => {
+  const markOf = (routable: boolean, kind: 'own' | 'joined', listed: Provider | null) => {
     const verification = { status: 'pending', routable, failure_reason: '' };
     const registry = membership({ kind, standing: { status: 'idle', verification } });
     const view = agentView({ registry, record: agentRecord({ status: 'idle' }) });
-    return agentWords(view, { ...BYSTANDER, listed, isDirect }).mark;
+    return agentWords(view, { ...BYSTANDER, listed }).mark;
   };
   expect([markOf(true, 'own', null), markOf(false, 'own', null)]).toEqual(['idle', 'pending']);
-  // Its own gateway uses its engine without the agent, and another tests it.
-  const direct = [markOf(false, 'own', null, true), markOf(false, 'joined', null, true)];
-  expect(direct).toEqual(['serving', 'pending']);
   const passed = provider();
   expect([markOf(false, 'own', passed), markOf(false, 'joined', passed)]).toEqual([
     'idle',
     'pending',
   ]);
+});
+
+test('a machine whose engine its gateway uses directly is not said to wait for a test of it', () => {
+  const words = (kind: 'own' | 'joined') => {
+    const registry = membership({ kind, standing: null });
+    return agentWords(agentView({ registry }), { ...BYSTANDER, isDirect: true });
+  };
+  expect([words('own').word, words('joined').word]).toEqual(['used directly', 'waiting']);
 });
 
 test('memory that an engine keeps is not said to be freed', () => {

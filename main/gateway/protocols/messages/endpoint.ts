@@ -90,7 +90,7 @@ function isFilled([key, value]: readonly [string, unknown]): boolean {
 }
 
 /** An estimate: chat completions offer no way to count, and each model counts differently. */
-export function countTokens(body: unknown): StandIn {
+function countTokens(body: unknown): StandIn {
   const translated = toChat(body, false);
   if (translated.kind !== 'chat') return translated;
   const { messages, tools } = translated.body;

@@ -1,8 +1,4 @@
-import { expect, test } from 'vitest';
-import {
-  countTokens,
-  MESSAGES_TRANSLATION,
-} from '../../../../main/gateway/protocols/messages/endpoint.ts';
+import { MESSAGES_TRANSLATION } from '../../../../main/gateway/protocols/messages/endpoint.ts';
 import { call, HI, requestTests, said } from '../translation/translated.ts';
 
 const whole = (fields: object) => ({ model: 'm', max_tokens: 9, messages: [HI], ...fields });
@@ -229,13 +225,3 @@ refusals([
     { messages: [HI, { role: 'system', content: [{ type: 'some_new_block' }] }] },
   ],
 ]);
-
-test('an estimated token count has the same number for each image, by URL as well', () => {
-  const source = { type: 'base64', media_type: 'image/png', data: 'A'.repeat(100_000) };
-  const byUrl = { type: 'url', url: 'https://a.test/bcd.png' };
-  const tokens = [source, byUrl].map((each) =>
-    countTokens(whole(inUser({ type: 'image', source: each }))),
-  );
-  const counted = (input_tokens: number) => ({ kind: 'answer', body: { input_tokens } });
-  expect(tokens).toEqual([counted(1626), counted(1626)]);
-});
