@@ -259,9 +259,8 @@ test('the cold start of an ondemand that is the hedge is polled while the slow c
 test('a fault in one of two hedged calls closes both, its own answer included, and ends the request', async () => {
   const scene = await startStill({ a: hang, b: hang });
   const { pending, slow, hedge } = await askHedged(scene, scene.a, scene.b);
-  vi.spyOn(PendingCall.prototype, 'used').mockImplementationOnce(() => {
-    throw new Error('a fault');
-  });
+  const used = vi.spyOn(PendingCall.prototype, 'used');
+  used.mockImplementationOnce(() => expect.unreachable('a fault'));
   stall(chunk({ content: 'hi' }))(hedge);
   await Promise.all([slow.gone, hedge.gone]);
   expect((await pending.answer).status).toBe(500);

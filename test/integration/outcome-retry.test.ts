@@ -148,9 +148,7 @@ test.each([
     const { gateway, clock } = await startStill(scripts, settings);
     await chat(gateway.url);
     clock.advance(10_000);
-    spyOn().mockImplementationOnce(() => {
-      throw new Error('a fault');
-    });
+    spyOn().mockImplementationOnce(() => expect.unreachable('a fault'));
     await chatStream(gateway.url).catch(() => null);
     await expectAtRest(gateway);
     expectServed(await chatStream(gateway.url), 'hosted_a');
