@@ -16,13 +16,15 @@ const withOtherEffort: BodyChange = (body) => {
     : null;
 };
 
-/** Tools as the strictest hosts take them. Of one tool alone, `required` is a choice by name. */
+/** Tools as the strictest hosts take them. Of one tool alone, to be called once, `required` is a choice by name. */
 const withStrictTools: BodyChange = (body) => {
   const choice = smallValueOf(body, 'tool_choice');
   const name = nameOf(choice);
   if (typeof name !== 'string') return editedObjects(['tools'], ['"'], withObjectSchema)(body);
-  const word = memberOf(choice, 'type') === 'tool' ? '{"type":"any"}' : '"required"';
-  const chosen = withMembers(body, { tool_choice: word });
+  const ofAnthropic = { tool_choice: '{"type":"any","disable_parallel_tool_use":true}' };
+  const ofOpenai = { tool_choice: '"required"', parallel_tool_calls: 'false' };
+  const isAnthropic = memberOf(choice, 'type') === 'tool';
+  const chosen = withMembers(body, isAnthropic ? ofAnthropic : ofOpenai);
   const edit = (tool: Json) => (nameOf(tool) === name ? withObjectSchema(tool) : []);
   return editedObjects(['tools'], ['"'], edit)(chosen) ?? chosen;
 };

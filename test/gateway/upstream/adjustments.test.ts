@@ -93,12 +93,12 @@ const CHANGES: readonly (readonly [Adjustment, sent: Json, taken: Json])[] = [
   [
     'strict_tools',
     { tool_choice: { function: { name: 'b' } }, tools: [tool(EMPTY), tool(EMPTY, 'b')] },
-    { tool_choice: 'required', tools: [tool(EMPTY, 'b')] },
+    { tool_choice: 'required', tools: [tool(EMPTY, 'b')], parallel_tool_calls: false },
   ],
   [
     'strict_tools',
     { tool_choice: { type: 'tool', name: 'b' }, tools: [{ name: 'b' }] },
-    { tool_choice: { type: 'any' }, tools: [{ name: 'b' }] },
+    { tool_choice: { type: 'any', disable_parallel_tool_use: true }, tools: [{ name: 'b' }] },
   ],
   ['without tool_choice="auto"', { tool_choice: 'auto' }, {}],
   ['without tool_choice="auto"', { tool_choice: 'required' }, { tool_choice: 'required' }],
