@@ -77,9 +77,9 @@ function tableText([head = [], ...rows]: Rows): string {
 
 export const short = (value: number) => value.toFixed(Math.abs(value) < 100 ? 1 : 0);
 
-/** The median of figures with its quartiles, such as `1.08 (1.02–1.11)`; `value` stands in the median's place. */
-export function spreadText(values: readonly number[], value = median(values)): string {
-  if (values.length === 0 || Number.isNaN(value)) return '–';
+/** The median of figures with its quartiles, such as `1.08 (1.02–1.11)`. */
+export function spreadText(values: readonly number[]): string {
+  if (values.length === 0) return '–';
   const [lower, upper] = [quantile(values, 0.25), quantile(values, 0.75)];
-  return `${value.toFixed(2)} (${lower.toFixed(2)}–${upper.toFixed(2)})`;
+  return `${median(values).toFixed(2)} (${lower.toFixed(2)}–${upper.toFixed(2)})`;
 }
