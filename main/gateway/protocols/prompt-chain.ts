@@ -46,6 +46,10 @@ export interface CachedPrefix {
   readonly readAt: number | null;
 }
 
+/** The share of a prompt that a machine has yet to read. */
+export const unreadShare = (prefix: CachedPrefix | null): number =>
+  prefix === null ? 1 : 1 - prefix.bytes / prefix.chain.bytes;
+
 /**
  * What templates put before the first message, gpt-oss the effort, too; another model has another cache, and with vLLM
  * another salt (docs.vllm.ai, Automatic Prefix Caching).

@@ -20,11 +20,11 @@ import {
   type UpstreamFacts,
   isAliasedModel,
 } from '../upstream/upstreams.ts';
+import { readingFor } from './lessons.ts';
 import { type BalancingDeps, LocalPool, type SingleCall } from './local-pool.ts';
 import type { LocalOption } from './machine-choice.ts';
 import type { RequestObserver } from './observer.ts';
 import { type Skip, skipped } from './outcomes.ts';
-import { readingFor } from './readings.ts';
 import { exceedsWindow } from './windows.ts';
 
 /* Which upstreams a request may go to, in which order, and in which form each of them takes it. */

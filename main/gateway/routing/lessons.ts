@@ -1,17 +1,27 @@
 import { OUTRUN } from '#shared/reasons.ts';
-import type { Tokens } from '#shared/usage.ts';
+import type { Tokens, TurnReading } from '#shared/usage.ts';
+import type { Config } from '../../config/schema.ts';
 import { type Clock, dualTimeOf } from '../../platform/clock.ts';
 import { circuitResultOf, NEUTRAL, type Result, wasWell } from '../circuits/breaker.ts';
 import type { CircuitPermit, Circuits } from '../circuits/circuits.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
-import { NOTHING_SPENT, tokensOf } from '../protocols/tokens.ts';
-import type { UpstreamCall } from '../upstream/call.ts';
+import {
+  type CachedPrefix,
+  chainOf,
+  type PromptChain,
+  unreadShare,
+} from '../protocols/prompt-chain.ts';
+import { NOTHING_SPENT, tokensIn, tokensOf } from '../protocols/tokens.ts';
+import type { ChatCall, LocalForm, PromptReading, UpstreamCall } from '../upstream/call.ts';
 import { type Failure, isUnexplainedRefusal } from '../upstream/failure.ts';
 import type { AttemptEnd } from './observer.ts';
-import { learnReading, notePrompt } from './readings.ts';
+import { noteTurn } from './rereads.ts';
 import { type Cut, noteLength } from './windows.ts';
 
-/* What calls teach of their upstream or machine: whether it is well, what its engine has read, how fast, and how far. */
+/*
+ * What calls teach of their upstream or machine: whether it is well, what its engine has read, how fast, and how far; and
+ * what of it is known when the next one is made.
+ */
 
 export interface Permits {
   /** The upstream's; in the local pool the machine's. */
@@ -101,8 +111,8 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
     },
     /** `isRecalled`: it was aborted before anything of it had left. */
     ended(progress: CallProgress, end: CallEnd, isRecalled: boolean): AttemptEnd {
-      const { call, ttftMs, repairedCalls } = progress;
-      const { target, permits, known } = call;
+      const { call, repairedCalls } = progress;
+      const { target, permits } = call;
       const { own, pool } = permits;
       const endedAt = dualTimeOf(clock);
       const ms = endedAt.ticks - progress.sentAt;
@@ -116,8 +126,7 @@ export function createLessons({ clock, circuits, memory }: LessonsDeps) {
       // The prompt of an outrun call was read, and is paid for, although nothing of the answer came.
       const isPaid = end.kind === 'outrun' && !isRecalled;
       const tokens = progress.tokens ?? (isPaid ? tokensOf(NOTHING_SPENT, target.request) : null);
-      const turn = { id: own.id, call: target, tokens, ttftMs, readAt: endedAt.ticks };
-      const reading = learnReading(memory, known, turn);
+      const reading = learnReading(memory, progress, tokens, endedAt.ticks);
       const circuit = circuits.at(own.id).breaker.state.kind;
       const cutAtTokens = progress.cut === null ? null : (tokens?.input ?? null);
       const told = { circuit, endedAt, latencyMs, tokens, repairedCalls, reading };
@@ -168,4 +177,110 @@ function judge(end: CallEnd, ms: number, call: SentCall, isWell: boolean): Judge
       return { reason: 'bad_response', error, result, verdict: 'failed' };
     }
   }
+}
+
+/** Engines keep whole blocks, and templates leave out earlier thoughts: somewhat less is no loss. */
+const LOST_BELOW = 0.5;
+
+export function cachedPrefix(known: Knowledge, chain: PromptChain): CachedPrefix {
+  const { keys, lengths, session } = chain;
+  const has = (key: number | null) => key !== null && known.get('prefixes', key) !== null;
+  // All prompts begin with the first key, so most prompts and machines need one look.
+  const at = has(keys[0] ?? null) ? keys.findLastIndex(has) : -1;
+  return {
+    chain,
+    bytes: lengths[at] ?? 0,
+    isConversation: at > 0 || has(session),
+    readAt: known.get('prefixes', keys[at] ?? '')?.readAt ?? null,
+  };
+}
+
+/** The machine has read the whole prompt. */
+export function notePrompt(
+  known: Knowledge,
+  { keys, session }: Pick<PromptChain, 'keys' | 'session'>,
+  of: { readonly model: string; readonly readAt: number },
+): void {
+  known.setAll('prefixes', session === null ? keys : [...keys, session], of);
+}
+
+/**
+ * Takes what the machine reports of a prompt: if it had far less than is known here, what it read even earlier is gone as
+ * well. Gives the share that it had; null if it does not report it.
+ */
+export function noteReuse(
+  known: Knowledge,
+  { chain, bytes, readAt }: CachedPrefix,
+  { input, cached, estimated }: Tokens,
+): number | null {
+  if (cached > 0) known.set('tells_reuse', '', true);
+  // Others report 0 or nothing, which are the same here.
+  if (estimated || input === 0 || known.get('tells_reuse') === null) return null;
+  const share = cached / input;
+  // A system prompt alone may be in a slot that is taken, while this prompt got another.
+  const isMissed = bytes > (chain.lengths[0] ?? 0) && share < (LOST_BELOW * bytes) / chain.bytes;
+  // Engines drop first what was used longest ago.
+  if (readAt !== null && isMissed) known.deleteWhere('prefixes', (each) => each.readAt <= readAt);
+  return share;
+}
+
+/** Shorter readings are lost in what else an answer takes. */
+const MIN_TOKENS = 200;
+/** A reading counts for half once so many tokens were read after it, so that a change of engine or load is soon learned. */
+const HALF_LIFE_TOKENS = 20_000;
+
+/** A decaying mean for each model: `tokens` of a prompt were read in `ms`; those from a cache do not count. */
+function learnRate(known: Knowledge, model: string, tokens: number, ms: number): void {
+  if (!(tokens >= MIN_TOKENS && ms > 0)) return;
+  const before = known.get('rate', model) ?? { tokens: 0, ms: 0 };
+  const kept = 0.5 ** (tokens / HALF_LIFE_TOKENS);
+  known.set('rate', model, { tokens: kept * before.tokens + tokens, ms: kept * before.ms + ms });
+}
+
+/** The hashes of the prompt's turns; null if it has none, or it does not matter which machine has read them. */
+export function chainFor({ asked, headers }: ChatCall, { routing }: Config): PromptChain | null {
+  const { keepsModel: isForVectors, answer } = asked.endpoint;
+  // Vectors are computed again each time, and a prompt whose tokens are counted is not read.
+  const isRead = !isForVectors && answer.stream !== null;
+  return isRead && routing.affinity === 'auto' ? chainOf(asked, headers) : null;
+}
+
+/** What is known of an engine or machine for a prompt. */
+export function readingAt(
+  known: Knowledge,
+  chain: PromptChain | null,
+  model: string,
+): PromptReading {
+  const rate = known.get('rate', model);
+  return {
+    prefix: chain === null ? null : cachedPrefix(known, chain),
+    tokensPerSecond: rate === null ? null : (1000 * rate.tokens) / rate.ms,
+  };
+}
+
+/** The same for a request in the form in which it is sent there. */
+export const readingFor = (
+  { form, known, model }: LocalForm & { readonly known: Knowledge },
+  config: Config,
+): PromptReading => readingAt(known, chainFor(form, config), model ?? '');
+
+/**
+ * Learns from a call how fast the machine read, and what it had in its cache. Says why it read the prompt; null if nothing
+ * is to be explained.
+ */
+function learnReading(
+  memory: Memory,
+  { call: { target, permits, known }, ttftMs }: CallProgress,
+  tokens: Tokens | null,
+  readAt: number,
+): TurnReading | null {
+  const { upstream, model, request, prefix, mode } = target;
+  const share = prefix === null || tokens === null ? null : noteReuse(known, prefix, tokens);
+  const newShare = share === null ? unreadShare(prefix) : 1 - share;
+  // The next prompt's length is estimated too, but many models make fewer tokens of a picture.
+  const read = Math.min(tokensIn(request.bytes), tokens?.input ?? Infinity) * newShare;
+  if (upstream === 'local' && ttftMs !== null) learnRate(known, model, read, ttftMs);
+  if (prefix === null || tokens === null || mode === 'rest') return null;
+  const turn = { id: permits.own.id, chain: prefix.chain, tokens, call: target, readAt };
+  return noteTurn(memory, known, turn);
 }

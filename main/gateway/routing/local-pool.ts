@@ -4,6 +4,7 @@ import { type AdmissionMode, circuitResultOf, NEUTRAL, type Result } from '../ci
 import type { CircuitPermit, Rejection } from '../circuits/circuits.ts';
 import { localCall, type UpstreamCall } from '../upstream/call.ts';
 import { type ChoiceDeps, type LocalOption, preferred } from './machine-choice.ts';
+import { readingFor } from './lessons.ts';
 import {
   forcedRank,
   type LostCall,
@@ -12,7 +13,6 @@ import {
   type UpstreamOutcome,
   wasAttempted,
 } from './outcomes.ts';
-import { readingFor } from './readings.ts';
 
 /** A call of an upstream, or of one machine of the local pool. */
 export interface SingleCall {

@@ -2,10 +2,11 @@ import type { Config } from '../../config/schema.ts';
 import { isForChat } from '../../engines/models.ts';
 import type { Circuits } from '../circuits/circuits.ts';
 import type { Knowledge } from '../memory/memory.ts';
+import { unreadShare } from '../protocols/prompt-chain.ts';
 import { tokensIn } from '../protocols/tokens.ts';
 import type { LocalForm, PromptReading } from '../upstream/call.ts';
 import { askedNames } from '../upstream/upstreams.ts';
-import { chainFor, readingAt, unreadShare } from './readings.ts';
+import { chainFor, readingAt } from './lessons.ts';
 
 /* Which of several machines is called for a prompt. */
 

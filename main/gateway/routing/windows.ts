@@ -18,10 +18,9 @@ import {
 } from '../upstream/upstreams.ts';
 import type { Knowledge, Memory } from '../memory/memory.ts';
 import type { TextRate } from '../memory/topics.ts';
+import { unreadShare } from '../protocols/prompt-chain.ts';
 import { lengthOf, type PromptLength } from '../protocols/prompt-length.ts';
-import type { UpstreamCall } from '../upstream/call.ts';
-import type { LocalOption } from './machine-choice.ts';
-import { unreadShare } from './readings.ts';
+import type { LocalForm, UpstreamCall } from '../upstream/call.ts';
 
 /* Whether a prompt fits the window of a model of one's own, and engines that cut prompts without a word. */
 
@@ -57,7 +56,8 @@ export function windowAt(known: Knowledge, model: string, declared: number | nul
 }
 
 /** Whether the prompt surely does not fit its model's window; notes that it does not. */
-export function exceedsWindow({ known, model, facts, form }: LocalOption): boolean {
+export function exceedsWindow(option: LocalForm & { readonly known: Knowledge }): boolean {
+  const { known, model, facts, form } = option;
   if (model === null) return false;
   const { request } = form;
   const window = windowAt(known, model, facts?.context_length ?? null);

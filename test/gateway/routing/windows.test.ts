@@ -5,7 +5,7 @@ import { chainOf, hashIsReady } from '../../../main/gateway/protocols/prompt-cha
 import { EMBEDDINGS } from '../../../main/gateway/protocols/endpoints.ts';
 import { createMemory } from '../../../main/gateway/memory/memory.ts';
 import type { LocalOption } from '../../../main/gateway/routing/machine-choice.ts';
-import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/readings.ts';
+import { cachedPrefix, notePrompt } from '../../../main/gateway/routing/lessons.ts';
 import { lengthOf } from '../../../main/gateway/protocols/prompt-length.ts';
 import { exceedsWindow, noteLength, windowAt } from '../../../main/gateway/routing/windows.ts';
 import { characters } from '../../support/characters.ts';
