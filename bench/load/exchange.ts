@@ -1,7 +1,6 @@
 import { Client } from 'undici';
 import {
   ASSEMBLED_CONTENT,
-  LONG_TOKENS,
   STAMP_BYTES,
   STAMP_KEY,
   streamBytes,
@@ -68,7 +67,7 @@ export interface Check extends AnswerListener {
   firstTokenUs(): number | null;
 }
 
-export type AnswerKind = 'plain' | 'stream' | 'long' | 'assembled';
+export type AnswerKind = 'plain' | 'assembled' | keyof typeof TOKENS;
 
 /** Makes the check for one answer to a request that goes out now. */
 export function createCheck(kind: AnswerKind): Check {
@@ -77,10 +76,8 @@ export function createCheck(kind: AnswerKind): Check {
       return wholeCheck((body) => (body.equals(WIRE.plainAnswer) ? null : 'not the same bytes'));
     case 'assembled':
       return wholeCheck(assembledProblem);
-    case 'stream':
-      return streamCheck(TOKENS);
-    case 'long':
-      return streamCheck(LONG_TOKENS);
+    default:
+      return streamCheck(TOKENS[kind]);
   }
 }
 

@@ -8,7 +8,7 @@ import type { LinkFailure } from '../kit/children.ts';
 import { threadsCpuMs } from '../kit/proc.ts';
 import { connect, createCheck, type Connection } from './exchange.ts';
 import type { Job, Outcome } from './loader.ts';
-import { eventsOf, LONG_TOKENS, TOKENS, WIRE } from './wires.ts';
+import { eventsOf, TOKENS, WIRE } from './wires.ts';
 
 /** Beyond its time a job may take so long for the answers that are under way. */
 const GRACE_MS = 60_000;
@@ -17,8 +17,9 @@ const MISMATCHES_SHOWN = 3;
 const SENT = {
   plain: { body: WIRE.plainRequest, events: 0 },
   assembled: { body: WIRE.plainRequest, events: 0 },
-  stream: { body: WIRE.streamRequest, events: eventsOf(TOKENS) },
-  long: { body: WIRE.longRequest, events: eventsOf(LONG_TOKENS) },
+  brief: { body: WIRE.streamRequests.brief, events: eventsOf(TOKENS.brief) },
+  stream: { body: WIRE.streamRequests.stream, events: eventsOf(TOKENS.stream) },
+  long: { body: WIRE.streamRequests.long, events: eventsOf(TOKENS.long) },
 } as const;
 
 async function runJob(job: Job): Promise<Outcome> {

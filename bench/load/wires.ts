@@ -3,12 +3,11 @@
  * load generator and fake upstream agree and every answer can be checked.
  */
 
-/** Content events in one stream, as many as the request's `max_tokens`: of a short answer, and of a long one. */
-export const TOKENS = 64;
-export const LONG_TOKENS = 512;
+/** Content events in a stream of each kind, as many as the request's `max_tokens`. */
+export const TOKENS = { brief: 2, stream: 64, long: 512 } as const;
 const WORDS = 'The quick brown fox jumps over the lazy dog and then takes a nap. ';
 /** The text of an answer that is put together from a stream. */
-export const ASSEMBLED_CONTENT = ' token'.repeat(TOKENS);
+export const ASSEMBLED_CONTENT = ' token'.repeat(TOKENS.stream);
 
 /** Stands in a request body that asks for a stream. */
 export const STREAM_FLAG = '"stream":true';
@@ -43,9 +42,12 @@ const chatEvent = (delta: object, finish: string | null, more: object = {}) =>
 /** The same text in as many pieces. */
 export const WIRE = {
   path: '/v1/chat/completions',
-  plainRequest: request(false, TOKENS),
-  streamRequest: request(true, TOKENS),
-  longRequest: request(true, LONG_TOKENS),
+  plainRequest: request(false, TOKENS.stream),
+  streamRequests: {
+    brief: request(true, TOKENS.brief),
+    stream: request(true, TOKENS.stream),
+    long: request(true, TOKENS.long),
+  },
   plainAnswer: json({
     id: 'chatcmpl-bench0000000000000000000001',
     object: 'chat.completion',
