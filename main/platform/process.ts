@@ -38,8 +38,9 @@ export function tuneGarbageCollector(): void {
   // V8 would come to allocate in the old generation what outlives short collections under load. Once dead, it keeps what it
   // refers to until a full one: of each request 8 KB, which takes about a tenth of its CPU.
   setFlagsFromString('--no-allocation-site-pretenuring');
-  // The old generation may grow to 1.6 times the live objects before it is collected: at 3 times, memory ends 47 MB higher.
-  setFlagsFromString('--heap-growing-percent=60');
+  // The old generation may grow to 2.5 times the live objects before it is collected. At 1.6 times, which takes 30 MB less
+  // after 4,096 streams, it is collected twice as often, which is 3 % of a stream's CPU.
+  setFlagsFromString('--heap-growing-percent=150');
   // undici's parser is WebAssembly. V8 would optimize it after twenty small responses, as heartbeats bring them, and for
   // that takes 20 MB that are not given back. Now it waits for some three thousand, which under load is a second.
   setFlagsFromString('--wasm-tiering-budget=2000000000');
